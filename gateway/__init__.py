@@ -1,0 +1,1 @@
+"""The wing between chat platforms and workspaces: it admits, routes, answers and delivers."""

@@ -1,0 +1,65 @@
+"""This file holds the entries of a conversation, as the agent and the transcript know them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UserEntry:
+    """What a person said, or what started a turn that nobody asked for."""
+
+    text: str
+    at: datetime
+    sender: str
+    """The sender's display name; in a group the model sees it before the text."""
+    message_id: str
+    """The inbox's id of the message: leads from a memory back to its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's request to run a tool."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON text, as the model wrote it; it may be invalid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model reply, as the provider counted; zero where it did not say."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEntry:
+    """One reply of a model: text, tool calls, or both."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class CallStartEntry:
+    """The journal's mark that a call was begun; never sent to a model."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultEntry:
+    """What a tool call returned."""
+
+    call_id: str
+    name: str
+    text: str
+    is_error: bool
+
+
+Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry

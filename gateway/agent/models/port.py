@@ -1,0 +1,48 @@
+"""This file is the port to language models: a request goes in, a reply comes out."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gateway.agent.entries import Entry, ReplyEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model sees it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+    """JSON schema of the arguments object."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """Everything that one model call is given; a model has no other way to know anything."""
+
+    stable: str
+    """The part of the system prompt that stays the same from turn to turn, byte for byte; it comes first."""
+    volatile: str
+    """Date and chat facts; it comes last in the system prompt."""
+    entries: Sequence[Entry]
+    tools: Sequence[ToolSpec]
+    temperature: float | None = None
+
+
+OnText = Callable[[str], Awaitable[None]]
+"""Takes each piece of text as it streams in: a draft, never the final word."""
+
+
+class Model(Protocol):
+    """A language model, or something that answers like one."""
+
+    name: str
+    window_tokens: int
+    """Size of the context window, in tokens."""
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        """Answer *request*. Raises ModelError, after bounded retries, when there is no usable reply."""
+
+    async def close(self) -> None:
+        """Release connections."""

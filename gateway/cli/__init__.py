@@ -1,0 +1,1 @@
+"""One file a command group; heavy libraries load only in the command that uses them."""

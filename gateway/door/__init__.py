@@ -1,0 +1,1 @@
+"""This room decides who may talk and to which agent a message goes."""

@@ -1,0 +1,63 @@
+"""This file draws the gateway's error tree.
+
+    StrandlineError
+    ├── ConfigError            the operator must mend something: one line, exit status 2
+    ├── HomeLockedError        another process owns the home: exit status 3
+    ├── StoreError             the state on disk cannot be used
+    ├── ToolError              told to the model as the result of its call
+    ├── TurnLimitError         a turn used up its steps, time or tokens
+    └── ModelError             no usable reply
+        ├── ModelUnavailableError   try again later, or another model
+        ├── ModelRefusedError       this request will never work (bad key, unknown model)
+        └── ModelOverflowError      the request is larger than the model's window
+
+Channel errors live in `adapters.channel`, workspace errors in `workspaces.errors`.
+"""
+
+
+class StrandlineError(Exception):
+    """Something that the gateway reports in one plain sentence."""
+
+
+class ConfigError(StrandlineError):
+    """The configuration cannot be used; the message names the key and how to mend it."""
+
+
+class HomeLockedError(StrandlineError):
+    """Another process owns the home."""
+
+
+class StoreError(StrandlineError):
+    """The state on disk cannot be used."""
+
+
+class ToolError(StrandlineError):
+    """A tool call failed; the message is for the model."""
+
+
+class TurnLimitError(StrandlineError):
+    """A turn reached one of its limits; `reason` is the code that the ledger counts."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class ModelError(StrandlineError):
+    """A model gave no usable reply."""
+
+
+class ModelUnavailableError(ModelError):
+    """The model cannot be reached now: outage, rate limit, broken stream."""
+
+    def __init__(self, reason: str, retry_after_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after_s = retry_after_s
+
+
+class ModelRefusedError(ModelError):
+    """The provider refuses the request for good: bad key, unknown model, invalid request."""
+
+
+class ModelOverflowError(ModelError):
+    """The request does not fit the model's window."""

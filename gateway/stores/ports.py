@@ -1,0 +1,166 @@
+"""This file is the port to what must survive a crash.
+
+One transaction, `commit_turn`, alone decides that a message was answered: it stores the replies, marks the turn as
+committed and takes the message out of the inbox, together or not at all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType, Protocol
+
+from adapters.channel import Address, InboundMessage
+
+InboxId = NewType("InboxId", int)
+OutboxId = NewType("OutboxId", int)
+TurnId = NewType("TurnId", str)
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """An accepted message that waits for its turn; ids grow in order of arrival."""
+
+    id: InboxId
+    message: InboundMessage
+    received_at: datetime
+
+    @property
+    def turn_id(self) -> TurnId:
+        """The turn that answers this message: the same however often it is tried."""
+        return TurnId(f"t{self.id}")
+
+
+class OutboxState(StrEnum):
+    """Where a reply stands."""
+
+    QUEUED = "queued"
+    SENDING = "sending"
+    """A part's send was begun; found after a crash, it may or may not have arrived."""
+    SENT = "sent"
+    DEAD = "dead"
+    """The platform refused it for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A reply to store."""
+
+    address: Address
+    text: str
+    """Markdown, whole; it is rendered and split when it is sent."""
+    reply_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """A stored reply; ids grow in order of commitment, and each address is served in that order."""
+
+    id: OutboxId
+    turn_id: TurnId
+    outgoing: Outgoing
+    created_at: datetime
+    state: OutboxState
+    parts_sent: int
+    """How many of its parts the platform has confirmed."""
+    attempts: int
+    not_before: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCommit:
+    """The outcome of one turn."""
+
+    turn_id: TurnId
+    answers: Sequence[InboxId]
+    """The messages that this turn answered; they leave the inbox."""
+    outgoing: Sequence[Outgoing]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsureSend:
+    """A part that may have been sent twice, or once: told in `status`."""
+
+    outbox_id: OutboxId
+    address: Address
+    part: int
+    at: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReport:
+    """What `status` says of the store."""
+
+    inbox_waiting: int
+    outbox_queued: int
+    outbox_dead: int
+    unsure: Sequence[UnsureSend]
+    reasons: dict[str, int] = field(default_factory=dict)
+    """How often each reason code was counted."""
+
+
+class Inbox(Protocol):
+    """Messages that were accepted and not yet answered."""
+
+    async def append(self, message: InboundMessage) -> InboxRow | None:
+        """Store *message* durably; `None` if it was stored before (the same address and id)."""
+
+    async def waiting(self) -> Sequence[InboxRow]:
+        """Return all unanswered messages, oldest first."""
+
+    async def drop(self, row: InboxId, reason: str) -> None:
+        """Close a message without an answer (its sender was revoked) and count *reason*."""
+
+
+class Outbox(Protocol):
+    """Replies that were committed and not yet delivered."""
+
+    async def unfinished(self) -> Sequence[OutboxRow]:
+        """Return every row that is queued or was being sent, oldest first."""
+
+    async def begin_part(self, row: OutboxId, part: int) -> None:
+        """Record, before the send, that part number *part* (from 0) is going out."""
+
+    async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
+        """Record the platform's *message_id* for the part; the last part makes the row sent."""
+
+    async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
+        """Queue the row again, to be tried from *not_before* on; nothing was sent."""
+
+    async def record_unsure(self, row: OutboxId, part: int, why: str) -> None:
+        """Note that the part may have arrived, and queue the row again."""
+
+    async def bury(self, row: OutboxId, why: str) -> None:
+        """Make the row a dead letter."""
+
+
+class Store(Protocol):
+    """All durable state of one gateway."""
+
+    inbox: Inbox
+    outbox: Outbox
+
+    async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
+        """Store the replies, mark the turn committed, empty the inbox of what it answered: all or nothing.
+
+        A turn that was committed before is left as it is; the result is then empty.
+        """
+
+    async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
+        """Queue a message that is no answer, once for each *key*; `None` if *key* was used before."""
+
+    async def count(self, reason: str, amount: int = 1) -> None:
+        """Add to the ledger's counter of *reason*."""
+
+    async def get(self, key: str) -> str | None:
+        """Return the value that `put` stored under *key*."""
+
+    async def put(self, key: str, value: str) -> None:
+        """Store *value* under *key* durably."""
+
+    async def report(self) -> StoreReport:
+        """Return what `status` says."""
+
+    async def close(self) -> None:
+        """Finish what was begun and close the files."""

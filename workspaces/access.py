@@ -1,0 +1,179 @@
+"""This file decides what a turn may read and write: the matrix of session types, and nothing else does.
+
+A path's audience is its scope. `memory/shared/<chat>/…` belongs to that chat; everything else is private. The scope
+is taken from the path, never from a text.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import Never, NewType
+from urllib.parse import quote, unquote
+
+AgentId = NewType("AgentId", str)
+Scope = NewType("Scope", str)
+"""The audience a text belongs to: `private`, or `shared:<chat>`, where `<chat>` is opaque to this wing."""
+
+PRIVATE = Scope("private")
+SHARED_FOLDER = PurePosixPath("memory/shared")
+
+
+class SessionType(StrEnum):
+    """The kinds of conversation that differ in what they may see."""
+
+    MAIN = "main"
+    GUEST = "guest"
+    GROUP = "group"
+    SUBAGENT = "subagent"
+    CRON = "cron"
+    HEARTBEAT = "heartbeat"
+
+
+class Grant(StrEnum):
+    """What the configuration may add to a row of the matrix."""
+
+    USER_FILE_IN_GROUPS = "user_file_in_groups"
+    """A group sees `USER.md`."""
+    FULL_HEARTBEAT = "full_heartbeat"
+    """A heartbeat sees what main sees (`light = false`)."""
+    PRIVATE_JOB = "private_job"
+    """A cron job works over private memory and delivers to the owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What one turn may read and write.
+
+    It is computed in one place when a turn starts, from the platform's own facts, and required by everything that
+    reads; it has no default, and it cannot be stored.
+    """
+
+    agent: AgentId
+    session_type: SessionType
+    scope: Scope
+    """The audience of the chat that the turn answers: `private` for the owner's own."""
+    principal: str
+    """Who asked, as `<channel>:<numeric id>`, or the cause of a turn that nobody asked for."""
+    depth: int
+    """0 for a turn that a person started, 1 for a subagent of it."""
+    grants: frozenset[Grant]
+
+    def __reduce__(self) -> Never:
+        raise TypeError("Access is computed for each turn and never stored")
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """One row of the matrix, with the grants of a turn applied."""
+
+    files: frozenset[str]
+    """Workspace files, by name, that the prompt shows and the tools may read."""
+    private: bool
+    """`MEMORY.md`, daily notes and transcripts of direct chats are readable."""
+    own_scope: bool
+    """The notes shared in this chat are readable and searchable."""
+    memory_tools: bool
+    writes: bool
+    """It may write: everywhere if `private`, else below its own scope's folder only."""
+    flush: bool
+
+
+_INSTRUCTIONS = frozenset({"AGENTS.md", "TOOLS.md"})
+_PERSONA = frozenset({"SOUL.md", "IDENTITY.md"})
+_USER = frozenset({"USER.md"})
+_FIRST_RUN = frozenset({"BOOTSTRAP.md"})
+_HEARTBEAT = frozenset({"HEARTBEAT.md"})
+
+_CHAT = Rights(_INSTRUCTIONS | _PERSONA, private=False, own_scope=True, memory_tools=True, writes=True, flush=True)
+_MATRIX: Mapping[SessionType, Rights] = MappingProxyType(
+    {
+        SessionType.MAIN: Rights(
+            _INSTRUCTIONS | _PERSONA | _USER | _FIRST_RUN,
+            private=True,
+            own_scope=True,
+            memory_tools=True,
+            writes=True,
+            flush=True,
+        ),
+        SessionType.GUEST: _CHAT,
+        SessionType.GROUP: _CHAT,
+        SessionType.SUBAGENT: Rights(
+            _INSTRUCTIONS, private=False, own_scope=False, memory_tools=False, writes=False, flush=False
+        ),
+        SessionType.CRON: Rights(
+            _INSTRUCTIONS, private=False, own_scope=False, memory_tools=False, writes=False, flush=False
+        ),
+        SessionType.HEARTBEAT: Rights(
+            _HEARTBEAT, private=True, own_scope=True, memory_tools=True, writes=True, flush=False
+        ),
+    }
+)
+"""The table "The matrix" of the requirements, in code."""
+
+
+def rights(access: Access) -> Rights:
+    """Return what *access* allows: its session type's row of the matrix, widened by its grants."""
+    row = _MATRIX[access.session_type]
+    match access.session_type:
+        case SessionType.GROUP if Grant.USER_FILE_IN_GROUPS in access.grants:
+            return Rights(row.files | _USER, row.private, row.own_scope, row.memory_tools, row.writes, row.flush)
+        case SessionType.HEARTBEAT if Grant.FULL_HEARTBEAT in access.grants:
+            return Rights(row.files | _MATRIX[SessionType.MAIN].files, True, True, True, True, flush=False)
+        case SessionType.CRON if Grant.PRIVATE_JOB in access.grants:
+            return Rights(row.files, private=True, own_scope=True, memory_tools=True, writes=True, flush=False)
+        case _:
+            return row
+
+
+def readable_scopes(access: Access) -> frozenset[Scope] | None:
+    """Return the scopes whose notes *access* may read and search; `None` means every scope of the agent."""
+    row = rights(access)
+    if row.private:
+        return None
+    return frozenset({access.scope}) if row.own_scope and access.scope != PRIVATE else frozenset()
+
+
+def scope_of(path: PurePosixPath) -> Scope:
+    """Return the audience that the file at *path*, relative to the workspace, belongs to."""
+    parts = path.parts
+    if len(parts) > 3 and parts[:2] == SHARED_FOLDER.parts:
+        return Scope(f"shared:{unquote(parts[2])}")
+    return PRIVATE
+
+
+def scope_folder(scope: Scope) -> PurePosixPath:
+    """Return the folder, relative to the workspace, that holds the notes of a shared *scope*.
+
+    Raises ValueError for the private scope, which has no folder of its own.
+    """
+    kind, _, chat = scope.partition(":")
+    if kind != "shared" or not chat.strip("."):
+        raise ValueError(f"no folder for scope {scope!r}")
+    return SHARED_FOLDER / quote(chat, safe="")
+
+
+def may_read(access: Access, path: PurePosixPath) -> bool:
+    """Say whether *access* may read the file, or list the folder, at *path* (normalised, relative)."""
+    row = rights(access)
+    if row.private:
+        return True
+    if len(path.parts) == 1 and path.name in row.files:
+        return True
+    if path.parts[:1] == ("skills",):
+        return True
+    return row.own_scope and _is_own(access, path)
+
+
+def may_write(access: Access, path: PurePosixPath) -> bool:
+    """Say whether *access* may create, change or delete the file at *path* (normalised, relative)."""
+    row = rights(access)
+    return row.writes and (row.private or _is_own(access, path))
+
+
+def _is_own(access: Access, path: PurePosixPath) -> bool:
+    if access.scope == PRIVATE:
+        return False
+    folder = scope_folder(access.scope)
+    return path == folder or folder in path.parents

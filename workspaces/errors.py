@@ -1,0 +1,43 @@
+"""This file draws the error tree of a workspace.
+
+WorkspaceError
+├── NoSuchFileError     absent or not for this turn: the two are told in the same words
+├── BadPathError        not a path inside the workspace
+├── FileChangedError    the file is not what the caller last read; nothing was written
+├── EditError           no match, or more than one; nothing was written
+├── TooLargeError       over a size cap or a quota
+├── NotTextError        binary or not UTF-8
+└── WorkspaceUnusableError  the folder itself cannot be used (missing, read-only, disk full)
+"""
+
+
+class WorkspaceError(Exception):
+    """A workspace operation was refused or failed; the message is fit for a model or an operator."""
+
+
+class NoSuchFileError(WorkspaceError):
+    """There is no such file for this turn."""
+
+
+class BadPathError(WorkspaceError):
+    """The path does not name a place inside the workspace."""
+
+
+class FileChangedError(WorkspaceError):
+    """The file changed since it was read."""
+
+
+class EditError(WorkspaceError):
+    """The text to replace was found never, or more than once."""
+
+
+class TooLargeError(WorkspaceError):
+    """A size cap or a quota would be passed."""
+
+
+class NotTextError(WorkspaceError):
+    """The file is not UTF-8 text."""
+
+
+class WorkspaceUnusableError(WorkspaceError):
+    """The workspace cannot be read or written at all."""
