@@ -1,0 +1,109 @@
+"""This file decides where a message goes: which agent, which session, and what its turn may see.
+
+Route and `Access` are computed from the stored message each time they are needed; neither is ever stored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.channel import Address, ChatKind, InboundMessage
+from gateway.door.admission import Policy
+from workspaces.access import PRIVATE, Access, AgentId, Grant, Scope, SessionType
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A rule: messages like this go to that agent. A field that is `None` matches everything."""
+
+    agent: AgentId
+    channel: str | None = None
+    account: str | None = None
+    chat: str | None = None
+    thread: str | None = None
+    person: str | None = None
+    """The platform's numeric id of a sender."""
+
+    def matches(self, message: InboundMessage) -> bool:
+        """Say whether every given field fits *message*."""
+        return all(wanted is None or wanted == actual for wanted, actual in self._pairs(message))
+
+    def specificity(self) -> tuple[bool, ...]:
+        """Return a key that grows with how narrow the rule is: thread, then chat, person, account, channel."""
+        return tuple(field is not None for field in (self.thread, self.chat, self.person, self.account, self.channel))
+
+    def __str__(self) -> str:
+        fields = ("channel", "account", "chat", "thread", "person")
+        given = [f"{name}={getattr(self, name)}" for name in fields if getattr(self, name) is not None]
+        return f"{' '.join(given) or 'everything'} → {self.agent}"
+
+    def _pairs(self, message: InboundMessage) -> tuple[tuple[str | None, str | None], ...]:
+        address = message.address
+        return (
+            (self.channel, address.channel),
+            (self.account, address.account),
+            (self.chat, address.chat),
+            (self.thread, address.thread),
+            (self.person, message.sender.id),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """The identity of a conversation: its agent, and its name among that agent's conversations."""
+
+    agent: AgentId
+    name: str
+    """`main`, or `guest:<address>`, or `group:<address>`."""
+
+    def __str__(self) -> str:
+        return f"{self.agent}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """What the configuration says about routing."""
+
+    bindings: Sequence[Binding]
+    default: AgentId
+    """Who answers when no binding matches."""
+    policy: Policy
+    user_file_in_groups: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A message with its destination, for one try at its turn."""
+
+    key: SessionKey
+    access: Access
+    rule: str
+    """The binding that matched, in words."""
+
+
+def route(message: InboundMessage, routes: Routes) -> Envelope:
+    """Return where *message* goes and what its turn may see."""
+    matching = [binding for binding in routes.bindings if binding.matches(message)]
+    best = max(matching, key=Binding.specificity, default=None)
+    agent = best.agent if best else routes.default
+    session_type = _session_type(message, routes.policy)
+    access = Access(
+        agent=agent,
+        session_type=session_type,
+        scope=PRIVATE if session_type is SessionType.MAIN else Scope(f"shared:{message.address}"),
+        principal=f"{message.address.channel}:{message.sender.id or 'anonymous'}",
+        depth=0,
+        grants=frozenset({Grant.USER_FILE_IN_GROUPS}) if routes.user_file_in_groups else frozenset(),
+    )
+    return Envelope(SessionKey(agent, _name(session_type, message.address)), access, str(best) if best else "default")
+
+
+def _session_type(message: InboundMessage, policy: Policy) -> SessionType:
+    if message.kind is not ChatKind.DIRECT:
+        return SessionType.GROUP
+    if policy.is_owner(message.address.channel, message.sender):
+        return SessionType.MAIN
+    return SessionType.GUEST
+
+
+def _name(session_type: SessionType, address: Address) -> str:
+    return "main" if session_type is SessionType.MAIN else f"{session_type}:{address}"

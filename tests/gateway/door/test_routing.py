@@ -1,0 +1,77 @@
+"""Where a message goes, and what its turn may see."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from gateway.door.admission import AccountPolicy, DirectPolicy, Policy
+from gateway.door.routing import Binding, Routes, route
+from workspaces.access import PRIVATE, AgentId, Grant, SessionType
+
+POLICY = Policy(frozenset({"telegram:7"}), {("telegram", "home"): AccountPolicy(DirectPolicy.OWNER)})
+MAIN = AgentId("main")
+MESSAGE = InboundMessage(
+    Address("telegram", "home", "-100", "4"), "1", Sender("7", "Owner"), ChatKind.GROUP, "hi", True, datetime.now(UTC)
+)
+
+
+def routes(*bindings: Binding) -> Routes:
+    return Routes(bindings, MAIN, POLICY)
+
+
+def test_without_a_binding_the_default_agent_answers() -> None:
+    """No rule matched, and the answer says so."""
+    assert (route(MESSAGE, routes()).key.agent, route(MESSAGE, routes()).rule) == (MAIN, "default")
+
+
+def test_the_most_specific_binding_wins_wherever_it_stands() -> None:
+    """Thread beats chat, chat beats person, person beats account, account beats channel; order does not matter."""
+    ladder = [
+        Binding(AgentId("a"), channel="telegram"),
+        Binding(AgentId("b"), account="home"),
+        Binding(AgentId("c"), person="7"),
+        Binding(AgentId("d"), chat="-100"),
+        Binding(AgentId("e"), chat="-100", thread="4"),
+    ]
+    for count in range(1, len(ladder) + 1):
+        expected = ladder[count - 1]
+        for bindings in (ladder[:count], ladder[:count][::-1]):
+            envelope = route(MESSAGE, routes(*bindings))
+            assert (envelope.key.agent, envelope.rule) == (expected.agent, str(expected))
+
+
+def test_of_equal_bindings_the_first_wins_and_a_field_that_differs_rules_a_binding_out() -> None:
+    """All given fields must match; ties go to the order of the configuration."""
+    other = Binding(AgentId("x"), chat="-100", channel="discord")
+    first, second = Binding(AgentId("y"), chat="-100"), Binding(AgentId("z"), chat="-100")
+    assert route(MESSAGE, routes(other, first, second)).key.agent == "y"
+
+
+@pytest.mark.parametrize(
+    ("message", "session_type", "name", "scope"),
+    [
+        (replace(MESSAGE, kind=ChatKind.DIRECT), SessionType.MAIN, "main", PRIVATE),
+        (
+            replace(MESSAGE, kind=ChatKind.DIRECT, sender=Sender("8", "Guest")),
+            SessionType.GUEST,
+            "guest:telegram.home.-100.4",
+            "shared:telegram.home.-100.4",
+        ),
+        (MESSAGE, SessionType.GROUP, "group:telegram.home.-100.4", "shared:telegram.home.-100.4"),
+    ],
+)
+def test_the_session_type_follows_from_the_platforms_facts(
+    message: InboundMessage, session_type: SessionType, name: str, scope: str
+) -> None:
+    """Only the owner's direct chat is main; the owner in a group is a group; an id is bound to its platform."""
+    envelope = route(message, routes())
+    assert (envelope.access.session_type, envelope.key.name, envelope.access.scope) == (session_type, name, scope)
+
+
+def test_the_configuration_may_show_the_user_file_to_groups() -> None:
+    """A grant is the only way by which a row of the matrix widens."""
+    assert route(MESSAGE, routes()).access.grants == frozenset()
+    granting = replace(routes(), user_file_in_groups=True)
+    assert route(MESSAGE, granting).access.grants == {Grant.USER_FILE_IN_GROUPS}
