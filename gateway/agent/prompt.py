@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from workspaces.access import SessionType
 from workspaces.bootstrap import BootstrapFile
+
+from workspaces.access import SessionType
 
 _OPENING = """\
 You are a personal agent that lives in Strandline, a chat gateway. Your home is a workspace of Markdown files; what is

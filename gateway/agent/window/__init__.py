@@ -1,0 +1,1 @@
+"""This room keeps a conversation within the model's window."""

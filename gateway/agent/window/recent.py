@@ -1,0 +1,48 @@
+"""This file chooses the turns that a request still shows: the newest, each one whole.
+
+The transcript keeps everything; what a request leaves out is said in its prompt.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.agent.entries import Entry, UserEntry
+from gateway.agent.window.count import entry_tokens
+
+HISTORY_SHARE = 0.5
+"""Part of the window that past turns may fill; the rest is for the prompt, the tools and the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """The part of a conversation that a request shows."""
+
+    entries: list[Entry]
+    left_out: int
+    """How many messages of people are no longer shown."""
+
+
+def recent(entries: Sequence[Entry], window_tokens: int) -> Recent:
+    """Return the newest turns of *entries* that fit their share of the window, and always the last one.
+
+    A turn begins with what a person said and holds all replies, calls and results up to the next such entry, so that a
+    call and its result are never parted.
+    """
+    turns = _turns(entries)
+    budget = int(window_tokens * HISTORY_SHARE)
+    first = len(turns)
+    while first > 0:
+        budget -= sum(entry_tokens(entry) for entry in turns[first - 1])
+        if budget < 0 and first < len(turns):
+            break
+        first -= 1
+    return Recent([entry for turn in turns[first:] for entry in turn], first)
+
+
+def _turns(entries: Sequence[Entry]) -> list[list[Entry]]:
+    turns: list[list[Entry]] = []
+    for entry in entries:
+        if isinstance(entry, UserEntry) or not turns:
+            turns.append([])
+        turns[-1].append(entry)
+    return turns
