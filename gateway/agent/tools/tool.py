@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from typing import ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
@@ -14,6 +15,16 @@ from workspaces.errors import WorkspaceError
 
 RESULT_CAP = 16_000
 """Longest tool result, in characters, that reaches the model (the reference system's cap for small windows)."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Run(Protocol):
+    """Runs blocking work on the one thread of a workspace and returns its result."""
+
+    async def __call__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
 
 class _Untitled(GenerateJsonSchema):
@@ -85,4 +96,4 @@ def _cap(text: str) -> str:
     return f"{text[:RESULT_CAP]}\n[cut: {len(text) - RESULT_CAP:,} more characters; ask for a smaller part]"
 
 
-__all__ = ["Field", "Tool", "Toolbox", "tool"]
+__all__ = ["Field", "Run", "Tool", "Toolbox", "tool"]
