@@ -13,16 +13,9 @@ from numpy.typing import NDArray
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
+from workspaces.memory.sparse import SparseVector
 
 FloatArray = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class SparseVector:
-    """Weights by term number; both of one length, numbers unique."""
-
-    indices: Sequence[int]
-    values: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,60 @@
+"""This file writes the BM25 side of a point and of a query as sparse vectors; the engine multiplies by the IDF.
+
+The average length is a constant: measured on the notes themselves, it would let private text move a group's scores.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+from workspaces.memory.entry import Entry
+from workspaces.memory.tokens import query_terms, terms
+
+K1 = 1.2
+"""How soon a repeated term stops counting; the usual value."""
+B = 0.75
+"""How much a long text is marked down; the usual value."""
+AVERAGE_TERMS = 32
+"""The length that counts as usual, in terms: about that of a line of a daily note."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """Weights by term number; both of one length, numbers unique."""
+
+    indices: Sequence[int]
+    values: Sequence[float]
+
+
+def term_number(term: str) -> int:
+    """Return the stable 32-bit number of *term*.
+
+    Two of 100,000 terms share one, on average; they are then counted as one word. Exact identifiers are compared as
+    text when results are ranked, so a shared number cannot make a wrong identifier win.
+    """
+    return crc32(term.encode())
+
+
+def document_vector(text: str) -> SparseVector:
+    """Return the BM25 weight, without IDF, of every term of *text*."""
+    counts = Counter(map(term_number, terms(text)))
+    norm = K1 * (1 - B + B * counts.total() / AVERAGE_TERMS)
+    return SparseVector(list(counts), [count * (K1 + 1) / (count + norm) for count in counts.values()])
+
+
+def query_vector(text: str) -> SparseVector:
+    """Return weight 1 for every term that *text* asks for."""
+    numbers = list(dict.fromkeys(map(term_number, query_terms(text))))
+    return SparseVector(numbers, [1.0] * len(numbers))
+
+
+def dated_vector(entry: Entry) -> SparseVector:
+    """Return the sparse vector `bm25` of *entry*: the words of its date, its headings and its own."""
+    day = f"{entry.date.isoformat()} {entry.date:%d %B %Y}" if entry.date else ""
+    return document_vector(f"{day}\n{entry.section}\n{entry.text}")
+
+
+def contextual_vector(entry: Entry) -> SparseVector:
+    """Return the sparse vector `bm25_context` of *entry*: the words of the entry before it and its own."""
+    return document_vector(f"{entry.context}\n{entry.text}")

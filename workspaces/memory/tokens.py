@@ -1,0 +1,203 @@
+"""This file turns text of any script into search terms, and finds the identifiers in a query.
+
+Text is normalised (NFKC, accents folded, case folded), words are stemmed by script, scripts without spaces become
+pairs of characters, and identifiers are kept whole beside their parts.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import pairwise
+
+from py_rust_stemmers import SnowballStemmer
+
+UNSPACED = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Myanmar
+    "\u1780-\u17ff"  # Khmer
+    "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana and its marks
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uac00-\ud7af"  # Hangul: words have spaces, but particles stick to them
+)
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_EMOJI = (
+    "[\U0001f1e6-\U0001f1ff]{2}"  # flags are pairs
+    "|[\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff\u2600-\u27bf\u2b00-\u2bff]"
+)
+"""Skin tones (U+1F3FB to U+1F3FF), joiners and variation selectors are left out: 👍🏽 is found by 👍."""
+
+_CYRILLIC = "\u0400-\u04ff"
+_FOLDED_MARKS = re.compile(
+    f"(?<![{_CYRILLIC}])[\u0300-\u036f]"
+    "|[\u0300-\u0305\u0307\u0309-\u036f]"  # й and ї keep their breve and dots: without them they are other letters
+    "|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]"  # Hebrew points
+    "|[\u0610-\u061a\u0640\u064b-\u065f\u0670]"  # Arabic vowel signs and the stretching stroke
+)
+_UNDECOMPOSED = str.maketrans("đĐøØłŁıёЁ’ʼ", "dDoOlLiеЕ''")
+
+_CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)$", re.IGNORECASE)
+_HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|_+")
+
+_ENGLISH = """
+a about after again all also am an and any are aren't as at be because been before being both but by can can't could
+couldn't did didn't do does doesn't doing don't down during each ever few for from further get gets got had hadn't has
+hasn't have haven't having he her here hers herself him himself his how i if in into is isn't it its itself just let
+me more most my myself no nor not now of off on once only or other our ours ourselves out over own same she should
+shouldn't so some such than that the their theirs them themselves then there these they this those through to too
+under until up very was wasn't we were weren't what when where which while who whom whose why will with won't would
+wouldn't you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(_ENGLISH.split())
+"""English function words; a query drops them when something else remains, documents keep them."""
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    marks = "".join(chr(n) for n in range(0x300, 0x10000) if unicodedata.category(chr(n)) in {"Mn", "Mc"})
+    letter = rf"(?:[^\W{UNSPACED}][{marks}]*)"
+    return re.compile(
+        rf"(?P<compound>[a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>\"'`]*[^\W{UNSPACED}]/?"  # URL
+        rf"|(?:(?<![\w./~])(?:~?/\.?|\.\.?/|\.))?{letter}+(?:(?:[-._/\\:@#+]|::){letter}+)+"
+        rf"|(?<![\w./~])(?:~?/\.?|\.\.?/|\.){letter}+)"
+        rf"|(?P<word>[A-Za-z](?:\+\+|\#)(?!\w)|{letter}+(?:'{letter}+)*)"
+        rf"|(?P<run>[{UNSPACED}][{UNSPACED}{marks}]*)"
+        rf"|(?P<emoji>{_EMOJI})"
+    )
+
+
+def normalised(text: str) -> str:
+    """Return *text* with compatibility forms resolved and accents folded; case is kept.
+
+    Latin and Greek lose their accents, Arabic and Hebrew their vowel signs, Cyrillic ё becomes е. Folding happens in
+    documents and in queries alike, so that "café" and "cafe" find each other.
+    """
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
+    return unicodedata.normalize("NFC", _FOLDED_MARKS.sub("", decomposed)).translate(_UNDECOMPOSED)
+
+
+def terms(text: str) -> list[str]:
+    """Return the search terms of a document's *text*, in order, repeated as often as they occur."""
+    return [term for match in _pattern().finditer(normalised(text)) for term in _terms_of(match)]
+
+
+def query_terms(text: str) -> list[str]:
+    """Return the terms to look for, each once: as `terms`, without stop words when something else remains."""
+    text = normalised(text)
+    kept = [match for match in _pattern().finditer(text) if match["word"] is None or not _is_stop(match["word"])]
+    matches = kept or list(_pattern().finditer(text))
+    return list(dict.fromkeys(term for match in matches for term in _terms_of(match)))
+
+
+def _is_stop(word: str) -> bool:
+    word = word.casefold()
+    return word in STOP_WORDS or _CLITIC.sub("", word) in STOP_WORDS
+
+
+def _terms_of(match: re.Match[str]) -> Iterator[str]:
+    match match.lastgroup:
+        case "compound":
+            yield match[0].casefold()
+            for word in re.findall(r"\w+", match[0]):
+                yield from _terms_of_word(word)
+        case "word":
+            yield from _terms_of_word(match[0])
+        case "run":
+            yield from _pairs(match[0])
+        case _:
+            yield match[0]
+
+
+def _terms_of_word(word: str) -> Iterator[str]:
+    word = _CLITIC.sub("", word)
+    if "'" in word and not word.casefold().endswith("n't"):
+        for part in word.split("'"):
+            yield from _terms_of_word(part)
+        return
+    yield stem(word.casefold())
+    parts = [part for part in _HUMP.split(word) if part]
+    if len(parts) > 1:
+        yield from (stem(part.casefold()) for part in parts)
+
+
+def _pairs(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+        return
+    for first, second in pairwise(run):
+        yield first + second
+    yield from _HAN.findall(run)
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """Return the stem of a case-folded *word*, by the Snowball rules for its script; English for Latin letters."""
+    language = _language(word[:1])
+    return _stemmer(language).stem_word(word) if language else word
+
+
+def _language(letter: str) -> str | None:
+    match letter:
+        case _ if letter.isascii() or "\u00c0" <= letter <= "\u024f":
+            return "english" if letter.isalpha() else None
+        case _ if "\u0400" <= letter <= "\u04ff":
+            return "russian"
+        case _ if "\u0600" <= letter <= "\u06ff":
+            return "arabic"
+        case _ if "\u0370" <= letter <= "\u03ff" or "\u1f00" <= letter <= "\u1fff":
+            return "greek"
+        case _ if "\u0b80" <= letter <= "\u0bff":
+            return "tamil"
+        case _:
+            return None
+
+
+@cache
+def _stemmer(language: str) -> SnowballStemmer:
+    return SnowballStemmer(language)
+
+
+_QUANTITY = re.compile(r"\d+(?:[.,:]\d+)?[-.]?[^\W\d_]{0,3}|\d+(?:st|nd|rd|th)?(?:-[^\W\d_]+)+")
+"""12, 3.5, 5th, 20km, 3pm, 7-year-old: numbers that measure, not names."""
+_DATE = re.compile(
+    r"\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?(?:t[\d:]+)?|\d{1,2}\.\d{1,2}\.(?:\d\d|\d{4})|\d\d?:\d\d:\d\d"
+    r"|[^\W\d_]+-(?:19|20)\d\d",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_ABBREVIATION = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?", re.IGNORECASE)
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """Return the names in *text* that only an exact match can mean, case-folded.
+
+    Ticket numbers, environment variables, code symbols, paths, versions, addresses, URLs, long numbers. Dates, times,
+    quantities and hyphenated words are no identifiers.
+    """
+    return frozenset(match[0].casefold() for match in _pattern().finditer(normalised(text)) if _is_identifier(match))
+
+
+def _is_identifier(match: re.Match[str]) -> bool:
+    token = match[0]
+    if match.lastgroup == "word":
+        return _is_code_word(token)
+    if match.lastgroup != "compound" or _ABBREVIATION.fullmatch(token):
+        return False
+    if "://" in token or "@" in token or "_" in token or "::" in token:
+        return True
+    has_digit = any(character.isdigit() for character in token)
+    if has_digit:
+        return not (_QUANTITY.fullmatch(token) or _DATE.fullmatch(token))
+    return token[0] in "./~" or token.count("/") > 1 or bool(re.search(r"\w\.\w", token))
+
+
+def _is_code_word(word: str) -> bool:
+    if word.isdigit():
+        return len(word) > 3 and not _YEAR.fullmatch(word)
+    if "'" in word:
+        return False
+    if "_" in word.strip("_") or re.search(r"[a-z][A-Z]", word):
+        return True
+    return any(c.isdigit() for c in word) and not _QUANTITY.fullmatch(word)
