@@ -21,7 +21,7 @@ class Binding:
     chat: str | None = None
     thread: str | None = None
     person: str | None = None
-    """The platform's numeric id of a sender."""
+    """Who sends, as `<channel>:<numeric id>`."""
 
     def matches(self, message: InboundMessage) -> bool:
         """Say whether every given field fits *message*."""
@@ -43,7 +43,7 @@ class Binding:
             (self.account, address.account),
             (self.chat, address.chat),
             (self.thread, address.thread),
-            (self.person, message.sender.id),
+            (self.person, principal(message)),
         )
 
 
@@ -90,11 +90,16 @@ def route(message: InboundMessage, routes: Routes) -> Envelope:
         agent=agent,
         session_type=session_type,
         scope=PRIVATE if session_type is SessionType.MAIN else Scope(f"shared:{message.address}"),
-        principal=f"{message.address.channel}:{message.sender.id or 'anonymous'}",
+        principal=principal(message),
         depth=0,
         grants=frozenset({Grant.USER_FILE_IN_GROUPS}) if routes.user_file_in_groups else frozenset(),
     )
     return Envelope(SessionKey(agent, _name(session_type, message.address)), access, str(best) if best else "default")
+
+
+def principal(message: InboundMessage) -> str:
+    """Return who sent *message*, as `<channel>:<numeric id>`, or `<channel>:anonymous`."""
+    return f"{message.address.channel}:{message.sender.id or 'anonymous'}"
 
 
 def _session_type(message: InboundMessage, policy: Policy) -> SessionType:

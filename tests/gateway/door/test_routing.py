@@ -31,7 +31,7 @@ def test_the_most_specific_binding_wins_wherever_it_stands() -> None:
     ladder = [
         Binding(AgentId("a"), channel="telegram"),
         Binding(AgentId("b"), account="home"),
-        Binding(AgentId("c"), person="7"),
+        Binding(AgentId("c"), person="telegram:7"),
         Binding(AgentId("d"), chat="-100"),
         Binding(AgentId("e"), chat="-100", thread="4"),
     ]
