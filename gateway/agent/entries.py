@@ -21,6 +21,7 @@ class ToolCall:
     """A model's request to run a tool."""
 
     id: str
+    """Unique in its conversation; the model port sees to it where a provider does not."""
     name: str
     arguments: str
     """JSON text, as the model wrote it; it may be invalid."""
@@ -63,3 +64,15 @@ class ResultEntry:
 
 
 Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
+
+
+def interrupted(call: ToolCall) -> ResultEntry:
+    """Return the result of a *call* that was begun and whose outcome nobody knows: it is never run again."""
+    return ResultEntry(
+        call.id, call.name, "interrupted: it may or may not have happened; look before you repeat it", True
+    )
+
+
+def not_run(call: ToolCall) -> ResultEntry:
+    """Return the result of a *call* that was never begun."""
+    return ResultEntry(call.id, call.name, "not run: the turn ended before it", True)

@@ -1,0 +1,44 @@
+"""This file says where a turn stops by itself."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.agent.entries import ReplyEntry, ToolCall
+from gateway.errors import TurnLimitError
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """The limits of one turn; all but the time go on counting when a turn is resumed after a crash."""
+
+    steps: int = 12
+    """Replies of the model."""
+    identical_calls: int = 3
+    """From this one on, calls with the same name and arguments are no longer run."""
+    tokens: int = 1_000_000
+    """Input and output of all steps together."""
+    seconds: float = 300.0
+
+
+def check_steps(replies: Sequence[ReplyEntry], limits: TurnLimits) -> None:
+    """Raise TurnLimitError if a turn with *replies* may not ask the model again."""
+    if len(replies) >= limits.steps:
+        raise TurnLimitError("turn_steps", f"no answer after {limits.steps} steps")
+    tokens = sum(reply.usage.input_tokens + reply.usage.output_tokens for reply in replies)
+    if tokens >= limits.tokens:
+        raise TurnLimitError("turn_tokens", f"no answer after {tokens:,} tokens")
+
+
+def check_repeats(call: ToolCall, earlier: Sequence[ToolCall], limits: TurnLimits) -> None:
+    """Raise TurnLimitError if *call* was made too often among the *earlier* calls of its turn."""
+    mark = _signature(call)
+    if sum(_signature(each) == mark for each in earlier) + 1 >= limits.identical_calls:
+        raise TurnLimitError("turn_repeats", f"{call.name} was called {limits.identical_calls} times alike")
+
+
+def _signature(call: ToolCall) -> tuple[str, str]:
+    try:
+        return call.name, json.dumps(json.loads(call.arguments or "{}"), sort_keys=True)
+    except (ValueError, RecursionError):
+        return call.name, call.arguments

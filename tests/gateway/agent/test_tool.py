@@ -1,0 +1,102 @@
+"""How functions become tools, and what a model is told when a call goes wrong."""
+
+from typing import Annotated
+
+import pytest
+
+from gateway.agent.entries import ToolCall
+from gateway.agent.tools.tool import RESULT_CAP, Field, Toolbox, tool
+from gateway.errors import ToolError
+from workspaces.errors import NoSuchFileError
+
+
+@tool
+async def read(path: Annotated[str, Field(description="relative to the workspace")], lines: int = 10) -> str:
+    """Read a file."""
+    match path:
+        case "gone":
+            raise NoSuchFileError("no file 'gone'")
+        case "no":
+            raise ToolError("not this one")
+        case "long":
+            return "x" * (RESULT_CAP + 5)
+        case _:
+            return f"{path} {lines}"
+
+
+BOX = Toolbox([read])
+
+
+async def ask(arguments: str, name: str = "read") -> tuple[str, bool]:
+    result = await BOX.call(ToolCall("c1", name, arguments))
+    assert (result.call_id, result.name) == ("c1", name)
+    return result.text, result.is_error
+
+
+def test_a_tools_spec_comes_from_its_function() -> None:
+    """Name, description and schema are those of the function, with no titles to pay for."""
+    (spec,) = BOX.specs
+    assert (spec.name, spec.description) == ("read", "Read a file.")
+    assert spec.parameters == {
+        "additionalProperties": False,
+        "properties": {
+            "path": {"description": "relative to the workspace", "type": "string"},
+            "lines": {"default": 10, "type": "integer"},
+        },
+        "required": ["path"],
+        "type": "object",
+    }
+
+
+async def test_a_call_runs_the_function_with_its_defaults() -> None:
+    """Arguments that the model leaves out have the function's defaults."""
+    assert await ask('{"path": "a"}') == ("a 10", False)
+    assert await ask('{"path": "a", "lines": 3}') == ("a 3", False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ("", "path"),
+        ("not JSON", "read: arguments"),
+        ("[]", "read: arguments"),
+        ('{"path": 1}', "path"),
+        ('{"path": "a", "lines": "many"}', "lines"),
+        ('{"path": "a", "access": "main"}', "access"),
+        ('{"path": "gone"}', "no file 'gone'"),
+        ('{"path": "no"}', "not this one"),
+        ("[" * 100_000, "read: arguments"),
+    ],
+)
+async def test_a_call_that_cannot_run_says_why(arguments: str, part: str) -> None:
+    """Wrong arguments and refusals become error results that name what was wrong."""
+    text, is_error = await ask(arguments)
+    assert is_error
+    assert part in text
+
+
+async def test_an_unknown_tool_is_answered_with_those_there_are() -> None:
+    """A model that invents a tool learns the real names."""
+    text, is_error = await ask("{}", name="bash")
+    assert is_error
+    assert "'bash'" in text
+    assert "read" in text
+
+
+async def test_a_long_result_is_cut_and_says_so() -> None:
+    """A result never fills the window; the cut tells how much is missing."""
+    text, _ = await ask('{"path": "long"}')
+    assert text.startswith("x" * RESULT_CAP)
+    assert "5 more characters" in text
+
+
+async def test_a_fault_of_ours_is_not_told_to_the_model() -> None:
+    """Only refusals become results; a defect stops the turn, where it is logged with its traceback."""
+
+    @tool
+    async def broken() -> str:
+        """Break."""
+        raise KeyError("internal")
+
+    with pytest.raises(KeyError):
+        await Toolbox([broken]).call(ToolCall("c1", "broken", "{}"))
