@@ -1,4 +1,4 @@
-"""This file holds models for tests: one that says what it was told to, and one that tries every tool with everything."""
+"""This file holds models for tests: one keeps to a script, one tries every tool with everything."""
 
 import itertools
 import json
@@ -128,7 +128,7 @@ class HostileModel:
         fields = list(properties) if isinstance(properties, dict) else []
         yield from ("", "{}", "not JSON", "[]", "null", '"MEMORY.md"', '{"unknown": "MEMORY.md"}', "[" * 10_000)
         for value in (*self._texts, *HOSTILE_NUMBERS, *_WRONG):
-            yield json.dumps({field: value for field in fields})
+            yield json.dumps(dict.fromkeys(fields, value))
             for field in fields:
                 yield json.dumps({field: value})
                 yield json.dumps({other: value if other == field else 1 for other in fields})

@@ -196,7 +196,7 @@ async def test_limits_count_across_a_restart() -> None:
 
 async def test_an_earlier_turn_counts_for_nothing() -> None:
     """Calls and replies before the last message belong to other turns."""
-    earlier = [QUESTION, *[says("", call("look", place="a")) for _ in range(20)]]
+    earlier: list[Entry] = [QUESTION, *[says("", call("look", place="a")) for _ in range(20)]]
     bench = Bench()
     assert await bench.turn(ScriptedModel(says("", call("look", place="a")), "done"), (*earlier, QUESTION)) == "done"
 
