@@ -1,0 +1,37 @@
+"""This package turns the one TOML file into typed settings and names the key when it refuses."""
+
+from gateway.config.reading import read_config
+from gateway.config.schema import (
+    AgentSettings,
+    BindingSettings,
+    ChannelsSettings,
+    Config,
+    GatewaySettings,
+    GroupSettings,
+    LimitSettings,
+    MemorySettings,
+    ModelSettings,
+    OwnerSettings,
+    TelegramSettings,
+)
+from gateway.config.secrets import SecretSource, collect_secrets
+from gateway.config.zone import OwnerZone, owner_zone
+
+__all__ = [
+    "AgentSettings",
+    "BindingSettings",
+    "ChannelsSettings",
+    "Config",
+    "GatewaySettings",
+    "GroupSettings",
+    "LimitSettings",
+    "MemorySettings",
+    "ModelSettings",
+    "OwnerSettings",
+    "OwnerZone",
+    "SecretSource",
+    "TelegramSettings",
+    "collect_secrets",
+    "owner_zone",
+    "read_config",
+]

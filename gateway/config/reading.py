@@ -1,0 +1,165 @@
+"""This file reads the configuration and says in one line what is wrong with it: file, key, fault, nearest right key."""
+
+import difflib
+import inspect
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import NoneType
+from typing import get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from typing_extensions import TypeIs
+
+from gateway.config.schema import OFFLINE, Config
+from gateway.errors import ConfigError
+
+_PATTERNS = {
+    "people": 'must be "<channel>:<numeric id>", such as "telegram:12345"',
+    "person": 'must be "<channel>:<numeric id>", such as "telegram:12345"',
+    "groups": 'must be a numeric chat id in quotes, such as "-1001234567890"',
+    "agents": "names are small letters, digits and hyphens, such as [agents.home-office]",
+    "models": "names are small letters, digits and hyphens, such as [models.command-a]",
+    "telegram": "names are small letters, digits and hyphens, such as [channels.telegram.home]",
+    "token_env": 'must be the name of an environment variable, such as "TELEGRAM_TOKEN", not the token itself',
+    "api_key_env": 'must be the name of an environment variable, such as "CO_API_KEY", not the key itself',
+}
+"""What a text that does not fit its pattern should have been, by the key (or the table) that holds it."""
+
+
+def read_config(file: Path) -> Config:
+    """Return the settings in *file*; the defaults if there is no such file. Raises ConfigError."""
+    try:
+        table = tomllib.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return Config()
+    except OSError as exc:
+        raise ConfigError(f"{file}: cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise ConfigError(f"{file}: is not UTF-8 text") from exc
+    except tomllib.TOMLDecodeError as exc:
+        raise ConfigError(f"{file}: is not TOML: {exc}") from exc
+    return _checked(table, file)
+
+
+def _checked(table: dict[str, object], file: Path) -> Config:
+    try:
+        config = Config.model_validate(table, context={"folder": file.parent})
+    except ValidationError as exc:
+        errors = exc.errors(include_url=False, include_input=False)
+        errors.sort(key=lambda error: error["type"] != "extra_forbidden")  # a misspelt key explains a missing one
+        faults = [_fault(error) for error in errors]
+    else:
+        faults = list(_contradictions(config))
+        if not faults:
+            return config
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    raise ConfigError(f"{file}: {faults[0]}{more}")
+
+
+# --- one table against another
+
+
+def _contradictions(config: Config) -> Iterator[str]:
+    yield from _unknown_models(config)
+    yield from _unknown_agents(config)
+    yield from _unknown_accounts(config)
+    yield from _unreachable_bots(config)
+
+
+def _unknown_models(config: Config) -> Iterator[str]:
+    if OFFLINE in config.models:
+        yield f'models.{OFFLINE}: "{OFFLINE}" is the built-in responder; choose another name'
+    names = [OFFLINE, *config.models]
+    for agent, settings in config.agents.items():
+        if settings.model not in names:
+            yield f"agents.{agent}.model: no such model; {_nearest(settings.model, names)}"
+        for position, fallback in enumerate(settings.fallbacks):
+            if fallback not in names:
+                yield f"agents.{agent}.fallbacks[{position}]: no such model; {_nearest(fallback, names)}"
+
+
+def _unknown_agents(config: Config) -> Iterator[str]:
+    for position, binding in enumerate(config.bindings):
+        if binding.agent not in config.agents:
+            yield f"bindings[{position}].agent: no such agent; {_nearest(binding.agent, config.agents)}"
+
+
+def _unknown_accounts(config: Config) -> Iterator[str]:
+    bots = config.channels.telegram
+    for position, binding in enumerate(config.bindings):
+        if binding.channel == "telegram" and binding.account not in {None, *bots}:
+            yield f"bindings[{position}].account: no such account; {_nearest(binding.account or '', bots)}"
+
+
+def _unreachable_bots(config: Config) -> Iterator[str]:
+    """An account that nobody may talk to is a mistake, not a policy."""
+    has_owner = any(person.startswith("telegram:") for person in config.owner.people)
+    for account, bot in config.channels.telegram.items():
+        if not bot.groups and (bot.direct == "closed" or not has_owner):
+            yield (
+                f"channels.telegram.{account}: nobody may talk to it; add your numeric id to owner.people, "
+                'such as people = ["telegram:12345"], or a group to its groups'
+            )
+
+
+# --- one key
+
+
+def _fault(error: ErrorDetails) -> str:
+    where = error["loc"]
+    match error["type"]:
+        case "extra_forbidden":
+            what = f"unknown key; {_nearest(str(where[-1]), _keys_beside(where))}"
+        case "missing":
+            what = "is missing"
+        case "literal_error":
+            what = f"must be {error['ctx']['expected']}"
+        case "string_pattern_mismatch":
+            what = _pattern(where)
+        case "value_error":
+            what = str(error["ctx"]["error"])
+        case _:
+            what = error["msg"].replace("Input should", "must").replace("must have", "needs", 1)
+    return f"{_dotted(where)}: {what}"
+
+
+def _dotted(where: Sequence[int | str]) -> str:
+    text = ""
+    for part in where:
+        if part != "[key]":
+            text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".") or "the file"
+
+
+def _pattern(where: Sequence[int | str]) -> str:
+    names = [part for part in where if part in _PATTERNS]
+    return _PATTERNS[str(names[-1])] if names else "is not of the right form"
+
+
+def _nearest(wrong: str, right: Iterable[str]) -> str:
+    choices = list(right)
+    close = difflib.get_close_matches(wrong, choices, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"known here: {', '.join(sorted(choices))}" if choices else "there are none yet"
+
+
+def _keys_beside(where: Sequence[int | str]) -> list[str]:
+    """Return the keys that the table at *where*, less its last part, may hold."""
+    found: object = Config
+    for part in where[:-1]:
+        found = _inside(found, part)
+    return list(found.model_fields) if _is_section(found) else []
+
+
+def _inside(annotation: object, part: int | str) -> object:
+    if _is_section(annotation):
+        return annotation.model_fields[str(part)].annotation
+    choices = [choice for choice in get_args(annotation) if choice not in {NoneType, Ellipsis}]
+    return choices[-1] if choices else None
+
+
+def _is_section(annotation: object) -> TypeIs[type[BaseModel]]:
+    return inspect.isclass(annotation) and issubclass(annotation, BaseModel)

@@ -1,0 +1,244 @@
+"""This file is the shape of the configuration: every setting, its default and what it may be.
+
+`docs/settings.md` explains each one; a test holds the two together.
+"""
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, model_validator
+
+from gateway.config.secrets import SecretSource
+from gateway.config.zone import load_zone
+
+OFFLINE = "offline"
+"""The built-in responder, which needs no account; it is not a language model."""
+
+
+def _rooted(path: Path, info: ValidationInfo) -> Path:
+    base = (info.context or {}).get("folder", Path())
+    return Path(base) / path.expanduser()
+
+
+def _plain_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("must be an address that begins with http:// or https://")
+    if parts.username or parts.password:
+        raise ValueError("must not hold a password; use the setting for the secret")
+    return url.rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _known_zone(name: str) -> str:
+    if load_zone(name) is None:
+        raise ValueError('must be a time zone such as "Europe/Berlin"')
+    return name
+
+
+AgentName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
+EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+PersonId = Annotated[str, StringConstraints(pattern=r"^(telegram|terminal):[0-9]+$")]
+ChatId = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+$")]
+RootedPath = Annotated[Path, AfterValidator(_rooted)]
+Url = Annotated[str, AfterValidator(_plain_url)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+
+
+class Section(BaseModel):
+    """A table of the file: unknown keys are refused, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, hide_input_in_errors=True)
+
+
+class GatewaySettings(Section):
+    """Where the gateway listens for its owner's commands."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=0, ge=0, le=65_535)
+    """0: a free one."""
+    allow_remote: bool = False
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["text", "json"] = "text"
+
+    @model_validator(mode="after")
+    def _is_loopback_or_allowed(self) -> Self:
+        if not self.allow_remote and not _is_loopback(self.host):
+            raise ValueError("host is not loopback; other machines could reach it: set allow_remote = true to mean it")
+        return self
+
+
+class OwnerSettings(Section):
+    """The one person to whom the gateway belongs."""
+
+    time_zone: Annotated[str, AfterValidator(_known_zone)] | None = None
+    people: tuple[PersonId, ...] = ()
+
+
+class AgentSettings(Section):
+    """One persona."""
+
+    workspace: RootedPath | None = None
+    """Default: `<home>/agents/<id>/workspace`."""
+    model: str = OFFLINE
+    fallbacks: tuple[str, ...] = ()
+    temperature: Temperature | None = None
+
+
+class BindingSettings(Section):
+    """Messages like this go to that agent; the most specific binding wins."""
+
+    agent: str
+    channel: Literal["telegram", "terminal"] | None = None
+    account: str | None = None
+    chat: str | None = None
+    thread: str | None = None
+    person: PersonId | None = None
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if self.account is not None and self.channel is None:
+            raise ValueError("account needs channel beside it")
+        if not any((self.channel, self.chat, self.thread, self.person)):
+            raise ValueError("needs at least one of channel, chat, thread, person")
+        return self
+
+
+class GroupSettings(Section):
+    """A group in which the bot may answer."""
+
+    mention: bool = True
+    """Answer only when mentioned or replied to."""
+
+
+class TelegramSettings(Section):
+    """One Telegram bot."""
+
+    token_env: EnvName | None = None
+    token_file: RootedPath | None = None
+    base_url: Url = "https://api.telegram.org"
+    poll_timeout_s: int = Field(default=30, ge=1, le=50)
+    direct: Literal["owner", "closed"] = "owner"
+    groups: dict[ChatId, GroupSettings] = {}
+
+    @model_validator(mode="after")
+    def _has_one_token(self) -> Self:
+        if (self.token_env is None) == (self.token_file is None):
+            raise ValueError("needs either token_env, the name of an environment variable, or token_file, a path")
+        return self
+
+    def token(self, account: str) -> SecretSource:
+        """Return where the bot's token is kept; *account* is its name in the file."""
+        key = "token_env" if self.token_env is not None else "token_file"
+        return SecretSource(f"channels.telegram.{account}.{key}", self.token_env, self.token_file)
+
+
+class ChannelsSettings(Section):
+    """The chat platforms, each with its accounts by name."""
+
+    telegram: dict[AgentName, TelegramSettings] = {}
+
+
+class ModelSettings(Section):
+    """A language model, by the name that agents use for it."""
+
+    provider: Literal["cohere", "openai"]
+    model: str = Field(min_length=1)
+    base_url: Url | None = None
+    api_key_env: EnvName | None = None
+    api_key_file: RootedPath | None = None
+    window_tokens: int = Field(default=128_000, ge=4_000)
+    request_timeout_s: float = Field(default=120, gt=0, le=3_600)
+    temperature: Temperature | None = None
+
+    @model_validator(mode="after")
+    def _has_its_key(self) -> Self:
+        if self.api_key_env is not None and self.api_key_file is not None:
+            raise ValueError("has both api_key_env and api_key_file; keep one")
+        if self._has_no_key and not self.works_without_key:
+            raise ValueError("needs api_key_env, the name of an environment variable, or api_key_file, a path")
+        return self
+
+    @property
+    def works_without_key(self) -> bool:
+        """A server of one's own (Ollama, vLLM, llama.cpp) often asks for no key."""
+        return self.provider == "openai" and self.base_url is not None
+
+    @property
+    def _has_no_key(self) -> bool:
+        return self.api_key_env is None and self.api_key_file is None
+
+    def api_key(self, name: str) -> SecretSource | None:
+        """Return where the key is kept, `None` if the model needs none; *name* is the model's name in the file."""
+        if self._has_no_key:
+            return None
+        key = "api_key_env" if self.api_key_env is not None else "api_key_file"
+        return SecretSource(f"models.{name}.{key}", self.api_key_env, self.api_key_file)
+
+
+_ONECLAW = {"file_chars": 4_000, "today_chars": 4_000, "yesterday_chars": 2_000}
+
+
+class MemorySettings(Section):
+    """What memory puts into the prompt, and what a search returns."""
+
+    preset: Literal["standard", "oneclaw"] = "standard"
+    """`oneclaw` changes the defaults of the limits below; a limit that is set wins."""
+    file_chars: int = Field(default=20_000, ge=500, le=200_000)
+    total_chars: int = Field(default=24_000, ge=1_000, le=400_000)
+    today_chars: int = Field(default=4_000, ge=0, le=100_000)
+    yesterday_chars: int = Field(default=2_000, ge=0, le=100_000)
+    daily_notes_in_prompt: bool = True
+    max_results: int = Field(default=6, ge=1, le=50)
+    embedder: Literal["local", "none"] = "local"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_preset(cls, values: object) -> object:
+        if isinstance(values, dict) and values.get("preset") == "oneclaw":
+            return _ONECLAW | values
+        return values
+
+
+class LimitSettings(Section):
+    """Where a turn, a queue and a shutdown end."""
+
+    steps: int = Field(default=12, ge=1, le=200)
+    identical_calls: int = Field(default=3, ge=2, le=50)
+    tokens: int = Field(default=1_000_000, ge=1_000)
+    turn_s: float = Field(default=300, gt=0, le=86_400)
+    drain_s: float = Field(default=10, ge=0, le=600)
+
+
+class Config(Section):
+    """The whole file; without one, agent `main` answers the terminal offline and everything else is closed."""
+
+    gateway: GatewaySettings = GatewaySettings()
+    owner: OwnerSettings = OwnerSettings()
+    agents: dict[AgentName, AgentSettings] = Field(default={"main": AgentSettings()}, min_length=1)
+    bindings: tuple[BindingSettings, ...] = ()
+    channels: ChannelsSettings = ChannelsSettings()
+    models: dict[AgentName, ModelSettings] = {}
+    memory: MemorySettings = MemorySettings()
+    limits: LimitSettings = LimitSettings()
+
+    @property
+    def default_agent(self) -> str:
+        """The agent that answers what no binding claims: `main`, else the first of the file."""
+        return "main" if "main" in self.agents else next(iter(self.agents))
+
+    def secret_sources(self) -> tuple[SecretSource, ...]:
+        """Return where every configured secret is kept."""
+        tokens = [bot.token(account) for account, bot in self.channels.telegram.items()]
+        keys = [model.api_key(name) for name, model in self.models.items()]
+        return (*tokens, *(key for key in keys if key is not None))

@@ -1,0 +1,52 @@
+"""This file finds the owner's time zone, and says where it came from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+CONFIGURED = "owner.time_zone"
+FALLBACK = "nothing set: UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerZone:
+    """The zone that decides which day it is for the owner."""
+
+    zone: ZoneInfo
+    source: str
+    """`owner.time_zone`, or what was asked in its place."""
+
+    @property
+    def name(self) -> str:
+        return self.zone.key
+
+
+def owner_zone(configured: str | None, environ: Mapping[str, str], etc: Path = Path("/etc")) -> OwnerZone:
+    """Return the *configured* zone, else the system's, else UTC."""
+    if configured is not None:
+        return OwnerZone(ZoneInfo(configured), CONFIGURED)
+    for name, source in _system_zones(environ, etc):
+        zone = load_zone(name)
+        if zone is not None:
+            return OwnerZone(zone, source)
+    return OwnerZone(ZoneInfo("UTC"), FALLBACK)
+
+
+def load_zone(name: str) -> ZoneInfo | None:
+    """Return the zone called *name*, or `None` where there is no such zone."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: the name is that of a folder of zones
+        return None
+
+
+def _system_zones(environ: Mapping[str, str], etc: Path) -> Iterator[tuple[str, str]]:
+    if environ.get("TZ"):
+        yield environ["TZ"].removeprefix(":"), "the environment variable TZ"
+    link = etc / "localtime"
+    if link.is_symlink():
+        yield str(link.readlink()).rpartition("zoneinfo/")[2], f"{link}"
+    name = etc / "timezone"
+    if name.is_file():
+        yield name.read_text("utf-8", "replace").strip(), f"{name}"

@@ -1,0 +1,165 @@
+"""This file is the home: the folder that holds everything one gateway knows, and the lock of whoever owns it."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gateway.errors import HomeLockedError, StoreError
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class AgentHome:
+    """Where one agent's things are kept."""
+
+    root: Path
+
+    @property
+    def workspace(self) -> Path:
+        """Markdown, the source of truth; `agents.<id>.workspace` may name another place."""
+        return self.root / "workspace"
+
+    @property
+    def history(self) -> Path:
+        """The workspace's git history, outside of it."""
+        return self.root / "history.git"
+
+    @property
+    def sessions(self) -> Path:
+        """One transcript a session."""
+        return self.root / "sessions"
+
+    @property
+    def archive(self) -> Path:
+        """What was summarised, in full."""
+        return self.root / "archive"
+
+    @property
+    def index(self) -> Path:
+        """The search index; it may be deleted at any time."""
+        return self.root / "index"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlFile:
+    """How to talk to the gateway that owns a home."""
+
+    address: str
+    """Such as `http://127.0.0.1:8123`."""
+    token: str
+    pid: int
+
+    def __repr__(self) -> str:
+        return f"ControlFile(address={self.address!r}, pid={self.pid})"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of one gateway; `~/.strandline` unless told otherwise."""
+
+    path: Path
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.toml"
+
+    @property
+    def state_db(self) -> Path:
+        return self.path / "state.db"
+
+    @property
+    def agents(self) -> Path:
+        return self.path / "agents"
+
+    @property
+    def control_file(self) -> Path:
+        return self.path / "run" / "control.json"
+
+    @property
+    def chat_history(self) -> Path:
+        """What was typed at the prompt of `strandline chat`."""
+        return self.path / "run" / "chat_history"
+
+    def agent(self, agent: str) -> AgentHome:
+        """Return where *agent* keeps its things."""
+        return AgentHome(self.agents / agent)
+
+    def create(self) -> None:
+        """Make the folders that are missing, closed to other users. Raises StoreError if that cannot be done."""
+        try:
+            for folder in (self.path, self.agents, self.control_file.parent):
+                folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        except OSError as exc:
+            raise StoreError(f"the home {self.path} cannot be made: {exc.strerror}") from exc
+
+    def write(self, file: Path, text: str) -> None:
+        """Write *text* to *file*, wholly or not at all, readable by the owner only."""
+        fresh = file.with_name(f".{file.name}.{os.getpid()}")
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        fresh.replace(file)
+
+    # --- who owns it
+
+    @contextmanager
+    def lock(self, purpose: str) -> Iterator[None]:
+        """Own the home while the block runs; *purpose* tells others what for.
+
+        Raises HomeLockedError, before anything is touched, when another process owns it.
+        """
+        from filelock import FileLock, Timeout
+
+        self.create()
+        lock = FileLock(self.path / "run" / "lock", mode=FILE_MODE, blocking=False)
+        try:
+            lock.acquire()
+        except Timeout as exc:
+            raise HomeLockedError(self._who_owns_it()) from exc
+        except OSError as exc:
+            raise StoreError(f"the home {self.path} cannot be locked: {exc.strerror}") from exc
+        try:
+            self.control_file.unlink(missing_ok=True)  # left by a gateway that was killed
+            self.write(self._holder_file, f"process {os.getpid()} ({purpose})")
+            yield
+        finally:
+            self.control_file.unlink(missing_ok=True)
+            self._holder_file.unlink(missing_ok=True)
+            lock.release()
+
+    @contextmanager
+    def announced(self, control: ControlFile) -> Iterator[None]:
+        """Tell other commands how to reach this process, which owns the home."""
+        self.write(self.control_file, json.dumps(asdict(control)))
+        try:
+            yield
+        finally:
+            self.control_file.unlink(missing_ok=True)
+
+    def control(self) -> ControlFile | None:
+        """Return what the owner of the home announced; `None` if there is none. It may have died since."""
+        try:
+            known = json.loads(self.control_file.read_text("utf-8"))
+            return ControlFile(str(known["address"]), str(known["token"]), int(known["pid"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    @property
+    def _holder_file(self) -> Path:
+        return self.path / "run" / "holder"
+
+    def _who_owns_it(self) -> str:
+        try:
+            holder = self._holder_file.read_text("utf-8")
+        except OSError:
+            holder = "another process"
+        control = self.control()
+        where = f" at {control.address}" if control is not None else ""
+        return f"the home {self.path} is in use by {holder}{where}; stop it first, or choose another --home"
