@@ -1,11 +1,14 @@
 """This file is the port to the vector engine: one collection an agent, asked by scope, never without.
 
-Vectors of a point: `dense` (pooled, cosine), `tokens` (multivector, MaxSim by dot product, float16), `bm25` (date and
-entry) and `bm25_context` (previous and this entry), both sparse with the engine's IDF.
+Vectors of a point: `dense` (pooled, cosine), `tokens` and `tokens_context` (multivectors, MaxSim by dot product,
+float16), `bm25` (date and entry) and `bm25_context` (previous and this entry), both sparse with the engine's IDF.
+
+    EngineBrokenError   a collection on disk cannot be used; it is built anew from the files
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +19,11 @@ from workspaces.memory.entry import Entry
 from workspaces.memory.sparse import SparseVector
 
 FloatArray = NDArray[np.float32]
+TokenArray = NDArray[np.float16]
+
+
+class EngineBrokenError(Exception):
+    """A collection on disk cannot be used: damaged, or made by another version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +37,18 @@ class Point:
     bm25_context: SparseVector
     dense: FloatArray | None
     """Shape [dimension], length 1."""
-    tokens: FloatArray | None
-    """Shape [n, 128], each row of length 1."""
+    tokens: TokenArray | None
+    """The entry's token vectors, shape [n, 128], rows no longer than 1; n may be 0."""
+    tokens_context: TokenArray | None
+    """Those of the entry before it in the section and its own, shape [n', 128], n' >= n."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayRange:
+    """Both ends belong to it; `None` is open. An undated entry is outside of every range but the one open twice."""
+
+    since: date | None
+    until: date | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +61,8 @@ class CandidateRequest:
     dense: FloatArray | None
     tokens: FloatArray | None
     """Shape [m, 128]; rows are scaled by their word piece's share of the query's IDF, so that MaxSim is weighted."""
+    days: DayRange
+    """Only entries dated inside it; the corpus of an IDF stays that of *scopes*."""
     limit: int
     """Candidates a leg."""
 
@@ -58,6 +78,8 @@ class Candidate:
     """Weighted MaxSim of the query's tokens over the entry's."""
     bm25: float
     bm25_context: float
+    late_context: float = 0.0
+    """The same over the tokens of the entry before it and its own: what was asked and what was answered."""
 
 
 class Engine(Protocol):
@@ -69,8 +91,14 @@ class Engine(Protocol):
     def delete(self, ids: Sequence[str]) -> None:
         """Remove the points; unknown ids are ignored."""
 
-    def candidates(self, request: CandidateRequest) -> list[Candidate]:
-        """Return the union of what the legs found, every part of every score filled in."""
+    def find(self, request: CandidateRequest) -> list[str]:
+        """Return the ids of what the legs found, each leg's best `request.limit`, without repeats.
+
+        A tie at the cut is settled by path and position, never by the order in which points came to the engine.
+        """
+
+    def score(self, request: CandidateRequest, ids: Sequence[str]) -> list[Candidate]:
+        """Return those of *ids* that `request.scopes` allows, every part of every score filled in, in their order."""
 
     def flush(self) -> None:
         """Make everything stored so far durable."""

@@ -1,0 +1,226 @@
+"""This file asks a vector engine for one search: every leg at once, all parts of every score, always within scopes.
+
+It speaks to an engine through `Shard`, which `edge.py` implements, so that the rules below hold for every engine.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal, Protocol
+
+import numpy as np
+
+from workspaces.access import Scope
+from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, FloatArray, Point
+from workspaces.memory.entry import Entry
+from workspaces.memory.sparse import SparseVector
+
+VectorName = Literal["dense", "tokens", "tokens_context", "bm25", "bm25_context"]
+FINDING: tuple[VectorName, ...] = ("dense", "bm25", "bm25_context")
+"""The legs that look through the whole collection; late interaction only scores what they found."""
+SCORING: tuple[VectorName, ...] = ("dense", "tokens", "tokens_context", "bm25", "bm25_context")
+ENTRIES_KEPT = 20_000
+"""Entries held in memory after they were read once, about 1 kB each: reading 600 from the engine takes 3 ms."""
+
+ALWAYS = DayRange(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which points a query may see."""
+
+    scopes: frozenset[Scope] | None
+    """`None`: every scope. It alone is the corpus of an IDF."""
+    days: DayRange = ALWAYS
+    ids: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorQuery:
+    """The *limit* points whose vector `using` is nearest to `vector`, exactly, best first."""
+
+    using: VectorName
+    vector: SparseVector | FloatArray
+    where: Where
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A point with its score by one vector."""
+
+    id: str
+    score: float
+
+
+class Shard(Protocol):
+    """What an engine has to do: keep points, answer exact queries with the scope as IDF corpus."""
+
+    def ask(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
+        """Return the answer to each of *queries*, in their order; they travel as one request."""
+
+    def entries(self, ids: Sequence[str]) -> dict[str, Entry]:
+        """Return the entries of those of *ids* that exist."""
+
+    def size(self) -> int:
+        """Return how many points there are."""
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Store *points*; those with a known id are replaced."""
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove the points; unknown ids are ignored."""
+
+    def flush(self) -> None:
+        """Make everything stored so far durable."""
+
+    def close(self) -> None:
+        """Flush and release the collection."""
+
+
+class HybridEngine:
+    """The `Engine` port over a `Shard`."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._shard = shard
+        self._entries: dict[str, Entry] = {}
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Store *points*; those with a known id are replaced."""
+        self._shard.upsert(points)
+        self._forget(point.id for point in points)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove the points; unknown ids are ignored."""
+        self._shard.delete(ids)
+        self._forget(ids)
+
+    def flush(self) -> None:
+        """Make everything stored so far durable."""
+        self._shard.flush()
+
+    def close(self) -> None:
+        """Flush and release the collection."""
+        self._shard.close()
+
+    def find(self, request: CandidateRequest) -> list[str]:
+        """Return the ids of what the legs found, each leg's best `request.limit`, without repeats."""
+        if _sees_nothing(request):
+            return []
+        where = Where(request.scopes, request.days)
+        # One more than the limit: it shows whether the cut goes through a tie.
+        queries = _queries(request, FINDING, where, request.limit + 1)
+        found: dict[str, None] = {}
+        for query, leg in zip(queries, self._shard.ask(queries), strict=True):
+            found.update(dict.fromkeys(self._cut(query, leg, request.limit)))
+        return list(found)
+
+    def score(self, request: CandidateRequest, ids: Sequence[str]) -> list[Candidate]:
+        """Return those of *ids* that `request.scopes` allows, every part of every score filled in, in their order."""
+        if _sees_nothing(request) or not ids:
+            return []
+        where = Where(request.scopes, ids=frozenset(ids))
+        queries = _queries(request, SCORING, where, len(ids))
+        answers = self._shard.ask(queries)
+        parts: dict[VectorName, dict[str, float]] = {name: {} for name in SCORING}
+        for query, answer in zip(queries, answers, strict=True):
+            parts[query.using] = {scored.id: scored.score for scored in answer}
+        entries = self._known_entries(ids)
+        allowed = (id_ for id_ in ids if id_ in entries and _is_allowed(entries[id_], request.scopes))
+        return [
+            Candidate(
+                id=id_,
+                entry=entries[id_],
+                cosine=parts["dense"].get(id_, 0.0),
+                late=parts["tokens"].get(id_, 0.0),
+                bm25=parts["bm25"].get(id_, 0.0),
+                bm25_context=parts["bm25_context"].get(id_, 0.0),
+                late_context=parts["tokens_context"].get(id_, 0.0),
+            )
+            for id_ in allowed
+        ]
+
+    def _cut(self, query: VectorQuery, leg: Sequence[Scored], limit: int) -> list[str]:
+        """Return the ids of the best *limit* of *leg*; equal scores at the cut are settled by path and position.
+
+        An engine settles them by the order in which points came to it, and there private text would show.
+        """
+        if len(leg) > limit and leg[limit - 1].score == leg[limit].score:
+            [whole] = self._shard.ask([replace(query, limit=self._shard.size())])
+            leg = [scored for scored in whole if scored.score >= leg[limit].score]
+            entries = self._known_entries([scored.id for scored in leg])
+            leg = sorted(leg, key=lambda s: (-s.score, entries[s.id].path, entries[s.id].position))
+        return [scored.id for scored in leg[:limit]]
+
+    def _known_entries(self, ids: Sequence[str]) -> dict[str, Entry]:
+        missing = [id_ for id_ in ids if id_ not in self._entries]
+        read = self._shard.entries(missing) if missing else {}
+        known = {id_: self._entries[id_] for id_ in ids if id_ in self._entries} | read
+        self._entries.update(read)
+        for id_ in list(self._entries)[: max(len(self._entries) - ENTRIES_KEPT, 0)]:
+            del self._entries[id_]
+        return known
+
+    def _forget(self, ids: Iterable[str]) -> None:
+        for id_ in ids:
+            self._entries.pop(id_, None)
+
+
+def _sees_nothing(request: CandidateRequest) -> bool:
+    return request.scopes is not None and not request.scopes
+
+
+def _is_allowed(entry: Entry, scopes: frozenset[Scope] | None) -> bool:
+    return scopes is None or entry.scope in scopes
+
+
+def _queries(request: CandidateRequest, names: Sequence[VectorName], where: Where, limit: int) -> list[VectorQuery]:
+    vectors: dict[VectorName, SparseVector | FloatArray | None] = {
+        "dense": request.dense,
+        "tokens": request.tokens,
+        "tokens_context": request.tokens,
+        "bm25": request.bm25,
+        "bm25_context": request.bm25,
+    }
+    asked = ((name, vectors[name]) for name in names)
+    return [VectorQuery(name, v, where, limit) for name, v in asked if v is not None and _says_something(v)]
+
+
+def _says_something(vector: SparseVector | FloatArray) -> bool:
+    """A vector of zeros is equally near to everything."""
+    return len(vector.indices) > 0 if isinstance(vector, SparseVector) else bool(np.any(vector))
+
+
+Payload = dict[str, str | int]
+"""An entry as an engine keeps it; `day` is a proleptic ordinal and missing where the entry has no date."""
+
+
+def payload_of(entry: Entry) -> Payload:
+    """Write *entry* as a payload."""
+    payload: Payload = {
+        "path": entry.path,
+        "scope": entry.scope,
+        "position": entry.position,
+        "start_line": entry.start_line,
+        "end_line": entry.end_line,
+        "text": entry.text,
+        "section": entry.section,
+        "context": entry.context,
+    }
+    return payload if entry.date is None else payload | {"day": entry.date.toordinal()}
+
+
+def entry_of(payload: Payload) -> Entry:
+    """Read the entry back from its payload."""
+    day = payload.get("day")
+    return Entry(
+        path=str(payload["path"]),
+        scope=Scope(str(payload["scope"])),
+        position=int(payload["position"]),
+        start_line=int(payload["start_line"]),
+        end_line=int(payload["end_line"]),
+        text=str(payload["text"]),
+        section=str(payload["section"]),
+        date=None if day is None else date.fromordinal(int(day)),
+        context=str(payload["context"]),
+    )
