@@ -48,7 +48,7 @@ def _known_zone(name: str) -> str:
 
 AgentName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-PersonId = Annotated[str, StringConstraints(pattern=r"^(telegram|terminal):[0-9]+$")]
+PersonId = Annotated[str, StringConstraints(pattern=r"^telegram:[0-9]+$")]
 ChatId = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+$")]
 RootedPath = Annotated[Path, AfterValidator(_rooted)]
 Url = Annotated[str, AfterValidator(_plain_url)]
@@ -199,6 +199,7 @@ class MemorySettings(Section):
     today_chars: int = Field(default=4_000, ge=0, le=100_000)
     yesterday_chars: int = Field(default=2_000, ge=0, le=100_000)
     daily_notes_in_prompt: bool = True
+    user_file_in_groups: bool = False
     max_results: int = Field(default=6, ge=1, le=50)
     embedder: Literal["local", "none"] = "local"
 

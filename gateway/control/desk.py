@@ -1,0 +1,47 @@
+"""This file is the operator's desk: what a command can ask of a gateway, whether that runs elsewhere or right here."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from adapters.channel import ChannelError
+from gateway.control.wire import AgentOrder, ChatOrder, Found, MemoryStatus, SearchOrder, Status
+from gateway.errors import StrandlineError
+from workspaces.errors import WorkspaceError
+
+EXPECTED = (StrandlineError, WorkspaceError, ChannelError)
+"""What may go wrong without a fault in the program; each message is a sentence for the operator."""
+
+OnReply = Callable[[str], Awaitable[None]]
+"""Takes each message of an answer, as Markdown, when it was delivered."""
+Progress = Callable[[int, int], None]
+"""Told how many entries are indexed, and of how many known so far."""
+
+
+class Desk(Protocol):
+    """What the commands are written against. Everything raises one of `EXPECTED`."""
+
+    async def status(self) -> Status:
+        """Return the state of the gateway."""
+
+    async def chat(self, order: ChatOrder, on_reply: OnReply) -> None:
+        """Say something to an agent, and return when its answer is complete."""
+
+    async def search(self, order: SearchOrder) -> Found:
+        """Search an agent's memory."""
+
+    async def index(self, order: AgentOrder, progress: Progress) -> str:
+        """Bring an agent's index up to date, and return the outcome in words."""
+
+    async def memory_status(self, order: AgentOrder) -> MemoryStatus:
+        """Return the state of an agent's index."""
+
+
+class Readiness(Protocol):
+    """Whether a gateway takes messages yet."""
+
+    @property
+    def ready(self) -> bool: ...
+
+    @property
+    def loading(self) -> list[str]:
+        """Features that are still on their way."""

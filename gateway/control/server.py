@@ -1,0 +1,235 @@
+"""This file serves the operator's desk and the health probes on loopback, inside the gateway's own event loop."""
+
+import asyncio
+import ipaddress
+import json
+import secrets
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import uvicorn
+from pydantic import TypeAdapter, ValidationError
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway.control.desk import EXPECTED, Desk, Readiness
+from gateway.control.wire import AgentOrder, ChatOrder, Event, SearchOrder
+from gateway.errors import ConfigError, StrandlineError
+
+BODY_CAP = 1_000_000
+"""Largest request, in bytes."""
+GRACE_S = 2
+"""How long open requests may go on when the gateway stops."""
+
+Order = TypeVar("Order")
+Tell = Callable[[Event], None]
+
+
+class ControlPages:
+    """The pages behind the door; each answers one path."""
+
+    def __init__(self, desk: Desk, readiness: Readiness) -> None:
+        self._desk = desk
+        self._readiness = readiness
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/", self.greeting),
+            Route("/healthz", self.healthz),
+            Route("/readyz", self.readyz),
+            Route("/control/alive", self.healthz),
+            Route("/control/status", self.status),
+            Route("/control/chat", self.chat, methods=["POST"]),
+            Route("/control/memory/search", self.search, methods=["POST"]),
+            Route("/control/memory/index", self.index, methods=["POST"]),
+            Route("/control/memory/status", self.memory_status, methods=["POST"]),
+        ]
+
+    async def greeting(self, _: Request) -> Response:
+        return PlainTextResponse("Strandline is running. Talk to it with: strandline chat\n")
+
+    async def healthz(self, _: Request) -> Response:
+        return JSONResponse({"alive": True})
+
+    async def readyz(self, _: Request) -> Response:
+        is_ready, loading = self._readiness.ready, list(self._readiness.loading)
+        return JSONResponse({"ready": is_ready, "loading": loading}, 200 if is_ready else 503)
+
+    async def status(self, _: Request) -> Response:
+        return _json(await self._desk.status())
+
+    async def search(self, request: Request) -> Response:
+        return _json(await self._desk.search(await _order(request, SearchOrder)))
+
+    async def memory_status(self, request: Request) -> Response:
+        return _json(await self._desk.memory_status(await _order(request, AgentOrder)))
+
+    async def chat(self, request: Request) -> Response:
+        order = await _order(request, ChatOrder)
+
+        async def work(tell: Tell) -> str:
+            async def on_reply(text: str) -> None:
+                tell(Event("reply", text))
+
+            tell(Event("accepted"))
+            await self._desk.chat(order, on_reply)
+            return ""
+
+        return _Lines(work)
+
+    async def index(self, request: Request) -> Response:
+        order = await _order(request, AgentOrder)
+
+        async def work(tell: Tell) -> str:
+            return await self._desk.index(order, lambda done, total: tell(Event("progress", done=done, total=total)))
+
+        return _Lines(work)
+
+
+class _Lines(Response):
+    """An answer that grows: one JSON object a line, the last one `done` or `error`."""
+
+    media_type = "application/x-ndjson"
+
+    def __init__(self, work: Callable[[Tell], Awaitable[str]]) -> None:
+        super().__init__()
+        del self.headers["content-length"]
+        self._work = work
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        lines: asyncio.Queue[Event] = asyncio.Queue()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._last(lines.put_nowait))
+            while True:
+                event = await lines.get()
+                is_last = event.event in {"done", "error"}
+                body = json.dumps(asdict(event)).encode() + b"\n"
+                await send({"type": "http.response.body", "body": body, "more_body": not is_last})
+                if is_last:
+                    return
+
+    async def _last(self, tell: Tell) -> None:
+        try:
+            tell(Event("done", await self._work(tell)))
+        except EXPECTED as exc:
+            tell(Event("error", str(exc)))
+
+
+class Door:
+    """Lets in who names this machine and, for `/control/`, holds the token.
+
+    A page in the owner's browser can make it send requests here, under a name that it resolves to loopback: such a
+    name is no address and not `localhost`, and such a request carries an `Origin`.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(Headers(scope=scope), scope["path"])
+        await (refusal or self._app)(scope, receive, send)
+
+    def _refusal(self, headers: Headers, path: str) -> Response | None:
+        if not is_numeric_or_local(headers.get("host", "")):
+            return _problem("the Host header must be an IP address or localhost", 421)
+        if not path.startswith("/control/"):
+            return None
+        if "origin" in headers:
+            return _problem("not for browsers", 403)
+        given = headers.get("authorization", "").removeprefix("Bearer ").encode()
+        if not secrets.compare_digest(given, self._token):
+            return _problem("needs the token of run/control.json", 401)
+        if int(headers.get("content-length", "0")) > BODY_CAP or "transfer-encoding" in headers:
+            return _problem(f"a request may have {BODY_CAP:,} bytes, announced by Content-Length", 413)
+        return None
+
+
+def control_app(desk: Desk, readiness: Readiness, token: str) -> ASGIApp:
+    """Return the application: `/`, `/healthz`, `/readyz` for everyone, `/control/…` for who holds *token*."""
+    refusals = dict.fromkeys(EXPECTED, _refused)
+    pages = Starlette(routes=ControlPages(desk, readiness).routes(), exception_handlers=refusals)
+    return Door(pages, token)
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp, host: str, port: int, *, grace_s: int = GRACE_S) -> AsyncIterator[str]:
+    """Serve *app* while the block runs; yields the address. Port 0 is a free one.
+
+    At the end, requests may go on for *grace_s* seconds before they are cut.
+
+    Raises ConfigError if the port cannot be had.
+    """
+    listener = _listener(host, port)
+    settings = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=grace_s
+    )
+    server = _Server(settings)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(server.serve(sockets=[listener]))
+        try:
+            yield _address(listener)
+        finally:
+            server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals alone: they are the gateway's."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def is_numeric_or_local(host: str) -> bool:
+    """Say whether a Host header names an IP address or `localhost`, with or without a port."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
+    except OSError as exc:
+        raise ConfigError(f"gateway.port: cannot listen on {host} port {port}: {exc.strerror}; choose another") from exc
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    address = ipaddress.ip_address(host)
+    if address.is_unspecified:  # every interface: this machine reaches it on loopback
+        host = "::1" if address.version == 6 else "127.0.0.1"
+    return f"http://[{host}]:{port}" if address.version == 6 else f"http://{host}:{port}"
+
+
+async def _order(request: Request, kind: type[Order]) -> Order:
+    try:
+        return TypeAdapter(kind).validate_json(await request.body())
+    except ValidationError as exc:
+        fault = exc.errors(include_url=False, include_input=False)[0]
+        raise StrandlineError(f"{'.'.join(map(str, fault['loc'])) or 'the request'}: {fault['msg']}") from exc
+
+
+def _json(answer: object) -> Response:
+    return Response(TypeAdapter(type(answer)).dump_json(answer), media_type="application/json")
+
+
+async def _refused(_: Request, exc: Exception) -> Response:
+    return _problem(str(exc), 400)
+
+
+def _problem(error: str, status: int) -> Response:
+    return JSONResponse({"error": error}, status)

@@ -1,0 +1,134 @@
+"""This file holds what passes between a command and the gateway, as both sides know it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+SearchMode = Literal["hybrid", "keyword"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStatus:
+    """The state of one agent's index."""
+
+    entries: int
+    mode: SearchMode
+    reason: str = ""
+    """Why search is by keyword alone, or anything else an owner should know of how it answers."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Files that are not indexed, by path, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStatus:
+    """One agent."""
+
+    agent: str
+    model: str
+    memory: MemoryStatus
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelStatus:
+    """One bot account."""
+
+    channel: str
+    account: str
+    state: str
+    """Such as `listening`, `connecting`, `waiting`, `stopped`, `off`."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsureStatus:
+    """A part of a reply that may have been sent twice, or once."""
+
+    address: str
+    part: int
+    """From 0."""
+    at: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What `strandline status` says."""
+
+    version: str
+    home: str
+    ready: bool
+    uptime_s: float
+    time_zone: str
+    time_zone_source: str
+    agents: tuple[AgentStatus, ...] = ()
+    channels: tuple[ChannelStatus, ...] = ()
+    loading: tuple[str, ...] = ()
+    """Features that are still on their way."""
+    inbox_waiting: int = 0
+    outbox_queued: int = 0
+    outbox_dead: int = 0
+    unsure: tuple[UnsureStatus, ...] = ()
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """How often each reason code was counted."""
+    repairs: tuple[str, ...] = ()
+    """What was found damaged and mended, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHit:
+    """A passage that answers a query."""
+
+    path: str
+    """Relative to the workspace."""
+    start_line: int
+    end_line: int
+    score: float
+    snippet: str
+    citation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The outcome of a memory search, best hit first."""
+
+    hits: tuple[FoundHit, ...]
+    mode: SearchMode
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of an answer that takes its time: some `reply` or `progress`, then `done` or `error`."""
+
+    event: Literal["accepted", "reply", "progress", "done", "error"]
+    text: str = ""
+    """A reply as Markdown, an outcome in words, or what went wrong."""
+    done: int = 0
+    total: int = 0
+    """How many entries are indexed, of how many known so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOrder:
+    """A message of the owner's for an agent; `None` leaves the agent to the bindings."""
+
+    text: str
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOrder:
+    """A search of an agent's memory as its owner may see it."""
+
+    query: str
+    agent: str | None = None
+    max_results: int | None = None
+    """`None`: as configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOrder:
+    """Something to do for one agent; `None` is the default agent."""
+
+    agent: str | None = None

@@ -1,0 +1,81 @@
+"""This file is a small gateway for tests of the operator's side: it remembers what is said and finds it again."""
+
+import asyncio
+from collections.abc import Mapping
+
+from gateway.control.desk import OnReply, Progress
+from gateway.control.wire import (
+    AgentOrder,
+    AgentStatus,
+    ChatOrder,
+    Found,
+    FoundHit,
+    MemoryStatus,
+    SearchOrder,
+    Status,
+)
+from gateway.errors import ConfigError, StrandlineError
+
+NOTE = "memory/2026-03-03.md"
+
+
+class FakeDesk:
+    """Agents that repeat what they are told, and a memory of it that is searched by substring."""
+
+    def __init__(self, agents: tuple[str, ...] = ("main",)) -> None:
+        self.said: dict[str, list[str]] = {agent: [] for agent in agents}
+        self.ready = True
+        self.loading: list[str] = []
+        self.may_answer = asyncio.Event()
+        """Cleared, every answer waits for it."""
+        self.may_answer.set()
+        self.asked = asyncio.Event()
+        """Set when a message has arrived."""
+
+    async def status(self) -> Status:
+        agents = tuple(AgentStatus(agent, "offline", self._memory(agent)) for agent in self.said)
+        return Status(
+            "0.0", "/home", self.ready, 1.5, "Europe/Berlin", "owner.time_zone", agents, reasons=self._counts()
+        )
+
+    async def chat(self, order: ChatOrder, on_reply: OnReply) -> None:
+        agent = self._agent(order.agent)
+        self.said[agent].append(order.text)
+        self.asked.set()
+        await self.may_answer.wait()
+        if order.text == "fail":
+            raise StrandlineError("the model is down")
+        for line in order.text.splitlines():
+            await on_reply(f"You said: {line}")
+
+    async def search(self, order: SearchOrder) -> Found:
+        said = self.said[self._agent(order.agent)]
+        hits = [self._hit(number, text) for number, text in enumerate(said, 1) if order.query in text]
+        return Found(tuple(hits[: order.max_results]), "keyword", "no embedder")
+
+    async def index(self, order: AgentOrder, progress: Progress) -> str:
+        total = len(self.said[self._agent(order.agent)])
+        for done in range(total + 1):
+            progress(done, total)
+        if "unreadable" in self.said[self._agent(order.agent)]:
+            raise StrandlineError("the workspace cannot be read")
+        return f"{total} entries"
+
+    async def memory_status(self, order: AgentOrder) -> MemoryStatus:
+        return self._memory(self._agent(order.agent))
+
+    def _agent(self, agent: str | None) -> str:
+        wanted = agent or next(iter(self.said))
+        if wanted not in self.said:
+            raise ConfigError(f"no agent {wanted!r}; the agents are: {', '.join(self.said)}")
+        return wanted
+
+    def _memory(self, agent: str) -> MemoryStatus:
+        return MemoryStatus(len(self.said[agent]), "keyword", "no embedder", {"memory/photo.md": "not UTF-8"})
+
+    def _counts(self) -> Mapping[str, int]:
+        return {"refused.stranger": 2}
+
+    @staticmethod
+    def _hit(line: int, text: str) -> FoundHit:
+        return FoundHit(NOTE, line, line, 1.0 / line, text, f"{NOTE}#L{line}-L{line}")
