@@ -5,12 +5,12 @@ is taken from the path, never from a text.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Never, NewType
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 AgentId = NewType("AgentId", str)
 Scope = NewType("Scope", str)
@@ -18,6 +18,7 @@ Scope = NewType("Scope", str)
 
 PRIVATE = Scope("private")
 SHARED_FOLDER = PurePosixPath("memory/shared")
+_KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 class SessionType(StrEnum):
@@ -76,8 +77,10 @@ class Rights:
     """The notes shared in this chat are readable and searchable."""
     memory_tools: bool
     writes: bool
-    """It may write: everywhere if `private`, else below its own scope's folder only."""
+    """It may write: if `private`, everywhere but among the notes that others read; else among its own chat's only."""
     flush: bool
+    memory_in_prompt: bool
+    """`MEMORY.md` and the days' notes go into the prompt; what is `private` without it is reached by the tools."""
 
 
 _INSTRUCTIONS = frozenset({"AGENTS.md", "TOOLS.md"})
@@ -86,7 +89,24 @@ _USER = frozenset({"USER.md"})
 _FIRST_RUN = frozenset({"BOOTSTRAP.md"})
 _HEARTBEAT = frozenset({"HEARTBEAT.md"})
 
-_CHAT = Rights(_INSTRUCTIONS | _PERSONA, private=False, own_scope=True, memory_tools=True, writes=True, flush=True)
+_CHAT = Rights(
+    _INSTRUCTIONS | _PERSONA,
+    private=False,
+    own_scope=True,
+    memory_tools=True,
+    writes=True,
+    flush=True,
+    memory_in_prompt=False,
+)
+_MINIMAL = Rights(
+    _INSTRUCTIONS,
+    private=False,
+    own_scope=False,
+    memory_tools=False,
+    writes=False,
+    flush=False,
+    memory_in_prompt=False,
+)
 _MATRIX: Mapping[SessionType, Rights] = MappingProxyType(
     {
         SessionType.MAIN: Rights(
@@ -96,21 +116,27 @@ _MATRIX: Mapping[SessionType, Rights] = MappingProxyType(
             memory_tools=True,
             writes=True,
             flush=True,
+            memory_in_prompt=True,
         ),
         SessionType.GUEST: _CHAT,
         SessionType.GROUP: _CHAT,
-        SessionType.SUBAGENT: Rights(
-            _INSTRUCTIONS, private=False, own_scope=False, memory_tools=False, writes=False, flush=False
-        ),
-        SessionType.CRON: Rights(
-            _INSTRUCTIONS, private=False, own_scope=False, memory_tools=False, writes=False, flush=False
-        ),
+        SessionType.SUBAGENT: _MINIMAL,
+        SessionType.CRON: _MINIMAL,
         SessionType.HEARTBEAT: Rights(
-            _HEARTBEAT, private=True, own_scope=True, memory_tools=True, writes=True, flush=False
+            _HEARTBEAT,
+            private=True,
+            own_scope=True,
+            memory_tools=True,
+            writes=True,
+            flush=False,
+            memory_in_prompt=False,
         ),
     }
 )
 """The table "The matrix" of the requirements, in code."""
+
+_NAMED = frozenset[str]().union(*(row.files for row in _MATRIX.values()))
+"""The workspace files that a row gives or withholds by name."""
 
 
 def rights(access: Access) -> Rights:
@@ -118,11 +144,11 @@ def rights(access: Access) -> Rights:
     row = _MATRIX[access.session_type]
     match access.session_type:
         case SessionType.GROUP if Grant.USER_FILE_IN_GROUPS in access.grants:
-            return Rights(row.files | _USER, row.private, row.own_scope, row.memory_tools, row.writes, row.flush)
+            return replace(row, files=row.files | _USER)
         case SessionType.HEARTBEAT if Grant.FULL_HEARTBEAT in access.grants:
-            return Rights(row.files | _MATRIX[SessionType.MAIN].files, True, True, True, True, flush=False)
+            return replace(row, files=row.files | _MATRIX[SessionType.MAIN].files, memory_in_prompt=True)
         case SessionType.CRON if Grant.PRIVATE_JOB in access.grants:
-            return Rights(row.files, private=True, own_scope=True, memory_tools=True, writes=True, flush=False)
+            return replace(row, private=True, own_scope=True, memory_tools=True, writes=True, memory_in_prompt=True)
         case _:
             return row
 
@@ -136,11 +162,15 @@ def readable_scopes(access: Access) -> frozenset[Scope] | None:
 
 
 def scope_of(path: PurePosixPath) -> Scope:
-    """Return the audience that the file at *path*, relative to the workspace, belongs to."""
+    """Return the audience that the file at *path*, relative to the workspace, belongs to.
+
+    A folder of shared notes whose name is not the one that `scope_folder` gives belongs to no chat: it is private.
+    """
     parts = path.parts
-    if len(parts) > 3 and parts[:2] == SHARED_FOLDER.parts:
-        return Scope(f"shared:{unquote(parts[2])}")
-    return PRIVATE
+    if len(parts) <= 3 or parts[:2] != SHARED_FOLDER.parts:
+        return PRIVATE
+    chat = unquote(parts[2])
+    return Scope(f"shared:{chat}") if _folder_name(chat) == parts[2] else PRIVATE
 
 
 def scope_folder(scope: Scope) -> PurePosixPath:
@@ -151,7 +181,7 @@ def scope_folder(scope: Scope) -> PurePosixPath:
     kind, _, chat = scope.partition(":")
     if kind != "shared" or not chat.strip("."):
         raise ValueError(f"no folder for scope {scope!r}")
-    return SHARED_FOLDER / quote(chat, safe="")
+    return SHARED_FOLDER / _folder_name(chat)
 
 
 def may_read(access: Access, path: PurePosixPath) -> bool:
@@ -169,7 +199,27 @@ def may_read(access: Access, path: PurePosixPath) -> bool:
 def may_write(access: Access, path: PurePosixPath) -> bool:
     """Say whether *access* may create, change or delete the file at *path* (normalised, relative)."""
     row = rights(access)
-    return row.writes and (row.private or _is_own(access, path))
+    if row.private:
+        return row.writes and not _is_shared(path)
+    return row.writes and _is_own(access, path)
+
+
+def may_show(access: Access, path: PurePosixPath) -> bool:
+    """Say whether the prompt of a turn with *access* may hold the file at *path* (normalised, relative)."""
+    row = rights(access)
+    if len(path.parts) == 1 and path.name in _NAMED:
+        return path.name in row.files
+    return row.memory_in_prompt if row.private else may_read(access, path)
+
+
+def _is_shared(path: PurePosixPath) -> bool:
+    """Say whether others may come to read *path*; letter case is ignored, as some file systems do."""
+    return tuple(part.casefold() for part in path.parts[:2]) == SHARED_FOLDER.parts
+
+
+def _folder_name(chat: str) -> str:
+    """Percent-encode *chat*, capital letters too: two chats never share a folder where letter case is ignored."""
+    return "".join(chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in chat.encode())
 
 
 def _is_own(access: Access, path: PurePosixPath) -> bool:

@@ -24,7 +24,11 @@ class BadPathError(WorkspaceError):
 
 
 class FileChangedError(WorkspaceError):
-    """The file changed since it was read."""
+    """The file changed since it was read; `current` is what stands there now, `None` if it is gone."""
+
+    def __init__(self, message: str, current: bytes | None = None) -> None:
+        super().__init__(message)
+        self.current = current
 
 
 class EditError(WorkspaceError):

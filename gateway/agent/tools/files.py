@@ -1,0 +1,110 @@
+"""This file gives a turn its workspace files: read, write, edit, list, delete, as far as its access goes."""
+
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from gateway.agent.tools.tool import RESULT_CAP, Field, Run, Tool, tool
+from gateway.errors import ToolError
+from workspaces.access import Access, rights
+from workspaces.files import clean_path
+from workspaces.workspace import Listing, TextFile, Workspace
+
+_NOTE_ROOM = 200
+"""Characters of a result that are kept for the line that says how to go on."""
+
+
+class KnownFiles:
+    """The files of one turn, as it has seen them: what it may replace or delete, unless they changed since."""
+
+    def __init__(self) -> None:
+        self._known: dict[PurePosixPath, TextFile] = {}
+
+    def remember(self, file: TextFile) -> None:
+        """Keep *file* as the newest that the turn has seen."""
+        self._known[file.path] = file
+
+    def get(self, path: str) -> TextFile | None:
+        """Return the file at *path* as the turn has seen it."""
+        return self._known.get(clean_path(path))
+
+    def forget(self, path: str) -> None:
+        """Drop what was seen of *path*: it has to be read again."""
+        self._known.pop(clean_path(path), None)
+
+
+def file_tools(workspace: Workspace, access: Access, run: Run) -> list[Tool]:
+    """Return the file tools of one turn; those that write only where *access* may write at all."""
+    known = KnownFiles()
+    reading = _reading_tools(workspace, access, run, known)
+    return reading + _writing_tools(workspace, access, run, known) if rights(access).writes else reading
+
+
+def _reading_tools(workspace: Workspace, access: Access, run: Run, known: KnownFiles) -> list[Tool]:
+    async def read_file(
+        path: str,
+        first_line: Annotated[int, Field(ge=1)] = 1,
+        lines: Annotated[int | None, Field(ge=1)] = None,
+    ) -> str:
+        """Read a text file of the workspace, whole or in part."""
+        file = await run(workspace.read, path, access, first_line, lines)
+        known.remember(file)
+        return shown(file)
+
+    async def list_files(path: str = ".") -> str:
+        """List a folder of the workspace."""
+        return listed(await run(workspace.list, path, access))
+
+    return [tool(read_file), tool(list_files)]
+
+
+def _writing_tools(workspace: Workspace, access: Access, run: Run, known: KnownFiles) -> list[Tool]:
+    async def write_file(path: str, content: str) -> str:
+        """Create a text file, or replace one that you have read in this turn."""
+        file = await run(workspace.write, path, content, access, known.get(path))
+        known.remember(file)
+        return f"{file.path} written, {file.total_lines} lines."
+
+    async def edit_file(path: str, old: str, new: str) -> str:
+        """Replace a passage that occurs exactly once in a file; the rest stays as it is."""
+        file = await run(workspace.edit, path, old, new, access, known.get(path))
+        known.remember(file)
+        return f"{file.path} edited."
+
+    async def delete_file(path: str) -> str:
+        """Delete a file that you have read in this turn."""
+        seen = known.get(path)
+        if seen is None:
+            raise ToolError(f"{clean_path(path)}: read it first; only what you have read in this turn is deleted")
+        await run(workspace.delete, path, access, seen)
+        known.forget(path)
+        return f"{seen.path} deleted."
+
+    return [tool(write_file), tool(edit_file), tool(delete_file)]
+
+
+def shown(file: TextFile) -> str:
+    """Return the lines of *file* that fit a tool result, with a note of which they are unless they are all."""
+    text = _whole_lines(file.text, RESULT_CAP - _NOTE_ROOM)
+    last = file.first_line + text.count("\n") + (not text.endswith("\n")) - 1
+    if text == file.whole:
+        return text.removeprefix("\ufeff") or "(the file is empty)"
+    is_broken = len(text) < len(file.text) and not text.endswith("\n")
+    broken = f"; line {last} is too long to show whole" if is_broken else ""
+    rest = f"; go on with first_line={last + 1}" if last < file.total_lines else ""
+    return f"{text}\n[lines {file.first_line}-{last} of {file.total_lines}{broken}{rest}]"
+
+
+def listed(listing: Listing) -> str:
+    """Return the names, one a line, folders with a slash and files with their size."""
+    lines = [f"{each.name}/" if each.is_folder else f"{each.name} ({each.size:,} bytes)" for each in listing.entries]
+    if listing.omitted:
+        lines.append(f"… and {listing.omitted:,} more")
+    return "\n".join(lines) or "(the folder is empty)"
+
+
+def _whole_lines(text: str, limit: int) -> str:
+    """Return as many whole lines of *text* as *limit* characters hold, or the start of a line that alone is longer."""
+    if len(text) <= limit:
+        return text
+    end = text.rfind("\n", 0, limit) + 1
+    return text[: end or limit]

@@ -1,0 +1,286 @@
+"""This file is the one opener of a workspace: nothing else reads or writes there.
+
+Every access walks from the handle of the workspace's folder, component by component, and follows no link.
+"""
+
+import os
+import re
+import stat
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from filelock import FileLock, Timeout
+
+from workspaces.errors import (
+    BadPathError,
+    FileChangedError,
+    NoSuchFileError,
+    TooLargeError,
+    WorkspaceUnusableError,
+)
+from workspaces.paths import DEPTH, OWN_PREFIX, clean_path, fold, is_taken
+from workspaces.place import ABSENT, Content, Identity, Place, digest_of, facts_of, identity_of, is_plain, names_in
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LEFT_OVER = re.compile(re.escape(OWN_PREFIX) + r"[0-9a-f]{16}\.tmp")
+_LOCK_TIMEOUT_S = 10.0
+_APPEND_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FileCaps:
+    """The sizes that a workspace takes; the defaults are ours."""
+
+    file_bytes: int = 2 * 1024 * 1024
+    """Largest file that is read or written."""
+    names: int = 5_000
+    """Most names that a folder may hold before new files in it are refused."""
+
+
+DEFAULT_CAPS = FileCaps()
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEntry:
+    """One name in a folder."""
+
+    name: str
+    is_folder: bool
+    size: int
+    """In bytes; 0 for a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that a walk came by."""
+
+    path: PurePosixPath
+    size: int
+    mtime_ns: int
+    identity: Identity
+
+    @property
+    def inode(self) -> int:
+        return self.identity.inode
+
+
+def no_such_file(path: PurePosixPath) -> NoSuchFileError:
+    """Return the one refusal for what is absent and for what is not for this turn."""
+    return NoSuchFileError(f"{path}: there is no such file, or it is not for this conversation")
+
+
+class Folder:
+    """The files below one folder, reached only through its handle.
+
+    Writers of all processes take turns by a lock file beside the folder. Methods raise NoSuchFileError where nothing
+    readable is, BadPathError where something else than a plain file is in the way of a write, TooLargeError over a
+    cap, and WorkspaceUnusableError when the system refuses (disk full, read-only, no permission); the file is then as
+    it was.
+    """
+
+    def __init__(self, root: Path, caps: FileCaps = DEFAULT_CAPS) -> None:
+        self.root = root.resolve()
+        self.caps = caps
+        try:
+            self._handle = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as exc:
+            raise WorkspaceUnusableError(f"the workspace {root} cannot be opened: {exc.strerror}") from exc
+        self._release = weakref.finalize(self, os.close, self._handle)
+        self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
+
+    def close(self) -> None:
+        """Release the handle; every later access raises WorkspaceUnusableError."""
+        self._handle = -1
+        self._release()
+
+    def read(self, path: PurePosixPath) -> Content:
+        """Return the whole file."""
+        with _told(path), self._place(path) as place:
+            content = place.read()
+        if content is None:
+            raise no_such_file(path)
+        return content
+
+    def write(self, path: PurePosixPath, data: bytes, expected: str | None) -> str:
+        """Put *data* in the place of the file whose digest is *expected* and return the new digest.
+
+        Atomic: a crash leaves the old file or the new one. `None` expects that there is no file yet. Raises
+        FileChangedError, with what is there, when the expectation fails.
+        """
+        with self._changing(path) as place:
+            place.replace(data, expected)
+        return digest_of(data)
+
+    def append(self, path: PurePosixPath, lines: str, heading: str) -> int:
+        """Add *lines*, which end with a line end, and return the number, from 1, of the first of them, read back.
+
+        A new file begins with *heading*. Two processes that append at once lose nothing.
+        """
+        with self._changing(path) as place:
+            for _ in range(_APPEND_TRIES):
+                if (line := place.append(lines, heading)) is not None:
+                    return line
+        raise FileChangedError(f"{path} is being replaced by another program again and again; try later")
+
+    def delete(self, path: PurePosixPath, expected: str) -> None:
+        """Remove the file whose digest is *expected*. Raises FileChangedError as `write` does."""
+        with _told(path), self._locked(), self._place(path) as place:
+            if not place.remove(expected):
+                raise no_such_file(path)
+
+    def listing(self, path: PurePosixPath) -> tuple[FolderEntry, ...]:
+        """Return the folders and plain files in the folder at *path*, sorted by name."""
+        with _told(path), self._opened(path) as folder:
+            names = sorted(filter(is_taken, names_in(folder)))
+            return tuple(entry for name in names if (entry := _entry(folder, name)))
+
+    def holds_folder(self, path: PurePosixPath) -> bool:
+        """Say whether there is a folder at *path*."""
+        try:
+            with _told(path), self._opened(path):
+                return True
+        except NoSuchFileError:
+            return False
+
+    def walk(self) -> Iterator[FoundFile]:
+        """Yield every plain file; a folder's own files come before those of its folders, each in order of name."""
+        for _, files in self._tour():
+            yield from files
+
+    def sweep(self) -> int:
+        """Remove what a crash left half written and return how many files that were."""
+        with _told(PurePosixPath()), self._locked():
+            return sum(self._sweep(path) for path, _ in self._tour())
+
+    def _sweep(self, path: PurePosixPath) -> int:
+        with self._opened(path) as folder:
+            left = [name for name in names_in(folder) if _LEFT_OVER.fullmatch(name)]
+            for name in left:
+                os.unlink(name, dir_fd=folder)
+        return len(left)
+
+    def _tour(self) -> Iterator[tuple[PurePosixPath, list[FoundFile]]]:
+        """Yield every folder with its own plain files; no handle stays open in between."""
+        waiting = [PurePosixPath()]
+        while waiting:
+            path = waiting.pop()
+            files, folders = self._scan(path)
+            yield path, files
+            waiting.extend(reversed(folders))
+
+    def _scan(self, path: PurePosixPath) -> tuple[list[FoundFile], list[PurePosixPath]]:
+        files: list[FoundFile] = []
+        folders: list[PurePosixPath] = []
+        with suppress(NoSuchFileError), _told(path), self._opened(path) as folder:
+            for name in sorted(filter(is_taken, names_in(folder))):
+                facts = facts_of(folder, name)
+                if facts is not None and stat.S_ISDIR(facts.st_mode) and len(path.parts) < DEPTH - 1:
+                    folders.append(path / name)
+                elif facts is not None and is_plain(facts):
+                    files.append(FoundFile(path / name, facts.st_size, facts.st_mtime_ns, identity_of(facts)))
+        return files, folders
+
+    @contextmanager
+    def _opened(self, path: PurePosixPath, *, create: bool = False) -> Iterator[int]:
+        """Open the folder at *path*, one component at a time; the handle that is yielded is closed afterwards."""
+        parts = clean_path(str(path)).parts
+        handle = os.dup(self._handle)
+        try:
+            for part in parts:
+                if create:
+                    _make_folder(handle, part, path)
+                below = os.open(part, _FOLDER, dir_fd=handle)
+                os.close(handle)
+                handle = below
+            yield handle
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def _place(self, path: PurePosixPath, *, create: bool = False) -> Iterator[Place]:
+        path = clean_path(str(path))
+        if not path.name:
+            raise no_such_file(path)
+        with self._opened(path.parent, create=create) as folder:
+            yield Place(folder, path.name, path, self.caps.file_bytes)
+
+    @contextmanager
+    def _changing(self, path: PurePosixPath) -> Iterator[Place]:
+        """Hold the lock and open the place of a file that is about to be written, with the folders above it."""
+        with _told(path, writing=True), self._locked(), self._place(path, create=True) as place:
+            _refuse_twin(place.folder, place.name, path)
+            self._refuse_full(place.folder, place.name, path)
+            yield place
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self._lock.acquire()
+        except Timeout as exc:
+            raise WorkspaceUnusableError(f"another process has held {self._lock.lock_file} for too long") from exc
+        except OSError as exc:
+            raise WorkspaceUnusableError(f"{self._lock.lock_file} cannot be locked: {exc.strerror}") from exc
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _refuse_full(self, folder: int, name: str, path: PurePosixPath) -> None:
+        names = names_in(folder)
+        if name not in names and len(names) >= self.caps.names:
+            raise TooLargeError(f"{path}: its folder holds {len(names):,} files, and no more are taken")
+
+
+@contextmanager
+def _told(path: PurePosixPath, *, writing: bool = False) -> Iterator[None]:
+    """Turn what the system refuses into our errors."""
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno not in ABSENT:
+            verb = "written" if writing else "reached"
+            raise WorkspaceUnusableError(f"{path} cannot be {verb}: {exc.strerror}") from exc
+        if writing:
+            raise BadPathError(f"{path}: something that is not a folder is in the way") from exc
+        raise no_such_file(path) from exc
+
+
+def _make_folder(parent: int, name: str, path: PurePosixPath) -> None:
+    _refuse_twin(parent, name, path)
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=parent)
+        os.fsync(parent)
+
+
+def _refuse_twin(folder: int, name: str, path: PurePosixPath) -> None:
+    """Refuse a name that is new in the folder and differs from one there only in letter case or normal form."""
+    names = names_in(folder)
+    twin = next((other for other in names if fold(other) == fold(name)), None)
+    if twin is not None and name not in names:
+        raise BadPathError(f"{path}: {twin!r} exists and differs only in letter case or encoding; use that name")
+
+
+def _entry(folder: int, name: str) -> FolderEntry | None:
+    facts = facts_of(folder, name)
+    if facts is not None and stat.S_ISDIR(facts.st_mode):
+        return FolderEntry(name, is_folder=True, size=0)
+    if facts is not None and is_plain(facts):
+        return FolderEntry(name, is_folder=False, size=facts.st_size)
+    return None
+
+
+__all__ = [
+    "DEFAULT_CAPS",
+    "Content",
+    "FileCaps",
+    "Folder",
+    "FolderEntry",
+    "FoundFile",
+    "Identity",
+    "clean_path",
+    "digest_of",
+    "no_such_file",
+]

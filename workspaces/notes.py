@@ -1,0 +1,65 @@
+"""This file writes the days' notes: one file a day and audience, one list item a note, each with its time of day."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import PurePosixPath
+
+from workspaces.access import PRIVATE, Access, rights, scope_folder
+from workspaces.workspace import Workspace
+
+_FORGERY = re.compile(r"(?=#{1,6}(\s|$))|(?==+\s*$)|(?=-+\s*$)|(?=[-*+]\s+\d\d:\d\d\b)")
+"""The start of a line that would read as a heading, as the rule below one, or as a note of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteReceipt:
+    """Where a note stands, as read back from disk."""
+
+    path: PurePosixPath
+    line: int
+    """From 1: the note's first line."""
+
+
+def append_note(workspace: Workspace, access: Access, text: str, at: datetime) -> NoteReceipt:
+    """Add *text* to the notes of the day of *at*, which carries the owner's zone, and return where it stands.
+
+    The note goes to the turn's own audience. Raises ValueError for an empty text or a time without a zone, and
+    NoSuchFileError when *access* may write no notes.
+    """
+    if at.tzinfo is None:
+        raise ValueError("the time of a note carries its zone")
+    path = day_path(access, at.date())
+    line = workspace.append(path, format_note(text, at), f"# {at:%Y-%m-%d}\n\n", access)
+    return NoteReceipt(path, line)
+
+
+def day_path(access: Access, day: date) -> PurePosixPath:
+    """Return the file that the notes of a turn with *access* go to."""
+    if rights(access).private or access.scope == PRIVATE:
+        return PurePosixPath("memory") / f"{day}.md"
+    return scope_folder(access.scope) / f"{day}.md"
+
+
+def format_note(text: str, at: datetime) -> str:
+    """Return *text* as one list item, `- HH:MM text`; its further lines are indented and can forge no other note.
+
+    Raises ValueError when there is nothing to write.
+    """
+    lines = [_plain(line) for line in text.splitlines()]
+    lines = [line for line in lines if line.strip()]
+    if not lines:
+        raise ValueError("the note is empty")
+    first, *further = lines
+    return "".join([f"- {at:%H:%M} {first.strip()}\n", *(f"  {_tamed(line)}\n" for line in further)])
+
+
+def _plain(line: str) -> str:
+    return "".join(char for char in line.rstrip() if char == "\t" or unicodedata.category(char) != "Cc")
+
+
+def _tamed(line: str) -> str:
+    """Escape what would read as a heading or as another note; indentation, as of nested lists, stays."""
+    body = line.lstrip()
+    return line[: len(line) - len(body)] + ("\\" if _FORGERY.match(body) else "") + body

@@ -1,0 +1,76 @@
+"""This file says which names a workspace takes: a text becomes a path inside it, or a clear refusal."""
+
+import re
+import unicodedata
+from pathlib import PurePosixPath
+
+from workspaces.errors import BadPathError
+
+COMPONENT_BYTES = 255
+"""Longest name of one file or folder; what Linux and macOS take."""
+DEPTH = 16
+"""Most components of a path."""
+
+OWN_PREFIX = ".strandline-"
+"""Names that begin so are ours (a file that is being written); they are neither read, written nor listed."""
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+"""Characters that some file systems ignore when they compare names."""
+
+
+def clean_path(text: str) -> PurePosixPath:
+    """Return *text* as a relative path without `.` components; the workspace itself is the path without components.
+
+    Raises BadPathError, which depends on *text* alone and so tells nothing of what exists.
+    """
+    _refuse_characters(text)
+    if text.startswith("/"):
+        raise BadPathError(f"{_quoted(text)} is absolute; paths are relative to the workspace")
+    parts = [part for part in text.split("/") if part not in {"", "."}]
+    if len(parts) > DEPTH:
+        raise BadPathError(f"{_quoted(text)} is {len(parts)} levels deep; at most {DEPTH} are taken")
+    for part in parts:
+        _refuse_component(part, text)
+    return PurePosixPath(*parts)
+
+
+def is_taken(name: str) -> bool:
+    """Say whether *name*, as found on disk, is one that `clean_path` would take as a component."""
+    try:
+        return clean_path(name).parts == (name,)
+    except BadPathError:
+        return False
+
+
+def fold(name: str) -> str:
+    """Return the key under which a name and its twins (letter case, Unicode normal form) are one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def _refuse_characters(text: str) -> None:
+    if not text:
+        raise BadPathError("the path is empty; '.' is the workspace itself")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise BadPathError(f"{_quoted(text)} is not valid Unicode")
+    if "\\" in text:
+        raise BadPathError(f"{_quoted(text)} holds a backslash; folders are separated by '/'")
+    for char in text:
+        if char in _BIDI or unicodedata.category(char) in {"Cc", "Zl", "Zp"}:
+            raise BadPathError(f"{_quoted(text)} holds the control character U+{ord(char):04X}")
+
+
+def _refuse_component(part: str, text: str) -> None:
+    if part == "..":
+        raise BadPathError(f"{_quoted(text)} leads upwards; '..' is not taken")
+    if len(part.encode()) > COMPONENT_BYTES:
+        raise BadPathError(f"{_quoted(text)}: a name is longer than {COMPONENT_BYTES} bytes")
+    if fold(_INVISIBLE.sub("", part)) == ".git":
+        raise BadPathError(f"{_quoted(text)}: nothing under .git is within reach")
+    if fold(part).startswith(OWN_PREFIX):
+        raise BadPathError(f"{_quoted(text)}: names that begin with {OWN_PREFIX} are reserved")
+
+
+def _quoted(text: str) -> str:
+    shown = text if len(text) <= 80 else f"{text[:77]}..."
+    return ascii(shown) if not shown.isprintable() else repr(shown)

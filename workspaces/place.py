@@ -1,0 +1,215 @@
+"""This file reads and changes one name in an open folder, judging what it opens by the opened handle."""
+
+import errno
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from workspaces.errors import BadPathError, FileChangedError, NotTextError, TooLargeError
+from workspaces.paths import OWN_PREFIX
+
+ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP})
+"""What the system answers where nothing is, or where a link, a folder or a socket is in a file's place."""
+_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""No link is followed, and opening a FIFO does not wait for its other end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A file as the system knows it, whatever it is called."""
+
+    device: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file as it was read."""
+
+    data: bytes
+    digest: str
+    """SHA-256 of `data`, in hex."""
+    identity: Identity
+    mode: int
+    """Permission bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A name in an open folder. Its methods let OSError through; the folder's owner turns it into ours."""
+
+    folder: int
+    """The open folder's handle."""
+    name: str
+    path: PurePosixPath
+    """Where that is, for messages."""
+    cap: int
+    """Largest file, in bytes, that is read or written."""
+
+    def read(self) -> Content | None:
+        """Return what is here; `None` for nothing, and for everything that is not a plain file."""
+        try:
+            with self._opened(os.O_RDONLY) as handle:
+                facts = os.fstat(handle)
+                if not is_plain(facts):
+                    return None
+                self._refuse_size(facts.st_size)
+                data = _read(handle, self.cap + 1)
+        except OSError as exc:
+            if exc.errno in ABSENT:
+                return None
+            raise
+        self._refuse_size(len(data))
+        return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode))
+
+    def replace(self, data: bytes, expected: str | None) -> None:
+        """Put *data* here in one step. *expected* is the digest of what is replaced, `None` where nothing may be."""
+        self._refuse_size(len(data))
+        with self._staged(data) as (staged, name):
+            now = self._read_or_refuse()
+            self._refuse_change(now, expected)
+            if now is not None:
+                os.fchmod(staged, now.mode)
+            os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+            os.fsync(self.folder)
+
+    def append(self, lines: str, heading: str) -> int | None:
+        """Add *lines* at the end and return the number of the first, read back.
+
+        `None`: another program put a new file here meanwhile, and the lines are not in it.
+        """
+        before = self._read_or_refuse()
+        old = before.data if before else b""
+        addition = self._addition(old, lines, heading)
+        self._refuse_size(len(old) + len(addition))
+        with self._opened(os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
+            if not is_plain(os.fstat(handle)):
+                raise self._wrong_kind()
+            _append(handle, addition)
+            os.fsync(handle)
+        os.fsync(self.folder)
+        return self._find_appended(old, addition.rstrip(b"\r\n"), height=lines.rstrip("\n").count("\n"))
+
+    def remove(self, expected: str) -> bool:
+        """Remove the file whose digest is *expected*; `False` when nothing is here."""
+        now = self._read_or_refuse()
+        if now is None:
+            return False
+        self._refuse_change(now, expected)
+        os.unlink(self.name, dir_fd=self.folder)
+        os.fsync(self.folder)
+        return True
+
+    @contextmanager
+    def _opened(self, flags: int) -> Iterator[int]:
+        handle = os.open(self.name, _FLAGS | flags, 0o600, dir_fd=self.folder)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def _staged(self, data: bytes) -> Iterator[tuple[int, str]]:
+        """Write *data* durably into a new file of the same folder and yield its handle and name."""
+        name = f"{OWN_PREFIX}{secrets.token_hex(8)}.tmp"
+        handle = os.open(name, _FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.folder)
+        try:
+            _write(handle, data)
+            os.fsync(handle)
+            yield handle, name
+        finally:
+            os.close(handle)
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self.folder)
+
+    def _read_or_refuse(self) -> Content | None:
+        """Read, but refuse where something is that is not a plain file."""
+        content = self.read()
+        if content is None and facts_of(self.folder, self.name) is not None:
+            raise self._wrong_kind()
+        return content
+
+    def _find_appended(self, old: bytes, written: bytes, height: int) -> int | None:
+        now = self.read()
+        if now is None or now.data.count(written) <= old.count(written):
+            return None
+        end = now.data.rfind(written) + len(written)
+        return now.data.count(b"\n", 0, end) + 1 - height
+
+    def _addition(self, old: bytes, lines: str, heading: str) -> bytes:
+        """Return the bytes that add *lines* after the last line of *old*, with the file's own line ends."""
+        if b"\0" in old:
+            raise NotTextError(f"{self.path} is not UTF-8 text")
+        lead = "" if old.endswith(b"\n") else "\n"
+        text = (lead if old.strip() else heading) + lines
+        return (text.replace("\n", "\r\n") if b"\r\n" in old else text).encode()
+
+    def _refuse_size(self, size: int) -> None:
+        if size > self.cap:
+            raise TooLargeError(f"{self.path}: {size:,} bytes; files of at most {self.cap:,} are taken")
+
+    def _refuse_change(self, now: Content | None, expected: str | None) -> None:
+        if now is not None and expected is None:
+            raise FileChangedError(f"{self.path} exists already; read it before you replace it", now.data)
+        if (now.digest if now else None) != expected:
+            raise FileChangedError(f"{self.path} is not what was read; nothing was written", now.data if now else None)
+
+    def _wrong_kind(self) -> BadPathError:
+        return BadPathError(f"{self.path} is not a plain file with one name; it is left alone")
+
+
+def digest_of(data: bytes) -> str:
+    """Return the SHA-256 of *data* in hex: what every precondition on a file is told in."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def names_in(folder: int) -> list[str]:
+    """Return the names in an open folder, in no order."""
+    return os.listdir(folder)
+
+
+def facts_of(folder: int, name: str) -> os.stat_result | None:
+    """Return what the system knows of a name in an open folder, of a link itself; `None` where nothing is."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def is_plain(facts: os.stat_result) -> bool:
+    """Say whether it is a regular file that has one name: no link, folder, device, FIFO or socket."""
+    return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
+
+
+def identity_of(facts: os.stat_result) -> Identity:
+    """Return which file it is."""
+    return Identity(facts.st_dev, facts.st_ino)
+
+
+def _read(handle: int, most: int) -> bytes:
+    pieces = []
+    while most > 0 and (piece := os.read(handle, most)):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
+
+
+def _write(handle: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def _append(handle: int, data: bytes) -> None:
+    """Write *data* at the end; when the disk fills up halfway, take the half back."""
+    size = os.fstat(handle).st_size
+    try:
+        _write(handle, data)
+    except OSError:
+        os.ftruncate(handle, size)
+        raise

@@ -1,0 +1,269 @@
+"""This file is an agent's home: a folder of Markdown files, of which each turn sees what its access allows."""
+
+import difflib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePosixPath
+
+from workspaces.access import Access, AgentId, may_read, may_write, rights, scope_folder
+from workspaces.errors import EditError, FileChangedError, NotTextError, WorkspaceUnusableError
+from workspaces.files import (
+    DEFAULT_CAPS,
+    FileCaps,
+    Folder,
+    FolderEntry,
+    Identity,
+    clean_path,
+    no_such_file,
+)
+from workspaces.paths import fold
+
+_HERE = PurePosixPath()
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_LISTED = 500
+"""Most names that a listing shows."""
+_COMPARED_LINES = 2_000
+"""Longest texts whose difference is worked out: the time grows with the square."""
+_SHOWN_DIFF_LINES = 40
+_SHOWN_MATCHES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A text file as it was read: also the proof, for a later write, of what the writer knew."""
+
+    path: PurePosixPath
+    text: str
+    """The lines that were asked for, with their own line ends."""
+    first_line: int
+    """The number of the first of them, from 1."""
+    total_lines: int
+    """How many lines the whole file has."""
+    whole: str
+    digest: str
+    """SHA-256 of the whole file's bytes, in hex."""
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a turn sees of a folder, by name."""
+
+    entries: tuple[FolderEntry, ...]
+    omitted: int
+    """How many more there are."""
+
+
+class Workspace:
+    """One agent's files. Every method takes the turn's access; what it does not allow looks absent.
+
+    Raises NoSuchFileError and BadPathError for a path that leads nowhere, TooLargeError over a cap, NotTextError for
+    what is not UTF-8 text, and WorkspaceUnusableError when the system refuses.
+    """
+
+    def __init__(self, folder: Folder, agent: AgentId) -> None:
+        self.folder = folder
+        """All files, whoever asks: for the index, which keeps each file's scope, and for nothing else."""
+        self.agent = agent
+
+    @classmethod
+    def create(cls, folder: Path, agent: AgentId, caps: FileCaps = DEFAULT_CAPS) -> "Workspace":
+        """Make the folder (mode 0700) and put every template there whose file is missing.
+
+        A folder that holds files already belongs to somebody known: it gets no `BOOTSTRAP.md`.
+        """
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as exc:
+            raise WorkspaceUnusableError(f"the workspace {folder} cannot be made: {exc.strerror}") from exc
+        workspace = cls.open(folder, agent, caps)
+        present = {fold(entry.name) for entry in workspace.folder.listing(_HERE)}
+        for template in _templates():
+            if fold(template.name) not in present and not (present and template.name == "BOOTSTRAP.md"):
+                workspace.folder.write(PurePosixPath(template.name), template.read_bytes(), expected=None)
+        return workspace
+
+    @classmethod
+    def open(cls, folder: Path, agent: AgentId, caps: FileCaps = DEFAULT_CAPS) -> "Workspace":
+        """Open what `create` made and clear away what a crash left half written.
+
+        Raises WorkspaceUnusableError, before anything is touched, when the folder is missing, is no folder, or cannot
+        be read and written.
+        """
+        if not folder.is_dir():
+            raise WorkspaceUnusableError(f"the workspace {folder} is not a folder; `strandline init` makes one")
+        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise WorkspaceUnusableError(f"the workspace {folder} cannot be read and written; mend its permissions")
+        workspace = cls(Folder(folder, caps), agent)
+        workspace.folder.sweep()
+        return workspace
+
+    def read(
+        self, path: str | PurePosixPath, access: Access, first_line: int | None = None, lines: int | None = None
+    ) -> TextFile:
+        """Return the file, or *lines* of its lines from *first_line* on; lines beyond the end are none."""
+        place = self._readable(path, access)
+        content = self.folder.read(place)
+        whole = _text_of(content.data, place)
+        every = _LINE.findall(whole)
+        first = max(first_line or 1, 1)
+        last = len(every) if lines is None else first - 1 + max(lines, 0)
+        shown = "".join(every[first - 1 : last])
+        return TextFile(place, shown, first, len(every), whole, content.digest, content.identity)
+
+    def write(self, path: str | PurePosixPath, text: str, access: Access, expected: TextFile | None) -> TextFile:
+        """Make *text* the whole of the file and return it as it is now.
+
+        *expected* is the file as the writer read it; `None` stands for a file that does not exist. Raises
+        FileChangedError with the difference when something else is there.
+        """
+        place = self._writable(path, access)
+        data = _bytes_of(text, place)
+        try:
+            self.folder.write(place, data, expected.digest if expected else None)
+        except FileChangedError as exc:
+            raise (_changed(place, expected, exc.current) if expected else exc) from exc
+        return self.read(place, access)
+
+    def edit(
+        self, path: str | PurePosixPath, old: str, new: str, access: Access, expected: TextFile | None = None
+    ) -> TextFile:
+        """Replace the only occurrence of *old* by *new* and return the file as it is now.
+
+        Every byte outside stays. Raises EditError when *old* occurs never or more than once, FileChangedError with
+        the difference when the file is not *expected* any more.
+        """
+        place = self._writable(path, access)
+        current = self.read(place, access)
+        if expected is not None and expected.digest != current.digest:
+            raise _changed(place, expected, current.whole.encode())
+        return self.write(place, replace_once(current.whole, old, new, str(place)), access, current)
+
+    def delete(self, path: str | PurePosixPath, access: Access, expected: TextFile) -> None:
+        """Remove the file. Raises FileChangedError with the difference when it is not *expected* any more."""
+        place = self._writable(path, access)
+        try:
+            self.folder.delete(place, expected.digest)
+        except FileChangedError as exc:
+            raise _changed(place, expected, exc.current) from exc
+
+    def append(self, path: str | PurePosixPath, lines: str, heading: str, access: Access) -> int:
+        """Add *lines* at the end, below *heading* in a new file; return the first one's number, read back."""
+        place = self._writable(path, access)
+        _bytes_of(lines, place)
+        return self.folder.append(place, lines, heading)
+
+    def list(self, path: str | PurePosixPath, access: Access) -> Listing:
+        """Return what *access* may see of the folder at *path*; `.` is the workspace itself."""
+        place = clean_path(str(path))
+        if access.agent != self.agent:
+            raise no_such_file(place)
+        way = self._way_to_own(access)
+        if place != _HERE and place not in way and not may_read(access, place):
+            raise no_such_file(place)
+        found = self.folder.listing(place)
+        seen = [entry for entry in found if _is_visible(place / entry.name, entry, access, way)]
+        return Listing(tuple(seen[:_LISTED]), omitted=len(seen[_LISTED:]))
+
+    def _way_to_own(self, access: Access) -> frozenset[PurePosixPath]:
+        """Return the folders that lead to the notes of the turn's own chat: a way that is there once they are."""
+        row = rights(access)
+        if row.private or not row.own_scope:
+            return frozenset()
+        own = scope_folder(access.scope)
+        return frozenset({own, *own.parents} - {_HERE}) if self.folder.holds_folder(own) else frozenset()
+
+    def _readable(self, path: str | PurePosixPath, access: Access) -> PurePosixPath:
+        place = clean_path(str(path))
+        if access.agent != self.agent or not may_read(access, place):
+            raise no_such_file(place)
+        return place
+
+    def _writable(self, path: str | PurePosixPath, access: Access) -> PurePosixPath:
+        place = clean_path(str(path))
+        if access.agent != self.agent or not may_write(access, place):
+            raise no_such_file(place)
+        return place
+
+
+def replace_once(text: str, old: str, new: str, name: str) -> str:
+    """Return *text* with the only occurrence of *old* replaced; where all its line ends are CRLF, *new*'s are too.
+
+    Raises EditError, naming the file by *name* and the lines of the matches.
+    """
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):
+        old, new = _crlf(old), _crlf(new)
+    if not old or old == new:
+        raise EditError(f"{name}: the text to replace is {'the same as the new one' if old else 'empty'}")
+    matches = list(_occurrences(text, old))
+    if not matches:
+        raise EditError(f"{name}: the text to replace does not occur; read the file and copy the passage exactly")
+    if len(matches) > 1:
+        where = ", ".join(str(text.count("\n", 0, at) + 1) for at in matches[:_SHOWN_MATCHES])
+        more = ", …" if len(matches) > _SHOWN_MATCHES else ""
+        raise EditError(
+            f"{name}: the text to replace occurs {len(matches)} times, at lines {where}{more}; give more of it"
+        )
+    return text[: matches[0]] + new + text[matches[0] + len(old) :]
+
+
+def _occurrences(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
+
+
+def _text_of(data: bytes, path: PurePosixPath) -> str:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as exc:
+        raise NotTextError(f"{path} is not UTF-8 text (byte {exc.start:,})") from exc
+    if "\0" in text:
+        raise NotTextError(f"{path} is not text: it holds NUL bytes")
+    return text
+
+
+def _bytes_of(text: str, path: PurePosixPath) -> bytes:
+    if "\0" in text:
+        raise NotTextError(f"{path}: a text with NUL characters is not stored")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as exc:
+        raise NotTextError(f"{path}: the text is not valid Unicode (character {exc.start + 1:,})") from exc
+
+
+def _changed(path: PurePosixPath, expected: TextFile, current: bytes | None) -> FileChangedError:
+    """Return the refusal of a write to what is not *expected* any more, with the difference."""
+    if current is None:
+        return FileChangedError(f"{path} was removed since it was read; nothing was written")
+    difference = _difference(expected.whole.splitlines(), current.decode(errors="replace").splitlines())
+    return FileChangedError(
+        f"{path} changed since it was read; nothing was written. Read it again first. {difference}", current
+    )
+
+
+def _difference(old: Sequence[str], new: Sequence[str]) -> str:
+    if max(len(old), len(new)) > _COMPARED_LINES:
+        return "It is too long to show the difference."
+    diff = list(difflib.unified_diff(old, new, "as it was read", "as it is now", n=1, lineterm=""))
+    shown = "\n".join(line[:300] for line in diff[:_SHOWN_DIFF_LINES])
+    rest = f"\n… {len(diff) - _SHOWN_DIFF_LINES} more lines" if len(diff) > _SHOWN_DIFF_LINES else ""
+    return f"The difference:\n{shown}{rest}"
+
+
+def _is_visible(path: PurePosixPath, entry: FolderEntry, access: Access, way: frozenset[PurePosixPath]) -> bool:
+    return may_read(access, path) or (entry.is_folder and path in way)
+
+
+def _templates() -> list[Traversable]:
+    folder = resources.files("workspaces") / "templates"
+    return sorted((each for each in folder.iterdir() if each.name.endswith(".md")), key=lambda each: each.name)
