@@ -67,6 +67,10 @@ class OracleShard:
     def size(self) -> int:
         return self._client.count("notes").count
 
+    def ids(self) -> set[str]:
+        records, _ = self._client.scroll("notes", limit=10_000, with_payload=False)
+        return {str(record.id) for record in records}
+
     def upsert(self, points: Sequence[Point]) -> None:
         structs = [
             models.PointStruct(id=point.id, vector=_vectors(point), payload=payload_of(point.entry)) for point in points
@@ -244,6 +248,15 @@ def test_a_point_that_is_stored_again_is_replaced(shard: Shard) -> None:
     engine.upsert([new])
     assert [c.entry for c in _ask(engine, _request(None))] == [new.entry]
     assert shard.size() == 1
+
+
+def test_all_ids_can_be_listed(shard: Shard) -> None:
+    """The ids of what is stored, and only those, can be compared with a manifest."""
+    engine = HybridEngine(shard)
+    points = [_point(n) for n in range(5)]
+    engine.upsert(points)
+    engine.delete([points[0].id])
+    assert engine.ids() == {point.id for point in points[1:]}
 
 
 def test_entries_without_meaning_or_embedder_are_found_by_word(shard: Shard) -> None:

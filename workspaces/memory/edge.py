@@ -17,6 +17,8 @@ from workspaces.memory.hybrid import Scored, VectorQuery, Where, entry_of, paylo
 from workspaces.memory.sparse import SparseVector
 
 TOKEN_DIMENSION = 128
+SCROLL = 10_000
+"""Points read at once where all are listed."""
 NEVER_KB = 10**9
 """The segment size from which HNSW would be built."""
 
@@ -55,6 +57,17 @@ class EdgeShard:
     def size(self) -> int:
         """Return how many points there are."""
         return self._shard.count(edge.CountRequest(exact=True))
+
+    def ids(self) -> set[str]:
+        """Return the ids of all points."""
+        found: set[str] = set()
+        offset: Any = None
+        while True:
+            request = edge.ScrollRequest(offset=offset, limit=SCROLL, with_payload=False, with_vector=False)
+            records, offset = self._shard.scroll(request)
+            found.update(str(record.id) for record in records)
+            if offset is None:
+                return found
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Store *points*; those with a known id are replaced."""

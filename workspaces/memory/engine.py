@@ -91,6 +91,9 @@ class Engine(Protocol):
     def delete(self, ids: Sequence[str]) -> None:
         """Remove the points; unknown ids are ignored."""
 
+    def ids(self) -> set[str]:
+        """Return the ids of all points, to compare with what the manifest says."""
+
     def find(self, request: CandidateRequest) -> list[str]:
         """Return the ids of what the legs found, each leg's best `request.limit`, without repeats.
 

@@ -65,6 +65,9 @@ class Shard(Protocol):
     def size(self) -> int:
         """Return how many points there are."""
 
+    def ids(self) -> set[str]:
+        """Return the ids of all points."""
+
     def upsert(self, points: Sequence[Point]) -> None:
         """Store *points*; those with a known id are replaced."""
 
@@ -94,6 +97,10 @@ class HybridEngine:
         """Remove the points; unknown ids are ignored."""
         self._shard.delete(ids)
         self._forget(ids)
+
+    def ids(self) -> set[str]:
+        """Return the ids of all points."""
+        return self._shard.ids()
 
     def flush(self) -> None:
         """Make everything stored so far durable."""

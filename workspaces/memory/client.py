@@ -1,0 +1,192 @@
+"""This file is the gateway's end of the memory worker: it starts the process, sends requests, and starts it again.
+
+It imports neither numpy nor the engine: what is heavy lives in the worker.
+
+    MemoryUnavailableError      the worker cannot do the request now; the message says why
+"""
+
+import asyncio
+import itertools
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from workspaces.memory.wire import Decoder, Frame, WireError, encode
+
+DEADLINE_S = 10.0
+"""A request is given up after this long without a sign of life; the first one waits for the worker's start (1 s)."""
+GRACE_S = 5.0
+"""How long a worker may take to flush and end."""
+
+
+class MemoryUnavailableError(Exception):
+    """Memory cannot be searched or indexed now."""
+
+
+class WorkerDiedError(MemoryUnavailableError):
+    """The worker ended before it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How the worker is run."""
+
+    embedder: str = "local"
+    """`local`, or `none` for keywords alone."""
+    threads: int = 2
+    """Cores the embedding model may use."""
+    deadline_s: float = DEADLINE_S
+
+    @property
+    def command(self) -> Sequence[str]:
+        """The command that starts it."""
+        module = ("-m", "workspaces.memory.worker")
+        return (sys.executable, *module, "--embedder", self.embedder, "--threads", str(self.threads))
+
+
+class WorkerClient:
+    """One worker process, started with the first request and again after it died; closed as a context manager."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._process: _Process | None = None
+        self._starting = asyncio.Lock()
+        self.starts = 0
+        """How often a worker was started; more than 1 means that one died."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The running worker's process id."""
+        return self._process.pid if self._process and self._process.is_alive else None
+
+    async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
+        """Return the worker's answer; a request that its death cut short is sent once more, since all can be repeated.
+
+        Raises MemoryUnavailableError when it fails, dies twice, or shows no sign of life for `deadline_s`.
+        """
+        request = {"op": op, "folder": str(folder), **arguments}
+        try:
+            return await (await self._running()).ask(request, self._settings.deadline_s)
+        except WorkerDiedError:
+            return await (await self._running()).ask(request, self._settings.deadline_s)
+
+    async def close(self) -> None:
+        """Let the worker flush and end; after a grace it is killed."""
+        if self._process is not None:
+            await self._process.close()
+
+    async def _running(self) -> "_Process":
+        async with self._starting:
+            if self._process is None or not self._process.is_alive:
+                self._process = await self._start()
+            return self._process
+
+    async def _start(self) -> "_Process":
+        process = _Process()
+        # A bare environment: no secret reaches the child. Its one thread is ours, so that BLAS starts no others.
+        environment = {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+        try:
+            await asyncio.get_running_loop().subprocess_exec(
+                lambda: process, *self._settings.command, stderr=None, env=environment
+            )
+        except OSError as exc:
+            raise MemoryUnavailableError(f"the memory worker cannot be started: {exc}") from exc
+        self.starts += 1
+        return process
+
+
+class _Process(asyncio.SubprocessProtocol):
+    """A running worker and the requests it has not answered."""
+
+    def __init__(self) -> None:
+        self._decoder = Decoder()
+        self._waiting: dict[int, asyncio.Queue[Frame]] = {}
+        self._numbers = itertools.count(1)
+        self._ended = asyncio.Event()
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self._transport is not None and not self._ended.is_set()
+
+    @property
+    def pid(self) -> int | None:
+        return self._transport.get_pid() if self._transport else None
+
+    async def ask(self, request: Frame, deadline_s: float) -> Frame:
+        number = next(self._numbers)
+        replies = self._waiting[number] = asyncio.Queue()
+        try:
+            self._send({"id": number, **request})
+            while True:
+                async with asyncio.timeout(deadline_s):
+                    reply = await replies.get()
+                if "busy" not in reply:
+                    return _result(reply)
+        except TimeoutError as exc:
+            raise MemoryUnavailableError(f"memory did not answer within {deadline_s:g} seconds") from exc
+        finally:
+            self._waiting.pop(number, None)
+
+    async def close(self) -> None:
+        if not self.is_alive or self._transport is None:
+            return
+        self._stdin.close()
+        try:
+            async with asyncio.timeout(GRACE_S):
+                await self._ended.wait()
+        except TimeoutError:
+            self._transport.kill()
+            await self._ended.wait()
+        self._transport.close()
+
+    @property
+    def _stdin(self) -> asyncio.WriteTransport:
+        assert self._transport is not None  # noqa: S101 — `connection_made` comes before every use
+        stdin = self._transport.get_pipe_transport(0)
+        assert isinstance(stdin, asyncio.WriteTransport)  # noqa: S101 — asyncio types all pipes as one
+        return stdin
+
+    def _send(self, frame: Frame) -> None:
+        if not self.is_alive:
+            raise WorkerDiedError("the memory worker ended")
+        self._stdin.write(encode(frame))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101 — what subprocess_exec makes
+        self._transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        try:
+            for frame in self._decoder.feed(data):
+                if (replies := self._waiting.get(frame["id"])) is not None:
+                    replies.put_nowait(frame)
+        except WireError:
+            assert self._transport is not None  # noqa: S101 — data comes after the connection
+            self._transport.kill()
+
+    def process_exited(self) -> None:
+        self._ended.set()
+        for replies in self._waiting.values():
+            replies.put_nowait({"died": True})
+
+
+def _result(reply: Frame) -> Frame:
+    if "died" in reply:
+        raise WorkerDiedError("the memory worker ended before it answered")
+    if "failed" in reply:
+        raise MemoryUnavailableError(f"memory failed: {reply['failed']}")
+    done: Frame = reply["done"]
+    return done

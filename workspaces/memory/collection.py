@@ -1,0 +1,172 @@
+"""This file keeps one collection in step with documents: cut, compared with what is stored, embedded, stored.
+
+The engine is changed first and the manifest is written after the engine has flushed, so that the manifest never
+claims what the engine does not hold.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from workspaces.memory.chunking import entries_of
+from workspaces.memory.edge import EdgeShard
+from workspaces.memory.engine import Engine, Point
+from workspaces.memory.entry import Document, Entry
+from workspaces.memory.hybrid import HybridEngine
+from workspaces.memory.manifest import Manifest, PointRow
+from workspaces.memory.sparse import contextual_vector, dated_vector
+from workspaces.memory.vectors import Vectors
+
+BATCH = 32
+"""Points stored at once: about 10 ms, which a search may have to wait."""
+_POINTS = uuid.UUID("6f1d1e0c-59a5-4b0e-9a0b-0d5b3b7f2c11")
+
+
+@dataclass(frozen=True, slots=True)
+class PutReport:
+    """What taking in one document cost."""
+
+    entries: int
+    stored: int
+    removed: int
+    embedded: int
+    """Texts that went through the model."""
+    reused: int
+    """Texts whose embedding was known."""
+
+
+class Collection:
+    """One collection in one folder: the engine's shard, its manifest, and the vectors for new entries."""
+
+    def __init__(self, folder: Path, dimension: int, vectors: Vectors | None) -> None:
+        """Open the collection in *folder* or create it for pooled vectors of length *dimension* (0: keywords alone).
+
+        Raises EngineBrokenError or sqlite3.DatabaseError when what is there cannot be used.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self.engine: Engine = HybridEngine(EdgeShard(folder / "shard", dimension))
+        self.manifest = Manifest(folder / "manifest.db")
+        self._vectors = vectors
+        self._complete = folder / "complete"
+        self._folder = folder
+        if not self.manifest.is_clean:
+            self._recover()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all documents were once in it, so that it may answer."""
+        return self._complete.exists()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether somebody removed the folder under us."""
+        return not self._folder.exists()
+
+    def put(self, document: Document, stamp: str) -> Generator[None, None, PutReport]:
+        """Take in *document* in steps of some 10 ms; between two of them the collection may be searched.
+
+        Only entries that are new or changed are embedded and stored; those that went are removed.
+        """
+        stored = removed = 0
+        embedded, reused = self._counters()
+        entries = entries_of(document)
+        if document.digest != self.manifest.digest(document.path):
+            wanted = {point_id(entry): entry for entry in entries}
+            known = self.manifest.points_of(document.path)
+            fresh = [id_ for id_, entry in wanted.items() if id_ not in known or known[id_].digest != digest(entry)]
+            gone = [id_ for id_ in known if id_ not in wanted]
+            yield from self._store([(id_, wanted[id_]) for id_ in fresh])
+            self._remove(gone)
+            stored, removed = len(fresh), len(gone)
+        if self.manifest.stamps().get(document.path) != stamp:
+            self.manifest.change_begins()
+            self.manifest.took(document.path, stamp, document.digest)
+        now_embedded, now_reused = self._counters()
+        return PutReport(len(entries), stored, removed, now_embedded - embedded, now_reused - reused)
+
+    def drop(self, paths: Iterable[str]) -> int:
+        """Remove the documents at *paths*; return how many points went."""
+        removed = 0
+        for path in paths:
+            ids = list(self.manifest.points_of(path))
+            self._remove(ids)
+            self.manifest.change_begins()
+            self.manifest.dropped(path)
+            removed += len(ids)
+        return removed
+
+    def commit(self) -> None:
+        """Make everything durable: the engine first, then the manifest that vouches for it."""
+        if self.manifest.is_clean:
+            return
+        self.engine.flush()
+        self.manifest.commit()
+
+    def complete(self) -> None:
+        """Mark that every document is in it."""
+        self._complete.touch()
+
+    def close(self) -> None:
+        """Release the folder; what was not committed is compared anew when it is opened next."""
+        with suppress(OSError):
+            self.engine.close()
+        self.manifest.close()
+
+    def _recover(self) -> None:
+        """Throw out points that the manifest does not know, and let everything else be compared anew."""
+        self.engine.delete(sorted(self.engine.ids() - self.manifest.points.keys()))
+        self.manifest.doubt_everything()
+
+    def _store(self, entries: Sequence[tuple[str, Entry]]) -> Generator[None, None, None]:
+        points = []
+        for id_, entry in entries:
+            points.append(self._point(id_, entry))
+            yield
+        for start in range(0, len(points), BATCH):
+            self.manifest.change_begins()
+            self.engine.upsert([point for point, _ in points[start : start + BATCH]])
+            for _, row in points[start : start + BATCH]:
+                self.manifest.put(row)
+            yield
+
+    def _remove(self, ids: Sequence[str]) -> None:
+        if not ids:
+            return
+        self.manifest.change_begins()
+        self.engine.delete(ids)
+        for id_ in ids:
+            self.manifest.remove(id_)
+
+    def _point(self, id_: str, entry: Entry) -> tuple[Point, PointRow]:
+        words = dated_vector(entry)
+        vectors = self._vectors.of(entry) if self._vectors else None
+        point = Point(
+            id=id_,
+            entry=entry,
+            bm25=words,
+            bm25_context=contextual_vector(entry),
+            dense=vectors.dense if vectors else None,
+            tokens=vectors.tokens if vectors else None,
+            tokens_context=vectors.tokens_context if vectors else None,
+        )
+        pieces = vectors.pieces if vectors else ()
+        row = PointRow(
+            id_, entry.path, entry.position, entry.section, entry.scope, digest(entry), tuple(words.indices), pieces
+        )
+        return point, row
+
+    def _counters(self) -> tuple[int, int]:
+        return (self._vectors.embedded, self._vectors.reused) if self._vectors else (0, 0)
+
+
+def point_id(entry: Entry) -> str:
+    """Return the id of *entry*: made from its path, its position and its text."""
+    return str(uuid.uuid5(_POINTS, "\0".join((entry.path, str(entry.position), entry.text))))
+
+
+def digest(entry: Entry) -> str:
+    """Return a hash of the whole entry, line numbers and context included."""
+    return hashlib.blake2b(repr(entry).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,0 +1,121 @@
+"""This file answers one search in a collection: query vectors, the engine's candidates, their ranking and parts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import islice
+
+import numpy as np
+
+from workspaces.access import Scope
+from workspaces.memory.embeddings import Embedder
+from workspaces.memory.engine import CandidateRequest, DayRange, Engine, FloatArray
+from workspaces.memory.entry import Entry
+from workspaces.memory.manifest import Manifest
+from workspaces.memory.ranking import KEYWORDS_ALONE, WITHOUT_LATE, Ranked, Weights, question_of, rank
+from workspaces.memory.sparse import query_vector
+
+POOL = 200
+"""Candidates a leg; the benchmark's trial used the same."""
+NEIGHBOURS = 2
+"""How far the ranking looks from an entry to those beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A search as the worker gets it; the gateway has turned `Access` into scopes."""
+
+    text: str
+    scopes: frozenset[Scope] | None
+    days: DayRange
+    limit: int
+    min_score: float | None
+    today: date
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entry that answers, with the parts that do not depend on the other entries."""
+
+    entry: Entry
+    score: float
+    similarity: float
+    late: float
+    keyword: float
+    matched: float
+
+
+class Finder:
+    """Searches one collection."""
+
+    def __init__(self, engine: Engine, manifest: Manifest, embedder: Embedder | None) -> None:
+        self._engine = engine
+        self._manifest = manifest
+        self._embedder = embedder
+
+    def find(self, asked: Asked) -> list[Found]:
+        """Return the best `asked.limit` entries, best first; none where no scope may be searched."""
+        request = self._request(asked)
+        ids = self._engine.find(request)
+        candidates = self._engine.score(request, self._with_neighbours(ids, request.scopes))
+        ranked = rank(question_of(asked.text), candidates, _weights(request), asked.today)
+        found = (self._found(each, request) for each in ranked if _is_within(each, asked.days))
+        clear = (each for each in found if asked.min_score is None or relevance(each) >= asked.min_score)
+        return list(islice(clear, asked.limit))
+
+    def _request(self, asked: Asked) -> CandidateRequest:
+        words = query_vector(asked.text)
+        if self._embedder is None:
+            return CandidateRequest(asked.scopes, words, None, None, asked.days, POOL)
+        query = self._embedder.embed_query(asked.text)
+        tokens = self._weighted(query.tokens, query.piece_ids, asked.scopes) if len(query.tokens) else None
+        return CandidateRequest(asked.scopes, words, query.pooled, tokens, asked.days, POOL)
+
+    def _weighted(self, tokens: FloatArray, pieces: Sequence[int], scopes: frozenset[Scope] | None) -> FloatArray:
+        """Scale each row by its word piece's share of the query's IDF, counted in the scopes that are searched."""
+        idf = np.array(self._manifest.pieces.idf(pieces, scopes), np.float32)
+        return np.asarray(tokens * (idf / idf.sum())[:, np.newaxis], np.float32)
+
+    def _with_neighbours(self, ids: Sequence[str], scopes: frozenset[Scope] | None) -> list[str]:
+        """Add the entries beside the found ones; a file has one scope, so they have the same."""
+        known = [id_ for id_ in ids if id_ in self._manifest.points]
+        beside = (other for id_ in known for other in self._manifest.beside(id_, NEIGHBOURS))
+        return list(dict.fromkeys([*known, *beside]))
+
+    def _found(self, ranked: Ranked, request: CandidateRequest) -> Found:
+        candidate = ranked.candidate
+        return Found(
+            entry=candidate.entry,
+            score=ranked.score,
+            similarity=candidate.cosine,
+            late=candidate.late,
+            keyword=max(candidate.bm25, candidate.bm25_context),
+            matched=self._matched(candidate.id, request),
+        )
+
+    def _matched(self, id_: str, request: CandidateRequest) -> float:
+        """Return how much of the query's IDF the entry's own words cover, 0 to 1."""
+        asked = request.bm25.indices
+        held = set(self._manifest.points[id_].terms)
+        idf = self._manifest.words.idf(asked, request.scopes)
+        covered = sum(weight for term, weight in zip(asked, idf, strict=True) if term in held)
+        return covered / sum(idf) if idf else 0.0
+
+
+def relevance(found: Found) -> float:
+    """Return how much *found* bears on the query, 0 to 1, whatever else was found: by meaning or by words."""
+    return max(found.similarity, found.matched)
+
+
+def _weights(request: CandidateRequest) -> Weights:
+    if request.dense is None:
+        return KEYWORDS_ALONE
+    return WITHOUT_LATE if request.tokens is None else Weights()
+
+
+def _is_within(ranked: Ranked, days: DayRange) -> bool:
+    """A neighbour of what was found may lie outside the bounds."""
+    day = ranked.candidate.entry.date
+    if days.since is None and days.until is None:
+        return True
+    return day is not None and (days.since or date.min) <= day <= (days.until or date.max)

@@ -1,0 +1,116 @@
+"""This file holds an agent's index folder: which collection answers, and which one is being built beside it.
+
+    <index>/embeddings.db        vectors by text, shared by all collections
+    <index>/<layout>/            shard, manifest, and the mark `complete`
+
+A layout is named after the embedder, its dimension and the version of chunking, tokenizer and vectors. Another one
+is built beside; until it is complete the old one answers, by words alone where its vectors are of another model.
+"""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+from workspaces.memory.collection import Collection
+from workspaces.memory.embeddings import Embedder
+from workspaces.memory.engine import EngineBrokenError
+from workspaces.memory.vectors import EmbeddingCache, Vectors
+
+VERSION = 1
+"""Rises when chunking, tokens or vectors change what is stored."""
+KEYWORDS = "keywords"
+CACHED_TEXTS_A_POINT = 6
+"""An entry needs two texts (itself, and read with the one before it); thrice that is kept for what comes back."""
+CACHED_TEXTS_FLOOR = 10_000
+
+
+class Index:
+    """The collections of one agent, open."""
+
+    def __init__(self, folder: Path, embedder: Embedder | None) -> None:
+        """Open the index in *folder*; what is damaged is removed, to be built anew from the files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.embedder = embedder
+        self._folder = folder
+        self._cache = _open_cache(folder / "embeddings.db")
+        self.vectors = Vectors(embedder, self._cache) if embedder else None
+        self._name = layout(embedder)
+        self.building = self._open(self._name)
+        self._old = None if self.building.is_complete else self._open_old()
+
+    @property
+    def answering(self) -> Collection:
+        """The collection that answers searches."""
+        return self._old or self.building
+
+    @property
+    def answering_embedder(self) -> Embedder | None:
+        """The embedder whose vectors the answering collection holds; `None`: by words alone."""
+        return None if self._old else self.embedder
+
+    @property
+    def is_rebuilding(self) -> bool:
+        """Whether not all documents are in the collection that is to answer."""
+        return not self.building.is_complete
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether somebody removed the folder under us."""
+        return self.building.is_gone
+
+    def commit(self, complete: bool) -> None:
+        """Make everything durable; *complete*: all documents were taken in, so the new collection answers from now."""
+        self.building.commit()
+        self._cache.shrink(max(CACHED_TEXTS_FLOOR, CACHED_TEXTS_A_POINT * len(self.building.manifest.points)))
+        if complete and not self.building.is_complete:
+            self.building.complete()
+            self._retire_old()
+
+    def close(self) -> None:
+        """Release the folder."""
+        for collection in filter(None, (self.building, self._old)):
+            collection.close()
+        self._cache.close()
+
+    def _open(self, name: str) -> Collection:
+        dimension = self.embedder.dimension if self.embedder else 0
+        try:
+            return Collection(self._folder / name, dimension, self.vectors)
+        except (EngineBrokenError, sqlite3.DatabaseError):
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+            return Collection(self._folder / name, dimension, self.vectors)
+
+    def _open_old(self) -> Collection | None:
+        for mark in sorted(self._folder.glob("*/complete")):
+            try:
+                return Collection(mark.parent, 0, None)
+            except (EngineBrokenError, sqlite3.DatabaseError):
+                shutil.rmtree(mark.parent, ignore_errors=True)
+        return None
+
+    def _retire_old(self) -> None:
+        """Close the old collection; it is removed unless its embedder is only missing for now."""
+        if self._old:
+            self._old.close()
+            self._old = None
+        if self.embedder is None:
+            return
+        for mark in self._folder.glob("*/manifest.db"):
+            if mark.parent.name != self._name:
+                shutil.rmtree(mark.parent, ignore_errors=True)
+
+
+def layout(embedder: Embedder | None) -> str:
+    """Return the name of the collection that *embedder*, or none, needs."""
+    if embedder is None:
+        return f"{KEYWORDS}-v{VERSION}"
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in embedder.name)
+    return f"{name}-{embedder.dimension}-v{VERSION}"
+
+
+def _open_cache(path: Path) -> EmbeddingCache:
+    try:
+        return EmbeddingCache(path)
+    except sqlite3.DatabaseError:
+        path.unlink(missing_ok=True)
+        return EmbeddingCache(path)

@@ -1,0 +1,205 @@
+"""This file remembers what a collection holds: documents by stamp, their points, and how often each word occurs.
+
+It is true only while it is `clean`. The first change makes it unclean, `commit` clean again; whoever opens an unclean
+one compares everything anew, which costs no embedding, since those are cached by text.
+"""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+
+import numpy as np
+
+from workspaces.access import Scope
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS documents (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, digest TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS points (
+    id TEXT PRIMARY KEY, path TEXT NOT NULL, position INTEGER NOT NULL, section TEXT NOT NULL, scope TEXT NOT NULL,
+    digest TEXT NOT NULL, terms BLOB NOT NULL, pieces BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS state (clean INTEGER NOT NULL);
+INSERT INTO state SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM state);
+"""
+_UNKNOWN = ""
+"""The stamp and digest of what has to be compared anew; no real one is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointRow:
+    """What the manifest keeps of a point."""
+
+    id: str
+    path: str
+    position: int
+    section: str
+    scope: Scope
+    digest: str
+    """Hash of the whole entry: an entry that moved by a line is another digest under the same id."""
+    terms: tuple[int, ...]
+    """Numbers of its words (`sparse.term_number`), distinct."""
+    pieces: tuple[int, ...]
+    """Its distinct word pieces; empty without an embedder."""
+
+
+class Rarity:
+    """In how many entries of each scope a number, of a word or a word piece, occurs."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Scope, Counter[int]] = {}
+        self._entries: Counter[Scope] = Counter()
+
+    def add(self, scope: Scope, numbers: Sequence[int]) -> None:
+        """Count one entry of *scope*."""
+        self._counts.setdefault(scope, Counter()).update(numbers)
+        self._entries[scope] += 1
+
+    def remove(self, scope: Scope, numbers: Sequence[int]) -> None:
+        """Take one entry of *scope* out again."""
+        self._counts[scope].subtract(numbers)
+        self._entries[scope] -= 1
+
+    def idf(self, numbers: Sequence[int], scopes: frozenset[Scope] | None) -> list[float]:
+        """Return the inverse document frequency of each of *numbers* among *scopes*, by Qdrant's own formula."""
+        seen = self._counts.keys() if scopes is None else self._counts.keys() & scopes
+        entries = sum(self._entries[scope] for scope in seen)
+        counts = [sum(self._counts[scope][number] for scope in seen) for number in numbers]
+        return [log(1 + (entries - count + 0.5) / (count + 0.5)) for count in counts]
+
+
+class Manifest:
+    """The manifest in the file *path*; changes are kept in memory until `commit`."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.executescript(_SCHEMA)
+        self.points: dict[str, PointRow] = {}
+        self.words = Rarity()
+        self.pieces = Rarity()
+        self._stamps: dict[str, tuple[str, str]] = {}
+        self._of_path: dict[str, dict[str, PointRow]] = {}
+        self._at: dict[tuple[str, int], PointRow] = {}
+        self._changed: set[str] = set()
+        self._load()
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the engine held exactly this when it was last written."""
+        return bool(self._db.execute("SELECT clean FROM state").fetchone()[0])
+
+    def stamps(self) -> dict[str, str]:
+        """Return the stamp under which each document was last taken in."""
+        return {path: stamp for path, (stamp, _) in self._stamps.items()}
+
+    def digest(self, path: str) -> str:
+        """Return the digest of the document at *path* when it was last taken in; empty when it is not known."""
+        return self._stamps.get(path, (_UNKNOWN, _UNKNOWN))[1]
+
+    def points_of(self, path: str) -> dict[str, PointRow]:
+        """Return the points of the document at *path* by id."""
+        return dict(self._of_path.get(path, {}))
+
+    def beside(self, id_: str, distance: int) -> list[str]:
+        """Return the ids of the entries up to *distance* before and after in the same section of the same file."""
+        row = self.points[id_]
+        places = ((row.path, row.position + step) for step in range(-distance, distance + 1) if step)
+        found = (self._at[place] for place in places if place in self._at)
+        return [other.id for other in found if other.section == row.section]
+
+    def change_begins(self) -> None:
+        """Note on disk, before the engine is touched, that the two may differ from now on."""
+        if self.is_clean:
+            self._db.execute("UPDATE state SET clean = 0")
+
+    def put(self, row: PointRow) -> None:
+        """Note that the engine holds the point, or holds it anew."""
+        self.remove(row.id)
+        self.points[row.id] = row
+        self._of_path.setdefault(row.path, {})[row.id] = row
+        self._at[row.path, row.position] = row
+        self.words.add(row.scope, row.terms)
+        self.pieces.add(row.scope, row.pieces)
+        self._changed.add(row.id)
+
+    def remove(self, id_: str) -> None:
+        """Note that the engine no longer holds the point."""
+        row = self.points.pop(id_, None)
+        if row is None:
+            return
+        del self._of_path[row.path][id_]
+        if self._at.get((row.path, row.position)) is row:
+            del self._at[row.path, row.position]
+        self.words.remove(row.scope, row.terms)
+        self.pieces.remove(row.scope, row.pieces)
+        self._changed.add(id_)
+
+    def took(self, path: str, stamp: str, digest: str) -> None:
+        """Note that all points of the document at *path* are in the engine."""
+        self._stamps[path] = (stamp, digest)
+
+    def dropped(self, path: str) -> None:
+        """Note that no point of the document at *path* is left."""
+        self._stamps.pop(path, None)
+        self._of_path.pop(path, None)
+
+    def doubt_everything(self) -> None:
+        """Let every document and every point be compared and stored anew."""
+        self._db.execute("UPDATE documents SET stamp = '', digest = ''")
+        self._db.execute("UPDATE points SET digest = ''")
+        self._load()
+
+    def commit(self) -> None:
+        """Write everything; call it after the engine has flushed."""
+        rows = [self.points[id_] for id_ in self._changed if id_ in self.points]
+        with self._transaction():
+            self._db.executemany("DELETE FROM points WHERE id = ?", [(id_,) for id_ in self._changed])
+            self._db.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(_row_out, rows))
+            self._db.execute("DELETE FROM documents")
+            documents = ((path, stamp, digest) for path, (stamp, digest) in self._stamps.items())
+            self._db.executemany("INSERT INTO documents VALUES (?, ?, ?)", documents)
+            self._db.execute("UPDATE state SET clean = 1")
+        self._changed.clear()
+
+    def close(self) -> None:
+        """Release the file; what was not committed is forgotten."""
+        self._db.close()
+
+    def _load(self) -> None:
+        self.points, self._of_path, self._at = {}, {}, {}
+        self.words, self.pieces = Rarity(), Rarity()
+        documents: Iterable[tuple[str, str, str]] = self._db.execute("SELECT path, stamp, digest FROM documents")
+        self._stamps = {path: (stamp, digest) for path, stamp, digest in documents}
+        for row in self._db.execute("SELECT * FROM points").fetchall():
+            self.put(_row_in(row))
+        self._changed.clear()
+
+    def _transaction(self) -> "_Transaction":
+        return _Transaction(self._db)
+
+
+class _Transaction:
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def _row_out(row: PointRow) -> tuple[str, str, int, str, str, str, bytes, bytes]:
+    numbers = (np.array(each, np.uint32).tobytes() for each in (row.terms, row.pieces))
+    terms, pieces = numbers
+    return row.id, row.path, row.position, row.section, row.scope, row.digest, terms, pieces
+
+
+def _row_in(row: tuple[str, str, int, str, str, str, bytes, bytes]) -> PointRow:
+    id_, path, position, section, scope, digest, terms, pieces = row
+    numbers = (tuple(np.frombuffer(each, np.uint32).tolist()) for each in (terms, pieces))
+    return PointRow(id_, path, position, section, Scope(scope), digest, *numbers)

@@ -1,0 +1,104 @@
+"""This file gives entries their vectors, and embeds no text twice: embeddings are kept by the text's hash."""
+
+import hashlib
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workspaces.memory.embeddings import TOKEN_DIMENSION, Embedder, Embedding
+from workspaces.memory.engine import FloatArray, TokenArray
+from workspaces.memory.entry import Entry
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS embeddings (
+    model TEXT NOT NULL, text BLOB NOT NULL, pooled BLOB NOT NULL, tokens BLOB, pieces BLOB,
+    PRIMARY KEY (model, text)
+);
+"""
+
+
+class EmbeddingCache:
+    """Embeddings by model and text's hash in the file *path*; 1.5 kB a text, 4 kB more with token vectors."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._db.executescript(_SCHEMA)
+
+    def get(self, model: str, text: str, with_tokens: bool) -> Embedding | None:
+        """Return the embedding of *text*, or `None`; its tokens are empty unless *with_tokens*."""
+        sql = "SELECT pooled, tokens, pieces FROM embeddings WHERE model = ? AND text = ?"
+        row = self._db.execute(sql, (model, _hash(text))).fetchone()
+        if row is None or (with_tokens and row[1] is None):
+            return None
+        tokens = np.frombuffer(row[1] or b"", np.float16).reshape(-1, TOKEN_DIMENSION)
+        pieces = np.frombuffer(row[2] or b"", np.uint32)
+        return Embedding(np.frombuffer(row[0], np.float32), tokens, frozenset(pieces.tolist()))
+
+    def put(self, model: str, text: str, embedding: Embedding, with_tokens: bool) -> None:
+        """Keep *embedding*."""
+        tokens = embedding.tokens.astype(np.float16).tobytes() if with_tokens else None
+        pieces = np.array(sorted(embedding.piece_ids), np.uint32).tobytes() if with_tokens else None
+        row = (model, _hash(text), embedding.pooled.astype(np.float32).tobytes(), tokens, pieces)
+        self._db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?, ?)", row)
+
+    def shrink(self, most: int) -> None:
+        """Forget the oldest beyond *most* texts: an index that keeps changing must not grow for ever."""
+        sql = (
+            "DELETE FROM embeddings WHERE rowid <= (SELECT rowid FROM embeddings ORDER BY rowid DESC LIMIT 1 OFFSET ?)"
+        )
+        self._db.execute(sql, (most,))
+
+    def close(self) -> None:
+        """Release the file."""
+        self._db.close()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntryVectors:
+    """What the engine stores of an entry's meaning."""
+
+    dense: FloatArray
+    """Of the entry before it and itself, read as one text."""
+    tokens: TokenArray
+    tokens_context: TokenArray
+    pieces: tuple[int, ...]
+
+
+class Vectors:
+    """An embedder that remembers."""
+
+    def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
+        self._embedder = embedder
+        self._cache = cache
+        self.embedded = 0
+        """Texts that went through the model so far."""
+        self.reused = 0
+        """Texts whose embedding was known."""
+
+    def of(self, entry: Entry) -> EntryVectors:
+        """Return the vectors of *entry*, from the cache where its texts are known."""
+        alone = self._embedding(entry.text, with_tokens=True)
+        if not entry.context:
+            return EntryVectors(alone.pooled, alone.tokens, alone.tokens, tuple(alone.piece_ids))
+        before = self._embedding(entry.context, with_tokens=True)
+        both = self._embedding(f"{entry.context}\n{entry.text}", with_tokens=False)
+        together = np.concatenate([before.tokens, alone.tokens])
+        return EntryVectors(both.pooled, alone.tokens, together, tuple(alone.piece_ids))
+
+    def _embedding(self, text: str, with_tokens: bool) -> Embedding:
+        known = self._cache.get(self._embedder.name, text, with_tokens)
+        if known is not None:
+            self.reused += 1
+            return known
+        [embedding] = self._embedder.embed([text])
+        self.embedded += 1
+        self._cache.put(self._embedder.name, text, embedding, with_tokens)
+        return embedding
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()

@@ -1,0 +1,102 @@
+"""This file is the language between the gateway and its memory worker: length-prefixed JSON frames over a pipe.
+
+JSON, because only texts and a few numbers travel: vectors are made and kept in the worker. It runs no code when it is
+read, every lone surrogate survives it, and at 1–10 kB a frame it costs microseconds.
+
+A request has `id`, `op`, `folder` and the operation's arguments; a reply has `id` and one of `done` (the result),
+`busy` (still working, start the deadline again) or `failed` (a reason).
+"""
+
+import json
+import struct
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+from workspaces.access import Scope
+from workspaces.memory.entry import Document
+
+LARGEST = 64 * 1024 * 1024
+"""A longer frame is a fault in the stream, not a message."""
+
+Frame = dict[str, Any]
+"""What JSON says: the border, where types begin and end."""
+
+_LENGTH = struct.Struct(">I")
+
+
+class WireError(Exception):
+    """The stream between gateway and worker is out of step."""
+
+
+def encode(frame: Frame) -> bytes:
+    """Write *frame* with its length before it."""
+    body = json.dumps(frame, separators=(",", ":")).encode()
+    return _LENGTH.pack(len(body)) + body
+
+
+class Decoder:
+    """Turns a stream of bytes, cut anywhere, back into frames."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """Take *data* and give the frames that it completes. Raises WireError when it is not our stream."""
+        self._pending += data
+        while len(self._pending) >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._pending)
+            if length > LARGEST:
+                raise WireError(f"a frame of {length} bytes")
+            end = _LENGTH.size + length
+            if len(self._pending) < end:
+                return
+            body = bytes(self._pending[_LENGTH.size : end])
+            del self._pending[:end]
+            yield _frame(body)
+
+
+def _frame(body: bytes) -> Frame:
+    try:
+        frame = json.loads(body)
+    except ValueError as exc:
+        raise WireError("a frame that is not JSON") from exc
+    if not isinstance(frame, dict):
+        raise WireError("a frame that is not an object")
+    return frame
+
+
+def document_out(document: Document) -> Frame:
+    """Write a document for the worker."""
+    return {
+        "path": document.path,
+        "scope": document.scope,
+        "text": document.text,
+        "date": day_out(document.date),
+        "digest": document.digest,
+    }
+
+
+def document_in(frame: Frame) -> Document:
+    """Read a document in the worker."""
+    return Document(frame["path"], Scope(frame["scope"]), frame["text"], day_in(frame["date"]), frame["digest"])
+
+
+def scopes_out(scopes: frozenset[Scope] | None) -> list[str] | None:
+    """Write the scopes of a search; `None` means every scope, the empty list none."""
+    return None if scopes is None else sorted(scopes)
+
+
+def scopes_in(scopes: list[str] | None) -> frozenset[Scope] | None:
+    """Read the scopes of a search."""
+    return None if scopes is None else frozenset(map(Scope, scopes))
+
+
+def day_out(day: date | None) -> str | None:
+    """Write a date."""
+    return day.isoformat() if day else None
+
+
+def day_in(day: str | None) -> date | None:
+    """Read a date."""
+    return date.fromisoformat(day) if day else None

@@ -1,0 +1,283 @@
+"""This file is the memory worker: the one child process that holds the embedding model and all open collections.
+
+Started as `python -m workspaces.memory.worker`, it reads requests from stdin and answers on stdout until stdin ends,
+which it does when the gateway ends, however it ends. One thread does all work: indexing goes in small steps, and a
+search that arrives is served between two of them.
+"""
+
+import argparse
+import logging
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from workspaces.memory.embeddings import Embedder, EmbedderUnavailableError
+from workspaces.memory.engine import DayRange
+from workspaces.memory.finder import Asked, Finder, Found
+from workspaces.memory.index import Index
+from workspaces.memory.wire import Decoder, Frame, WireError, day_in, day_out, document_in, encode, scopes_in
+
+CLOSE_AFTER_S = 600.0
+"""An index that nobody asked for this long is closed: an open shard maps about 36 MB."""
+BUSY_EVERY_S = 1.0
+"""How often a long request says that it is alive."""
+READ_SIZE = 1 << 16
+
+_log = logging.getLogger(__name__)
+
+Work = Generator[None, None, Frame]
+Send = Callable[[Frame], None]
+
+
+@dataclass(slots=True)
+class _Open:
+    index: Index
+    used_at: float
+
+
+class Desk:
+    """Answers requests on indexes, which it opens when they are first named."""
+
+    def __init__(self, embedder: Embedder | None, reason: str, clock: Callable[[], float]) -> None:
+        """*reason* says why there is no embedder, or is empty."""
+        self._embedder = embedder
+        self._reason = reason
+        self._clock = clock
+        self._open: dict[str, _Open] = {}
+        self._operations: dict[str, Callable[[Index, Frame], Frame]] = {
+            "stamps": self._stamps,
+            "drop": self._drop,
+            "commit": self._commit,
+            "search": self._search,
+            "status": self._status,
+        }
+
+    def answer(self, request: Frame) -> Frame:
+        """Do a short request at once. Raises KeyError for an unknown operation."""
+        return self._operations[request["op"]](self._index(request["folder"]), request)
+
+    def put(self, request: Frame) -> Work:
+        """Take in a document, step by step."""
+        index = self._index(request["folder"])
+        report = yield from index.building.put(document_in(request["document"]), request["stamp"])
+        return {
+            "entries": report.entries,
+            "stored": report.stored,
+            "removed": report.removed,
+            "embedded": report.embedded,
+            "reused": report.reused,
+        }
+
+    def close_unused(self) -> None:
+        """Close every index that was not used for long."""
+        for folder, held in list(self._open.items()):
+            if self._clock() - held.used_at > CLOSE_AFTER_S:
+                self._open.pop(folder).index.close()
+
+    def close(self) -> None:
+        """Close every index."""
+        while self._open:
+            self._open.popitem()[1].index.close()
+
+    def _index(self, folder: str) -> Index:
+        held = self._open.get(folder)
+        if held is not None and held.index.is_gone:
+            self._open.pop(folder).index.close()
+            held = None
+        if held is None:
+            held = self._open[folder] = _Open(Index(Path(folder), self._embedder), self._clock())
+        held.used_at = self._clock()
+        return held.index
+
+    def _stamps(self, index: Index, request: Frame) -> Frame:
+        return {"stamps": index.building.manifest.stamps()}
+
+    def _drop(self, index: Index, request: Frame) -> Frame:
+        return {"removed": index.building.drop(request["paths"])}
+
+    def _commit(self, index: Index, request: Frame) -> Frame:
+        index.commit(complete=bool(request["complete"]))
+        return {}
+
+    def _search(self, index: Index, request: Frame) -> Frame:
+        collection, embedder = index.answering, index.answering_embedder
+        found = Finder(collection.engine, collection.manifest, embedder).find(_asked(request))
+        return {"hits": [_found_out(each) for each in found], **self._mode(index)}
+
+    def _status(self, index: Index, request: Frame) -> Frame:
+        manifest = index.building.manifest
+        return {
+            "documents": len(manifest.stamps()),
+            "entries": len(manifest.points),
+            "embedder": self._embedder.name if self._embedder else None,
+            "languages": self._embedder.languages if self._embedder else None,
+            "embedded": index.vectors.embedded if index.vectors else 0,
+            "reused": index.vectors.reused if index.vectors else 0,
+            "pid": os.getpid(),
+            **self._mode(index),
+        }
+
+    def _mode(self, index: Index) -> Frame:
+        return {
+            "mode": "hybrid" if index.answering_embedder else "keyword",
+            "reason": self._reason,
+            "rebuilding": index.is_rebuilding,
+        }
+
+
+def _asked(request: Frame) -> Asked:
+    today = day_in(request["today"])
+    if today is None:
+        raise ValueError("a search without today's date")
+    return Asked(
+        text=request["text"],
+        scopes=scopes_in(request["scopes"]),
+        days=DayRange(day_in(request["since"]), day_in(request["until"])),
+        limit=request["limit"],
+        min_score=request["min_score"],
+        today=today,
+    )
+
+
+def _found_out(found: Found) -> Frame:
+    entry = found.entry
+    return {
+        "path": entry.path,
+        "scope": entry.scope,
+        "start_line": entry.start_line,
+        "end_line": entry.end_line,
+        "text": entry.text,
+        "section": entry.section,
+        "date": day_out(entry.date),
+        "score": found.score,
+        "similarity": found.similarity,
+        "late": found.late,
+        "keyword": found.keyword,
+        "matched": found.matched,
+    }
+
+
+@dataclass(slots=True)
+class _Job:
+    id: int
+    work: Work
+    spoke_at: float
+
+
+class Loop:
+    """Serves requests in order, but short ones between the steps of long ones."""
+
+    def __init__(self, desk: Desk, send: Send, clock: Callable[[], float]) -> None:
+        self._desk = desk
+        self._send = send
+        self._clock = clock
+        self._jobs: deque[_Job] = deque()
+
+    def run(self, requests: "queue.SimpleQueue[Frame | None]") -> None:
+        """Serve until `None` arrives."""
+        while True:
+            try:
+                request = requests.get(block=not self._jobs, timeout=None if self._jobs else CLOSE_AFTER_S)
+            except queue.Empty:
+                self._step() if self._jobs else self._desk.close_unused()
+                continue
+            if request is None:
+                return
+            self._begin(request)
+
+    def _begin(self, request: Frame) -> None:
+        is_long = request["op"] == "put"
+        work = self._desk.put(request) if is_long else _at_once(self._desk, request)
+        job = _Job(request["id"], work, self._clock())
+        if is_long:
+            self._jobs.append(job)
+        else:
+            self._advance(job)
+
+    def _step(self) -> None:
+        if self._advance(self._jobs[0]):
+            self._jobs.popleft()
+
+    def _advance(self, job: _Job) -> bool:
+        """Do the next step of *job* and say whether it was the last."""
+        try:
+            next(job.work)
+        except StopIteration as finished:
+            self._send({"id": job.id, "done": finished.value})
+            return True
+        except Exception as exc:  # noqa: BLE001 — the border of a request: it fails, the others go on
+            _log.error("a memory request failed", exc_info=exc)
+            self._send({"id": job.id, "failed": f"{type(exc).__name__}: {exc}"})
+            return True
+        if self._clock() - job.spoke_at > BUSY_EVERY_S:
+            job.spoke_at = self._clock()
+            self._send({"id": job.id, "busy": True})
+        return False
+
+
+def _at_once(desk: Desk, request: Frame) -> Work:
+    yield from ()
+    return desk.answer(request)
+
+
+def frames(stream: BinaryIO) -> Iterator[Frame]:
+    """Give the frames of *stream* until it ends or goes out of step."""
+    decoder = Decoder()
+    while data := os.read(stream.fileno(), READ_SIZE):
+        yield from decoder.feed(data)
+
+
+def load_embedder(name: str, threads: int) -> tuple[Embedder | None, str]:
+    """Return the embedder called *name* (`local`, `none`), or `None` with the reason why there is none."""
+    if name == "none":
+        return None, "meaning search is switched off"
+    try:
+        from workspaces.memory.embeddings.local import LocalEmbedder
+
+        return LocalEmbedder(threads=threads), ""
+    except EmbedderUnavailableError as exc:
+        return None, str(exc)
+
+
+def main() -> None:
+    """Serve the gateway on stdin and stdout."""
+    parser = argparse.ArgumentParser(prog="workspaces.memory.worker")
+    parser.add_argument("--embedder", choices=("local", "none"), default="local")
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    stdin, stdout = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not land among the frames
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(stdin, requests), daemon=True).start()
+    embedder, reason = load_embedder(options.embedder, options.threads)
+    desk = Desk(embedder, reason, time.monotonic)
+    try:
+        Loop(desk, lambda frame: _write(stdout, frame), time.monotonic).run(requests)
+    except BrokenPipeError:
+        _log.warning("the gateway is gone")
+    finally:
+        desk.close()
+
+
+def _read(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame | None]") -> None:
+    try:
+        for frame in frames(stdin):
+            requests.put(frame)
+    except WireError:
+        _log.exception("the gateway's stream is out of step")
+    requests.put(None)
+
+
+def _write(stdout: BinaryIO, frame: Frame) -> None:
+    stdout.write(encode(frame))
+    stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
