@@ -2,6 +2,9 @@
 
 One transaction, `commit_turn`, alone decides that a message was answered: it stores the replies, marks the turn as
 committed and takes the message out of the inbox, together or not at all.
+
+Operations take effect in the order in which they were called, and each returns (or raises StoreError, having done
+nothing) once its outcome is durable. A caller that is cancelled while it waits cannot know the outcome.
 """
 
 from collections.abc import Sequence
@@ -11,10 +14,21 @@ from enum import StrEnum
 from typing import NewType, Protocol
 
 from adapters.channel import Address, InboundMessage
+from gateway.errors import StoreError
 
 InboxId = NewType("InboxId", int)
 OutboxId = NewType("OutboxId", int)
 TurnId = NewType("TurnId", str)
+
+
+SEND_DELAYED = "send_delayed"
+SEND_UNSURE = "send_unsure"
+DEAD_LETTER = "dead_letter"
+"""Reason codes that the store counts by itself, with the change that they count."""
+
+
+class RowStateError(StoreError):
+    """The row is not in the state that the operation starts from: a defect of the caller; trying again cannot help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +49,7 @@ class OutboxState(StrEnum):
     """Where a reply stands."""
 
     QUEUED = "queued"
+    """No part of it is on its way; earlier parts may have arrived."""
     SENDING = "sending"
     """A part's send was begun; found after a crash, it may or may not have arrived."""
     SENT = "sent"
@@ -52,6 +67,10 @@ class Outgoing:
     reply_to: str | None = None
 
 
+NOTICE_PREFIX = "notice:"
+"""Begins the turn id of a reply that no turn made; the notice's key follows."""
+
+
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
     """A stored reply; ids grow in order of commitment, and each address is served in that order."""
@@ -64,7 +83,15 @@ class OutboxRow:
     parts_sent: int
     """How many of its parts the platform has confirmed."""
     attempts: int
+    """Tries that ended without a receipt."""
     not_before: datetime | None
+    begun_at: datetime | None
+    """When the latest try at its first part began: what that part says of the reply's age was decided by this."""
+
+    @property
+    def is_notice(self) -> bool:
+        """Whether `notify` made it, not a turn."""
+        return self.turn_id.startswith(NOTICE_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +141,25 @@ class Inbox(Protocol):
 
 
 class Outbox(Protocol):
-    """Replies that were committed and not yet delivered."""
+    """Replies that were committed and not yet delivered; a change that a row's state does not allow: RowStateError."""
 
     async def unfinished(self) -> Sequence[OutboxRow]:
         """Return every row that is queued or was being sent, oldest first."""
 
-    async def begin_part(self, row: OutboxId, part: int) -> None:
-        """Record, before the send, that part number *part* (from 0) is going out."""
+    async def begin_part(self, row: OutboxId, part: int, at: datetime) -> None:
+        """Record, before the send, that part number *part* (from 0, the next one) goes out in a try begun *at*."""
 
     async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
-        """Record the platform's *message_id* for the part; the last part makes the row sent."""
+        """Record the platform's *message_id* for the part that was begun; the last part makes the row sent."""
 
     async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
-        """Queue the row again, to be tried from *not_before* on; nothing was sent."""
+        """Queue the row again, to be tried from *not_before* on; what was begun did not arrive."""
 
     async def record_unsure(self, row: OutboxId, part: int, why: str) -> None:
-        """Note that the part may have arrived, and queue the row again."""
+        """Note that the part, which was begun, may have arrived, and queue the row again."""
+
+    async def finish(self, row: OutboxId) -> None:
+        """Make the row sent as it stands: nothing of it is left to send."""
 
     async def bury(self, row: OutboxId, why: str) -> None:
         """Make the row a dead letter."""
@@ -144,7 +174,8 @@ class Store(Protocol):
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         """Store the replies, mark the turn committed, empty the inbox of what it answered: all or nothing.
 
-        A turn that was committed before is left as it is; the result is then empty.
+        A turn that was committed before, or whose messages have all left the inbox, changes nothing; the result is
+        then empty.
         """
 
     async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
@@ -161,6 +192,9 @@ class Store(Protocol):
 
     async def report(self) -> StoreReport:
         """Return what `status` says."""
+
+    async def prune(self, now: datetime) -> int:
+        """Remove what nobody asks for any more (old sent replies, expired message keys); return how many rows."""
 
     async def close(self) -> None:
         """Finish what was begun and close the files."""

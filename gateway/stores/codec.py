@@ -1,0 +1,78 @@
+"""This file writes what the store keeps of messages and replies as versioned JSON, and reads it back."""
+
+import json
+from datetime import UTC, datetime
+from functools import cache
+from typing import Generic, Literal, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from adapters.channel import Address, InboundMessage
+from gateway.errors import StoreError
+from gateway.stores.ports import Outgoing
+
+T = TypeVar("T")
+
+
+class _Versioned(BaseModel, Generic[T]):
+    v: Literal[1] = 1
+    body: T
+
+
+def valid_unicode(text: str) -> str:
+    """Return *text* with every lone surrogate, which no file and no platform can hold, as U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def to_json(adapter: TypeAdapter[T], value: T) -> str:
+    """Return *value* as one line of JSON that is valid Unicode, whatever its texts hold."""
+    plain = adapter.dump_python(value, mode="json")
+    return valid_unicode(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+
+
+def encode_message(message: InboundMessage) -> str:
+    """Return *message* as JSON."""
+    return to_json(_messages(), _Versioned[InboundMessage](body=message))
+
+
+def decode_message(text: str) -> InboundMessage:
+    """Read what `encode_message` wrote. Raises StoreError."""
+    return _decode(_messages(), text)
+
+
+def encode_outgoing(outgoing: Outgoing) -> str:
+    """Return *outgoing* as JSON."""
+    return to_json(_outgoing(), _Versioned[Outgoing](body=outgoing))
+
+
+def decode_outgoing(text: str) -> Outgoing:
+    """Read what `encode_outgoing` wrote. Raises StoreError."""
+    return _decode(_outgoing(), text)
+
+
+def message_key(address: Address, message_id: str) -> str:
+    """Return the one text that names a platform's message; no two messages share it."""
+    return json.dumps([address.channel, address.account, address.chat, address.thread, message_id])
+
+
+def encode_time(moment: datetime) -> str:
+    """Return *moment*, which has a zone, as text in UTC that sorts by time."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _decode(adapter: TypeAdapter[_Versioned[T]], text: str) -> T:
+    try:
+        return adapter.validate_json(text).body
+    except ValidationError as exc:
+        what = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'record'}: {e['msg']}" for e in exc.errors())
+        raise StoreError(f"a stored message cannot be read ({what}); restore the state from a backup") from exc
+
+
+@cache
+def _messages() -> TypeAdapter[_Versioned[InboundMessage]]:
+    return TypeAdapter(_Versioned[InboundMessage])
+
+
+@cache
+def _outgoing() -> TypeAdapter[_Versioned[Outgoing]]:
+    return TypeAdapter(_Versioned[Outgoing])

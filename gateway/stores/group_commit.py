@@ -1,0 +1,136 @@
+"""This file writes to SQLite on one thread: operations that wait together share one commit, and so one fsync."""
+
+import asyncio
+import errno
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from gateway.errors import StoreError
+from gateway.stores.checkpoint import Checkpoint
+
+T = TypeVar("T")
+Operation = Callable[[sqlite3.Connection], T]
+"""Reads and writes inside a transaction that is begun and committed for it; it may be run again after a rollback."""
+
+LARGEST_BATCH = 256
+"""Operations that share a commit at most, so that the first of them does not wait long."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting(Generic[T]):
+    operation: Operation[T]
+    outcome: asyncio.Future[T]
+
+
+class GroupCommit:
+    """The one writer of a database file; *connection* belongs to *thread*."""
+
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, thread: ThreadPoolExecutor, checkpoint: Checkpoint
+    ) -> None:
+        self._path = path
+        self._connection = connection
+        self._thread = thread
+        self._checkpoint = checkpoint
+        self._waiting: list[_Waiting[object]] = []
+        self._batch: asyncio.Future[list[object]] | None = None
+        self._closed = False
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Run *operation* in its turn; return its result once that is durable.
+
+        Raises StoreError, of *operation*'s own or because the disk is full or fails; nothing is stored then.
+        """
+        if self._closed:
+            raise StoreError(f"{self._path} is closed: the gateway is stopping")
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(operation, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
+        self._next_batch()
+        return await outcome
+
+    async def close(self) -> None:
+        """Finish what was begun and close the file."""
+        self._closed = True
+        while self._batch:
+            await asyncio.wait([self._batch])
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
+        self._thread.shutdown(wait=False)
+
+    def _next_batch(self) -> None:
+        if self._batch:
+            return
+        waiting = [each for each in self._waiting if not each.outcome.cancelled()]
+        batch, self._waiting = waiting[:LARGEST_BATCH], waiting[LARGEST_BATCH:]
+        if batch:
+            operations = [each.operation for each in batch]
+            self._batch = asyncio.get_running_loop().run_in_executor(self._thread, self._commit, operations)
+            self._batch.add_done_callback(lambda done: self._hand_out(batch, done))
+
+    def _hand_out(self, batch: Sequence[_Waiting[object]], done: asyncio.Future[list[object]]) -> None:
+        self._batch = None
+        defect = done.exception()
+        outcomes = [defect] * len(batch) if defect else done.result()
+        for each, outcome in zip(batch, outcomes, strict=True):
+            if each.outcome.cancelled():
+                continue
+            if isinstance(outcome, BaseException):
+                each.outcome.set_exception(outcome)
+            else:
+                each.outcome.set_result(outcome)
+        self._next_batch()
+
+    def _commit(self, operations: Sequence[Operation[object]]) -> list[object]:
+        """Return each operation's result or its StoreError.
+
+        A batch in which anything fails is rolled back and run again one by one, so that only the operation at fault
+        fails: SQLite itself may have rolled back the whole transaction (a full disk does that).
+        """
+        try:
+            return self._together(operations)
+        except (sqlite3.Error, OSError, StoreError) as exc:
+            if len(operations) == 1:
+                return [exc if isinstance(exc, StoreError) else explained(self._path, exc)]
+        return [outcome for each in operations for outcome in self._commit([each])]
+
+    def _together(self, operations: Sequence[Operation[object]]) -> list[object]:
+        self._checkpoint("store.begin", 0)
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            results = [operation(self._connection) for operation in operations]
+            self._checkpoint("store.commit", 0)
+            self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        return results
+
+
+def explained(path: Path, exc: sqlite3.Error | OSError) -> StoreError:
+    """Return *exc*, raised at work on the database at *path*, as a sentence that says how to mend it."""
+    if isinstance(exc, OSError):
+        full = exc.errno in {errno.ENOSPC, errno.EDQUOT}
+        code = sqlite3.SQLITE_FULL if full else sqlite3.SQLITE_IOERR
+    else:
+        code = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the low byte is the primary code
+    match code:
+        case sqlite3.SQLITE_FULL:
+            told = f"the disk that holds {path} is full; nothing was stored. Free some space and it goes on by itself."
+        case sqlite3.SQLITE_IOERR:
+            told = f"the disk that holds {path} fails ({exc}); nothing was stored. Check the disk."
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            told = f"another program holds {path}; close it and try again."
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            told = f"{path} cannot be opened for writing ({exc}); check its owner and permissions."
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            told = (
+                f"{path} is damaged ({exc}) and was left as it is. Restore it from a backup; or move it away, with "
+                f"{path.name}-wal and {path.name}-shm beside it, to start with an empty state: conversations stay in "
+                "their transcripts, only unanswered messages and unsent replies are lost."
+            )
+        case _:
+            told = f"{path} cannot be used: {exc}"
+    return StoreError(told)

@@ -1,0 +1,102 @@
+"""This file opens the state database: it makes the tables, and refuses what it cannot read without touching it."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from gateway.errors import StoreError
+from gateway.stores.group_commit import explained
+
+VERSION = 1
+"""Stored as the database's `user_version`."""
+
+_TABLES = (
+    # Ids are never used again (AUTOINCREMENT): a turn is named after its inbox row, which is deleted when answered.
+    """CREATE TABLE inbox (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, message TEXT NOT NULL, received_at TEXT NOT NULL) STRICT""",
+    # Which messages were ever taken in; outlives the inbox row, so that a message delivered again is known.
+    "CREATE TABLE seen (key TEXT PRIMARY KEY, expires_at TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE turns (id TEXT PRIMARY KEY, committed_at TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE notices (key TEXT PRIMARY KEY, at TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    """CREATE TABLE outbox (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, turn_id TEXT NOT NULL, outgoing TEXT NOT NULL, created_at TEXT NOT NULL,
+        state TEXT NOT NULL, parts_sent INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
+        not_before TEXT, begun_at TEXT, why TEXT, changed_at TEXT NOT NULL) STRICT""",
+    "CREATE INDEX outbox_by_state ON outbox (state, id)",
+    """CREATE TABLE receipts (
+        outbox_id INTEGER NOT NULL REFERENCES outbox ON DELETE CASCADE, part INTEGER NOT NULL,
+        message_id TEXT NOT NULL, sent_at TEXT NOT NULL, PRIMARY KEY (outbox_id, part)) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE unsure (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, outbox_id INTEGER NOT NULL, address TEXT NOT NULL, part INTEGER NOT NULL,
+        at TEXT NOT NULL, why TEXT NOT NULL) STRICT""",
+    "CREATE TABLE ledger (reason TEXT PRIMARY KEY, amount INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+)
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open the state at *path*, made if absent, for the calling thread.
+
+    Raises StoreError for a file that is damaged, from a newer version or not ours; it is then left as it was.
+    """
+    try:
+        _make_file(path)
+        _inspect(path)
+        return _connect(path)
+    except (sqlite3.Error, OSError) as exc:
+        raise explained(path, exc) from exc
+
+
+def _make_file(path: Path) -> None:
+    """Create an empty file that only its owner may read (SQLite's companions take the same rights), durably."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _inspect(path: Path) -> None:
+    """Look at the file through a handle that cannot write."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        version = _version(connection)
+        if version > VERSION:
+            raise StoreError(
+                f"{path} was written by a newer version (format {version}, this version knows {VERSION}) and was left "
+                "as it is; install that version again, or restore a backup made by this one"
+            )
+        if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            raise StoreError(f"{path} is not Strandline's state but another program's; move it away")
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise _damage(found.splitlines()[-1])
+    finally:
+        connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=5, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")  # each commit is on the disk before it is acknowledged
+    connection.execute("PRAGMA foreign_keys = ON")
+    if _version(connection) == 0:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _TABLES:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    return connection
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _damage(found: str) -> sqlite3.DatabaseError:
+    damage = sqlite3.DatabaseError(found)
+    damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return damage

@@ -1,0 +1,206 @@
+"""This file keeps the gateway's durable state in one SQLite file."""
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from adapters.channel import InboundMessage
+from gateway.stores.checkpoint import Checkpoint, unchecked
+from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
+from gateway.stores.group_commit import GroupCommit
+from gateway.stores.ledger import count, counters
+from gateway.stores.ports import (
+    NOTICE_PREFIX,
+    Inbox,
+    InboxId,
+    InboxRow,
+    Outbox,
+    OutboxRow,
+    Outgoing,
+    StoreReport,
+    TurnCommit,
+    TurnId,
+)
+from gateway.stores.schema import open_database
+from gateway.stores.sqlite_outbox import SqliteOutbox, enqueue, unsure_sends
+from gateway.timing import Clock, SystemClock
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long the store keeps what is done with."""
+
+    dedupe: timedelta = timedelta(days=14)
+    """A message that its platform delivers again within this time is recognised."""
+    sent: timedelta = timedelta(days=7)
+    dead: timedelta = timedelta(days=90)
+    keys: timedelta = timedelta(days=365)
+    """Ids of committed turns and keys of notices: none may come again within this time."""
+    unsure: int = 1000
+    """How many unsure sends are listed; the newest are."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteInbox:
+    """Implements `Inbox`."""
+
+    commits: GroupCommit
+    clock: Clock
+    dedupe: timedelta
+
+    async def append(self, message: InboundMessage) -> InboxRow | None:
+        return await self.commits.run(partial(_append, message, self.clock.now(), self.dedupe))
+
+    async def waiting(self) -> Sequence[InboxRow]:
+        return await self.commits.run(_waiting)
+
+    async def drop(self, row: InboxId, reason: str) -> None:
+        await self.commits.run(partial(_drop, row, reason))
+
+
+class SqliteStore:
+    """Implements `Store`; made by `open`."""
+
+    def __init__(self, commits: GroupCommit, clock: Clock, retention: Retention) -> None:
+        self._commits = commits
+        self._clock = clock
+        self._retention = retention
+        self.inbox: Inbox = SqliteInbox(commits, clock, retention.dedupe)
+        self.outbox: Outbox = SqliteOutbox(commits, clock, retention.unsure)
+
+    @classmethod
+    async def open(
+        cls,
+        path: Path,
+        *,
+        clock: Clock | None = None,
+        retention: Retention | None = None,
+        checkpoint: Checkpoint = unchecked,
+    ) -> "SqliteStore":
+        """Open the state at *path*, made if absent; the clock is the machine's unless one is given.
+
+        Raises StoreError, with the file untouched, if it is damaged, from a newer version, or cannot be written.
+        """
+        thread = ThreadPoolExecutor(1, thread_name_prefix="state")
+        opening = asyncio.get_running_loop().run_in_executor(thread, open_database, path)
+        try:
+            connection = await opening
+        except BaseException:
+            thread.shutdown(wait=False)
+            raise
+        commits = GroupCommit(path, connection, thread, checkpoint)
+        return cls(commits, clock or SystemClock(), retention or Retention())
+
+    async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
+        return await self._commits.run(partial(_commit_turn, commit, self._clock.now()))
+
+    async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
+        return await self._commits.run(partial(_notify, key, outgoing, self._clock.now()))
+
+    async def count(self, reason: str, amount: int = 1) -> None:
+        await self._commits.run(partial(count, reason, amount))
+
+    async def get(self, key: str) -> str | None:
+        return await self._commits.run(partial(_get, key))
+
+    async def put(self, key: str, value: str) -> None:
+        await self._commits.run(partial(_put, key, value))
+
+    async def report(self) -> StoreReport:
+        return await self._commits.run(_report)
+
+    async def prune(self, now: datetime) -> int:
+        return await self._commits.run(partial(_prune, now, self._retention))
+
+    async def close(self) -> None:
+        await self._commits.close()
+
+
+# What follows runs on the writer's thread, inside a transaction.
+
+
+def _append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite3.Connection) -> InboxRow | None:
+    is_new = db.execute(
+        "INSERT INTO seen VALUES (:key, :expires) ON CONFLICT (key) DO UPDATE SET expires_at = :expires "
+        "WHERE expires_at <= :now",
+        {
+            "key": message_key(message.address, message.id),
+            "expires": encode_time(now + dedupe),
+            "now": encode_time(now),
+        },
+    ).rowcount
+    if not is_new:
+        return None
+    inserted = db.execute(
+        "INSERT INTO inbox (message, received_at) VALUES (?, ?) RETURNING id, message, received_at",
+        (encode_message(message), encode_time(now)),
+    )
+    (row,) = inserted.fetchall()
+    return _inbox_row(row)
+
+
+def _waiting(db: sqlite3.Connection) -> list[InboxRow]:
+    return [_inbox_row(row) for row in db.execute("SELECT id, message, received_at FROM inbox ORDER BY id")]
+
+
+def _inbox_row(row: tuple[int, str, str]) -> InboxRow:
+    id_, message, received_at = row
+    return InboxRow(InboxId(id_), decode_message(message), datetime.fromisoformat(received_at))
+
+
+def _drop(row: InboxId, reason: str, db: sqlite3.Connection) -> None:
+    if db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount:
+        count(reason, 1, db)
+
+
+def _commit_turn(commit: TurnCommit, now: datetime, db: sqlite3.Connection) -> list[OutboxRow]:
+    if db.execute("SELECT 1 FROM turns WHERE id = ?", (commit.turn_id,)).fetchone():
+        return []
+    answered = sum(db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount for row in commit.answers)
+    if commit.answers and not answered:
+        return []
+    db.execute("INSERT INTO turns VALUES (?, ?)", (commit.turn_id, encode_time(now)))
+    return [enqueue(commit.turn_id, outgoing, now, db) for outgoing in commit.outgoing]
+
+
+def _notify(key: str, outgoing: Outgoing, now: datetime, db: sqlite3.Connection) -> OutboxRow | None:
+    if not db.execute("INSERT OR IGNORE INTO notices VALUES (?, ?)", (key, encode_time(now))).rowcount:
+        return None
+    return enqueue(TurnId(NOTICE_PREFIX + key), outgoing, now, db)
+
+
+def _get(key: str, db: sqlite3.Connection) -> str | None:
+    row = db.execute("SELECT value FROM kv WHERE key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _put(key: str, value: str, db: sqlite3.Connection) -> None:
+    db.execute("INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2", (key, value))
+
+
+def _report(db: sqlite3.Connection) -> StoreReport:
+    waiting, queued, dead = db.execute(
+        "SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')), "
+        "(SELECT count(*) FROM outbox WHERE state = 'dead')"
+    ).fetchone()
+    return StoreReport(waiting, queued, dead, unsure_sends(db), counters(db))
+
+
+_PRUNING = (
+    "DELETE FROM seen WHERE expires_at <= :now",
+    "DELETE FROM outbox WHERE state = 'sent' AND changed_at <= :sent",
+    "DELETE FROM outbox WHERE state = 'dead' AND changed_at <= :dead",
+    "DELETE FROM turns WHERE committed_at <= :keys",
+    "DELETE FROM notices WHERE at <= :keys",
+)
+
+
+def _prune(now: datetime, retention: Retention, db: sqlite3.Connection) -> int:
+    ages = {"sent": retention.sent, "dead": retention.dead, "keys": retention.keys}
+    limits = {"now": encode_time(now)} | {name: encode_time(now - age) for name, age in ages.items()}
+    return sum(db.execute(statement, limits).rowcount for statement in _PRUNING)

@@ -1,0 +1,33 @@
+"""This file tells the time and waits, so that a test can do both by hand."""
+
+import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+def utc_now() -> datetime:
+    """Return the time in UTC, with its zone."""
+    return datetime.now(UTC)
+
+
+class Clock(Protocol):
+    """The time, and a way to let it pass."""
+
+    def now(self) -> datetime:
+        """Return the time in UTC, with its zone."""
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        """Return when *event* is set or *seconds* have passed, whichever comes first."""
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> datetime:
+        return utc_now()
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await event.wait()

@@ -1,0 +1,50 @@
+"""This file is a clock that stands still until a test moves it."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+START = datetime(2026, 3, 1, 14, 5, tzinfo=UTC)
+
+
+class ManualClock:
+    """Implements `Clock`; `advance` lets time pass for everybody who waits."""
+
+    def __init__(self, now: datetime = START) -> None:
+        self._now = now
+        self._waits: dict[asyncio.Timeout, datetime] = {}
+        self._changed = asyncio.Condition()
+
+    def now(self) -> datetime:
+        return self._now
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        wait = asyncio.timeout(None)
+        try:
+            async with wait:
+                self._waits[wait] = self._now + timedelta(seconds=seconds)
+                await self._tell()
+                await event.wait()
+        except TimeoutError:
+            pass
+        finally:
+            del self._waits[wait]
+
+    async def waiters(self, count: int) -> None:
+        """Return once *count* tasks wait for this clock."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: len(self._waits) == count)
+
+    def waits(self) -> list[float]:
+        """Return how many seconds each waiting task has still to wait, shortest first."""
+        return sorted((end - self._now).total_seconds() for end in self._waits.values())
+
+    def advance(self, seconds: float) -> None:
+        """Let *seconds* pass."""
+        self._now += timedelta(seconds=seconds)
+        for wait, end in self._waits.items():
+            if end <= self._now:
+                wait.reschedule(asyncio.get_running_loop().time())
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
