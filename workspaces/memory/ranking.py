@@ -25,8 +25,10 @@ class Weights:
 
     keyword: float = 0.2
     """BM25 as a share of the best candidate's."""
-    late: float = 0.5
-    """MaxSim above 0.25, 0.75 counting as 1."""
+    late: float = 0.3
+    """MaxSim over the entry's own tokens: 0.25 counts as 0, 0.75 as 1."""
+    late_context: float = 0.2
+    """The same over its tokens and those of the entry before it."""
     dense: float = 0.3
     """Cosine, 0.7 counting as 1."""
     neighbour: float = 0.3
@@ -43,9 +45,9 @@ class Weights:
     """After this time half of the bonus is left."""
 
 
-WITHOUT_LATE = Weights(keyword=0.6, late=0.0, dense=0.4, neighbour=0.5, second_neighbour=0.0)
+WITHOUT_LATE = Weights(keyword=0.6, late=0.0, late_context=0.0, dense=0.4, neighbour=0.5, second_neighbour=0.0)
 """For an embedder without token vectors."""
-KEYWORDS_ALONE = Weights(keyword=1.0, late=0.0, dense=0.0, neighbour=0.5, second_neighbour=0.0)
+KEYWORDS_ALONE = Weights(keyword=1.0, late=0.0, late_context=0.0, dense=0.0, neighbour=0.5, second_neighbour=0.0)
 """For an agent without an embedder."""
 
 
@@ -106,6 +108,7 @@ def _own_parts(candidate: Candidate, top: tuple[float, ...], weights: Weights) -
     return {
         "keyword": weights.keyword * sum(part / best for part, best in parts if best) / len(top),
         "late": weights.late * (candidate.late - 0.25) / 0.5,
+        "late_context": weights.late_context * (candidate.late_context - 0.25) / 0.5,
         "dense": weights.dense * max(candidate.cosine, 0.0) / 0.7,
     }
 

@@ -62,7 +62,7 @@ class EntryVectors:
     """What the engine stores of an entry's meaning."""
 
     dense: FloatArray
-    """Of the entry before it and itself, read as one text."""
+    """Of the entry alone: read together with the one before it, it costs a second run of the model and finds no more."""
     tokens: TokenArray
     tokens_context: TokenArray
     pieces: tuple[int, ...]
@@ -85,9 +85,8 @@ class Vectors:
         if not entry.context:
             return EntryVectors(alone.pooled, alone.tokens, alone.tokens, tuple(alone.piece_ids))
         before = self._embedding(entry.context, with_tokens=True)
-        both = self._embedding(f"{entry.context}\n{entry.text}", with_tokens=False)
         together = np.concatenate([before.tokens, alone.tokens])
-        return EntryVectors(both.pooled, alone.tokens, together, tuple(alone.piece_ids))
+        return EntryVectors(alone.pooled, alone.tokens, together, tuple(alone.piece_ids))
 
     def _embedding(self, text: str, with_tokens: bool) -> Embedding:
         known = self._cache.get(self._embedder.name, text, with_tokens)

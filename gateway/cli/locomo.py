@@ -1,0 +1,159 @@
+"""This file reads LoCoMo, a public benchmark of long conversations, as daily notes and questions about them.
+
+One session becomes a day's note with one entry a turn. The evidence of the questions is kept apart from the notes, so
+that nothing of the answers is in what is searched. Format and questions: https://github.com/snap-research/locomo
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+_TURN_ID = re.compile(r"D\d+:\d+")
+_SESSION = re.compile(r"session_(\d+)")
+
+
+class LocomoError(Exception):
+    """The file is not LoCoMo's format; the message says where."""
+
+
+class Kind(StrEnum):
+    """The kinds of questions, as the benchmark's paper names them."""
+
+    MULTI_HOP = "multi-hop"
+    TEMPORAL = "temporal"
+    OPEN = "open"
+    SINGLE_HOP = "single-hop"
+    ADVERSARIAL = "adversarial"
+
+
+_KINDS = {1: Kind.MULTI_HOP, 2: Kind.TEMPORAL, 3: Kind.OPEN, 4: Kind.SINGLE_HOP, 5: Kind.ADVERSARIAL}
+"""By `category`; told apart by their counts in the ten published conversations: 282, 321, 96, 841, 446."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a turn stands in the notes."""
+
+    path: str
+    line: int
+    """From 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with the turns that answer it."""
+
+    text: str
+    kind: Kind
+    evidence: tuple[str, ...]
+    """Turn ids, each one of `Conversation.places`; never empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation as an agent's notes."""
+
+    agent: str
+    notes: Mapping[str, str]
+    """The text of each daily note by its path in the workspace, in order of days."""
+    places: Mapping[str, Place]
+    """Where each turn went, by the benchmark's id of it."""
+    questions: tuple[Question, ...]
+    """Those with marked evidence that exists."""
+
+
+class _Turn(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    speaker: str
+    dia_id: str
+    text: str = ""
+    blip_caption: str | None = None
+
+
+class _Question(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    question: str
+    category: int
+    evidence: list[str] = []
+
+
+class _Sample(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    sample_id: str
+    conversation: dict[str, object]
+    qa: list[_Question]
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    start: datetime
+    turns: list[_Turn]
+
+
+def read_locomo(file: Path) -> list[Conversation]:
+    """Read every conversation of *file*. Raises LocomoError, also when the file cannot be read."""
+    try:
+        return conversations(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
+        raise LocomoError(f"{file.name} cannot be read as JSON: {exc}") from exc
+
+
+def conversations(data: object) -> list[Conversation]:
+    """Turn LoCoMo's parsed JSON into notes and questions. Raises LocomoError."""
+    try:
+        samples = TypeAdapter(list[_Sample]).validate_python(data)
+        return [_conversation(sample) for sample in samples]
+    except ValidationError as exc:
+        first = exc.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise LocomoError(f"not LoCoMo's format at {where}: {first['msg']}") from exc
+
+
+def _conversation(sample: _Sample) -> Conversation:
+    lines: dict[str, list[str]] = {}
+    places: dict[str, Place] = {}
+    for session in sorted(_sessions(sample.conversation), key=lambda session: session.start):
+        path = f"memory/{session.start:%Y-%m-%d}.md"
+        note = lines.setdefault(path, [])
+        for turn in session.turns:
+            note.append(f"- {session.start:%H:%M} {turn.speaker}: {_said(turn)}")
+            places[turn.dia_id] = Place(path, len(note))
+    notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
+    return Conversation(_agent(sample.sample_id), notes, places, tuple(_questions(sample.qa, places)))
+
+
+def _sessions(conversation: Mapping[str, object]) -> Iterator[_Session]:
+    for name, turns in conversation.items():
+        if _SESSION.fullmatch(name) and turns:
+            yield _Session(
+                _moment(conversation.get(f"{name}_date_time"), name), TypeAdapter(list[_Turn]).validate_python(turns)
+            )
+
+
+def _moment(text: object, session: str) -> datetime:
+    try:
+        return datetime.strptime(str(text), "%I:%M %p on %d %B, %Y")  # noqa: DTZ007 - the benchmark names no time zone
+    except ValueError as exc:
+        raise LocomoError(f"{session}_date_time is not like '1:56 pm on 8 May, 2023': {text!r}") from exc
+
+
+def _said(turn: _Turn) -> str:
+    photo = f" [shares a photo: {turn.blip_caption}]" if turn.blip_caption else ""
+    return " ".join(f"{turn.text}{photo}".split())
+
+
+def _agent(sample_id: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", sample_id.lower()).strip("-") or "conversation"
+
+
+def _questions(asked: list[_Question], places: Mapping[str, Place]) -> Iterator[Question]:
+    for question in asked:
+        evidence = [turn for text in question.evidence for turn in _TURN_ID.findall(text) if turn in places]
+        if evidence and question.category in _KINDS:
+            yield Question(question.question, _KINDS[question.category], tuple(dict.fromkeys(evidence)))
