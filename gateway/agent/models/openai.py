@@ -1,0 +1,29 @@
+"""This file speaks OpenAI's chat protocol, to OpenAI or to any server that speaks it too."""
+
+import httpx2
+from openai import AsyncOpenAI
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+from gateway.agent.models.settings import HostedSettings
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+_PROFILE = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+"""Without it the library takes a stream that breaks off for one that ended well."""
+
+
+def openai_model(settings: HostedSettings, client: httpx2.AsyncClient) -> OpenAIChatModel:
+    """Return the model that *settings* name; it never tries again by itself."""
+    sdk = AsyncOpenAI(
+        api_key=settings.api_key.get_secret_value() if settings.api_key else "none",
+        base_url=settings.base_url or OPENAI_URL,
+        timeout=settings.request_timeout_s,
+        max_retries=0,
+        http_client=client,
+    )
+    own = settings.base_url is None
+    provider = OpenAIProvider(openai_client=sdk) if own else OpenAICompatibleProvider("compatible", openai_client=sdk)
+    return OpenAIChatModel(settings.model, provider=provider, profile=_PROFILE)

@@ -1,0 +1,43 @@
+"""This file is the one place where a model is tried again."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from gateway.errors import ModelUnavailableError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Tries again while a model is unavailable: exponential waits with full jitter, or as long as the provider says."""
+
+    tries: int = 3
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 20.0
+    """A provider that asks for more is given up at once, so that another model can answer."""
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
+
+    async def __call__(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Return the first result of *attempt*.
+
+        Raises its last ModelUnavailableError, and every other error at once.
+        """
+        for tried in range(1, self.tries):
+            try:
+                return await attempt()
+            except ModelUnavailableError as failure:
+                wait_s = self._wait_s(tried, failure.retry_after_s)
+                if wait_s > self.longest_wait_s:
+                    raise
+            await self.sleep(wait_s)
+        return await attempt()
+
+    def _wait_s(self, tried: int, retry_after_s: float | None) -> float:
+        if retry_after_s is not None:
+            return retry_after_s
+        return min(self.longest_wait_s, self.first_wait_s * 2.0**tried) * self.chance()

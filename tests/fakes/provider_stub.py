@@ -1,0 +1,236 @@
+"""This file is a model provider on loopback: it streams what a script says, fails as told, and keeps every request."""
+
+import argparse
+import asyncio
+import json
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+Body = dict[str, Any]
+"""A request's JSON, as the provider reads it."""
+
+
+class Fault(StrEnum):
+    """What can go wrong while a reply is sent."""
+
+    NONE = "none"
+    RESET = "reset"
+    """The connection is reset before anything is answered."""
+    CUT = "cut"
+    """The connection is lost in the middle: of the last tool call, if there is one."""
+    NO_FINISH = "no finish"
+    """The stream ends cleanly, and early: without a finish reason."""
+    BAD_JSON = "bad JSON"
+    """One event in the middle is not JSON."""
+    NO_EVENTS = "no events"
+    """The stream holds nothing at all."""
+    GIANT = "giant"
+    """The text never ends."""
+    HANG = "hang"
+    """Nothing more comes after the first event, until the client goes away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call to send; the arguments need not be JSON."""
+
+    name: str
+    arguments: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply to stream."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    plan: str = ""
+    """Cohere's text before tool calls."""
+    finish: str | None = None
+    """The finish reason, in the provider's own words; `None`: the usual one."""
+    input_tokens: int = 11
+    output_tokens: int = 7
+    cached_tokens: int = 5
+    fault: Fault = Fault.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An HTTP error to answer with."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    message: str = "scripted"
+    code: str | None = None
+
+
+Step = str | Reply | Refusal
+Script = Callable[[Body], Step]
+
+
+def steps(*script: Step) -> Script:
+    """Return a script that does one step for each request, and refuses when there is none left."""
+    rest = iter(script)
+    return lambda _: next(rest, Refusal(400, message="the script has no step left"))
+
+
+def call(name: str, call_id: str = "call_1", **arguments: object) -> Call:
+    """Return a call of the tool *name*."""
+    return Call(name, json.dumps(arguments), call_id)
+
+
+class ProviderStub(ABC):
+    """A provider's chat endpoint; `url` is the base URL for its SDK."""
+
+    path: str
+    base: str
+    finishing_events: int
+
+    def __init__(self, script: Script, port: int = 0) -> None:
+        self.bodies: list[Body] = []
+        self.headers: list[Mapping[str, str]] = []
+        self.problems: list[str] = []
+        """What the provider would have found wrong with a request."""
+        self.url = ""
+        self._script = script
+        self._port = port
+        application = web.Application(client_max_size=64_000_000)
+        application.router.add_post(self.path, self._answer)
+        self._runner = web.AppRunner(application, shutdown_timeout=0.1)
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
+        await site.start()
+        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}{self.base}"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._runner.cleanup()
+
+    @abstractmethod
+    def events(self, reply: Reply) -> Sequence[bytes]:
+        """Return the stream of *reply*, event by event; the last `finishing_events` say that it is finished."""
+
+    @abstractmethod
+    def error(self, refusal: Refusal) -> Body:
+        """Return the body of an HTTP error."""
+
+    @abstractmethod
+    def problems_of(self, body: Body) -> Iterator[str]:
+        """Yield what the provider would refuse in *body*."""
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        body: Body = await request.json()
+        self.bodies.append(body)
+        self.headers.append(dict(request.headers))
+        problems = list(self.problems_of(body))
+        self.problems += problems
+        step: Step = Refusal(400, message="; ".join(problems)) if problems else self._script(body)
+        match step:
+            case Refusal():
+                return web.json_response(self.error(step), status=step.status, headers=step.headers)
+            case Reply(fault=Fault.RESET):
+                _abort(request)
+                return web.Response()
+            case Reply():
+                return await self._stream(request, step)
+            case text:
+                return await self._stream(request, Reply(text))
+
+    async def _stream(self, request: web.Request, reply: Reply) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        try:
+            for event in self._sent(reply):
+                await response.write(event)
+        except ConnectionError:
+            return response  # the client went away
+        match reply.fault:
+            case Fault.CUT:
+                _abort(request)
+            case Fault.HANG:
+                await asyncio.Event().wait()
+        return response
+
+    def _sent(self, reply: Reply) -> Iterator[bytes]:
+        events = list(self.events(reply))
+        body = events[: -self.finishing_events]
+        match reply.fault:
+            case Fault.NONE:
+                yield from events
+            case Fault.CUT:
+                yield from body[:-2]
+            case Fault.NO_FINISH:
+                yield from body
+            case Fault.BAD_JSON:
+                yield from body[: len(body) // 2]
+                yield b'data: {"broken\n\n'
+                yield from events[len(body) // 2 + 1 :]
+            case Fault.GIANT:
+                while True:
+                    yield body[len(body) // 2]
+            case Fault.HANG:
+                yield events[0]
+
+
+def _abort(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
+
+
+def pieces(text: str, size: int) -> list[str]:
+    """Return *text* in pieces, as a provider streams it."""
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def unpaired(messages: Sequence[Body]) -> Iterator[str]:
+    """Yield what providers refuse about tool calls: each needs its result, at once, and no result stands alone."""
+    waiting: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in waiting:
+                yield f"result for {message['tool_call_id']!r} without a call"
+            else:
+                waiting.remove(message["tool_call_id"])
+            continue
+        yield from (f"call {call_id!r} without a result" for call_id in waiting)
+        waiting = [each["id"] for each in message.get("tool_calls") or []]
+    yield from (f"call {call_id!r} without a result" for call_id in waiting)
+
+
+def instant(body: Body) -> Step:
+    """Answer at once with what was said last: the model of benches."""
+    said = next(message["content"] for message in reversed(body["messages"]) if message["role"] == "user")
+    return f"You said: {said}"
+
+
+async def _serve(make: Callable[[Script, int], ProviderStub], port: int, port_file: Path) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with make(instant, port) as stub:
+        draft = port_file.with_suffix(".part")
+        draft.write_text(stub.url.split(":")[2].split("/")[0])
+        draft.replace(port_file)
+        await stop.wait()
+
+
+def main(make: Callable[[Script, int], ProviderStub]) -> None:
+    """Serve the instant model until a signal comes; the port is written to a file when it is open."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--port-file", type=Path, required=True)
+    options = parser.parse_args()
+    asyncio.run(_serve(make, options.port, options.port_file))

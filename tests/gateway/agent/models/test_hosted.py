@@ -1,0 +1,367 @@
+"""The hosted models, with the providers' real SDKs, against stubs on loopback."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from typing import Literal
+
+import pytest
+from pydantic import SecretStr
+
+from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.models import wire
+from gateway.agent.models.hosted import CUT_NOTE, HostedModel
+from gateway.agent.models.port import ModelRequest, ToolSpec
+from gateway.agent.models.retry import Retry
+from gateway.agent.models.settings import HostedSettings
+from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError
+from tests.fakes.cohere_stub import SCHEMA_FILE, CohereStub
+from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.provider_stub import Call, Fault, ProviderStub, Refusal, Reply, Script, call, steps
+
+Provider = Literal["cohere", "openai"]
+KEY = "key-that-nobody-may-see"
+STUBS: dict[Provider, Callable[[Script], ProviderStub]] = {"cohere": CohereStub, "openai": OpenAIStub}
+SEARCH = ToolSpec(
+    "memory_search",
+    "Search memory.",
+    {
+        "type": "object",
+        "properties": {"query": {"type": "string"}},
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+)
+
+
+def user(text: str, sender: str = "Owner") -> UserEntry:
+    return UserEntry(text, datetime(2026, 11, 21, tzinfo=UTC), sender, "m1")
+
+
+def asks(*entries: Entry, stable: str = "stable", volatile: str = "volatile") -> ModelRequest:
+    return ModelRequest(stable, volatile, entries or (user("hello"),), (SEARCH,))
+
+
+class Desk:
+    """A hosted model at a stub, with the waits and drafts that it made."""
+
+    def __init__(self, model: HostedModel, stub: ProviderStub, waits: list[float]) -> None:
+        self.model = model
+        self.stub = stub
+        self.waits = waits
+        self.drafts: list[str] = []
+
+    async def draft(self, text: str) -> None:
+        self.drafts.append(text)
+
+    async def ask(self, request: ModelRequest | None = None) -> ReplyEntry:
+        return await self.model.reply(request or asks(), self.draft)
+
+
+class Desks:
+    """Opens desks, and closes them when the test is over."""
+
+    def __init__(self, provider: Provider, stack: AsyncExitStack) -> None:
+        self.provider: Provider = provider
+        self._stack = stack
+
+    async def open(self, script: Script, timeout_s: float = 20.0, temperature: float | None = None) -> Desk:
+        stub = await self._stack.enter_async_context(STUBS[self.provider](script))
+        waits: list[float] = []
+
+        async def sleep(seconds: float) -> None:
+            waits.append(seconds)
+
+        settings = HostedSettings(
+            "home",
+            self.provider,
+            "stub",
+            api_key=SecretStr(KEY),
+            base_url=stub.url,
+            request_timeout_s=timeout_s,
+            temperature=temperature,
+        )
+        model = HostedModel(settings, Retry(sleep=sleep, chance=lambda: 1.0))
+        self._stack.push_async_callback(model.close)
+        return Desk(model, stub, waits)
+
+
+@pytest.fixture(params=["cohere", "openai"])
+async def desks(request: pytest.FixtureRequest) -> AsyncIterator[Desks]:
+    async with AsyncExitStack() as stack:
+        yield Desks(request.param, stack)
+
+
+async def test_a_reply_streams_and_comes_back_whole(desks: Desks) -> None:
+    """Text arrives in pieces as a draft, then whole, with what the provider counted."""
+    desk = await desks.open(steps("The staging database is on port 5433."))
+    reply = await desk.ask()
+    assert reply == ReplyEntry("The staging database is on port 5433.", (), "home", Usage(11, 7, 5))
+    assert len(desk.drafts) > 3
+    assert "".join(desk.drafts) == reply.text
+    assert desk.stub.problems == []
+
+
+async def test_a_tool_call_goes_out_and_its_result_back(desks: Desks) -> None:
+    """The call's id, name and arguments survive both ways, and the result stands beside its call."""
+    desk = await desks.open(steps(Reply(calls=(call("memory_search", "c1", query="port"),)), "5433"))
+    reply = await desk.ask()
+    assert reply.calls == (ToolCall("c1", "memory_search", '{"query": "port"}'),)
+    history = (user("port?"), reply, CallStartEntry("c1"), ResultEntry("c1", "memory_search", "found 5433", False))
+    assert (await desk.ask(asks(*history))).text == "5433"
+    sent = desk.stub.bodies[1]["messages"]
+    assert [message["role"] for message in sent] == ["system", "user", "assistant", "tool"]
+    assert sent[2]["tool_calls"][0]["function"] == {"name": "memory_search", "arguments": '{"query":"port"}'}
+    assert (sent[3]["tool_call_id"], sent[3]["content"]) == ("c1", "found 5433")
+    tool = desk.stub.bodies[1]["tools"][0]["function"]
+    assert (tool["name"], tool["description"], tool["parameters"]) == (
+        SEARCH.name,
+        SEARCH.description,
+        SEARCH.parameters,
+    )
+
+
+async def test_several_calls_of_one_reply_keep_their_order(desks: Desks) -> None:
+    """Each call has its own arguments, in the model's order."""
+    calls = (call("memory_search", "c1", query="a"), call("memory_search", "c2", query="b"))
+    reply = await (await desks.open(steps(Reply(calls=calls)))).ask()
+    assert [json.loads(each.arguments)["query"] for each in reply.calls] == ["a", "b"]
+
+
+async def test_a_call_without_arguments_has_an_empty_object(desks: Desks) -> None:
+    """Models send nothing where a tool takes nothing."""
+    reply = await (await desks.open(steps(Reply(calls=(Call("status", "", "c1"),))))).ask()
+    assert reply.calls == (ToolCall("c1", "status", "{}"),)
+
+
+async def test_ids_that_a_server_uses_again_are_made_unique(desks: Desks) -> None:
+    """A server that calls each reply's first call `call_1` does not mix up two results."""
+    desk = await desks.open(steps(*[Reply(calls=(call("memory_search", "call_1", query="a"),) * 2)] * 2))
+    first = await desk.ask()
+    second = await desk.ask(asks(user("again"), first))
+    ids = [each.id for each in (*first.calls, *second.calls)]
+    assert len(set(ids)) == 4
+
+
+async def test_the_prompts_stable_part_is_the_same_bytes_in_front(desks: Desks) -> None:
+    """Two turns share every byte of the request up to the volatile part, so that a prompt cache holds."""
+    desk = await desks.open(steps("a", "b"))
+    await desk.ask(asks(stable="rules " * 50, volatile="Today is Friday."))
+    await desk.ask(asks(stable="rules " * 50, volatile="Today is Saturday."))
+    first, second = (body["messages"][0]["content"] for body in desk.stub.bodies)
+    assert first == "rules " * 50 + "\n\nToday is Friday."
+    assert second.startswith("rules " * 50)
+
+
+async def test_the_history_is_sent_as_it_is_with_pairs_repaired(desks: Desks) -> None:
+    """A crash's leftovers become a history that the provider takes: the stub refuses any other."""
+    lost = ReplyEntry("", (ToolCall("c1", "write_file", "{}"), ToolCall("c2", "write_file", "not JSON")), "m", Usage())
+    history = (ResultEntry("c0", "x", "alone", False), user("write"), lost, CallStartEntry("c1"), user("well?"))
+    desk = await desks.open(steps("fine"))
+    await desk.ask(asks(*history))
+    assert desk.stub.problems == []
+    results = [message["content"] for message in desk.stub.bodies[0]["messages"] if message["role"] == "tool"]
+    assert "may or may not have happened" in results[0]
+    assert "not run" in results[1]
+
+
+async def test_messages_in_a_row_become_one_and_name_their_senders_in_groups(desks: Desks) -> None:
+    """Voices take turns on the wire; in a group each message begins with a name that no text can forge."""
+    desk = await desks.open(steps("ok", "ok"))
+    said = (user("one\nBob: I am Bob", "Ann"), user("two", "Bob: the\nboss"))
+    await desk.ask(asks(*said))
+    await desk.ask(ModelRequest("s", "v", said, (), show_senders=True))
+    direct, group = (body["messages"][-1]["content"] for body in desk.stub.bodies)
+    assert direct == "one\nBob: I am Bob\n\ntwo"
+    assert group == "Ann: one\n    Bob: I am Bob\n\nBob the boss: two"
+
+
+async def test_the_temperature_is_the_requests_or_the_settings_or_nobodys(desks: Desks) -> None:
+    """A flush asks for its own temperature; without any the provider decides."""
+    desk = await desks.open(steps("a", "b"), temperature=0.5)
+    await desk.ask()
+    await desk.ask(ModelRequest("s", "v", (user("x"),), (), temperature=0.0))
+    plain = await desks.open(steps("c"))
+    await plain.ask()
+    assert [body.get("temperature") for body in desk.stub.bodies] == [0.5, 0.0]
+    assert "temperature" not in plain.stub.bodies[0]
+
+
+async def test_the_key_goes_to_the_provider_and_into_no_repr(desks: Desks) -> None:
+    """The key is sent as a bearer token and shown nowhere."""
+    desk = await desks.open(steps("a"))
+    await desk.ask()
+    assert desk.stub.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert KEY not in repr(HostedSettings("home", "openai", "m", SecretStr(KEY)))
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 529, 408])
+async def test_a_passing_failure_is_tried_again_in_one_place(desks: Desks, status: int) -> None:
+    """Three requests reach the provider, no more: neither SDK tries again by itself."""
+    desk = await desks.open(steps(*[Refusal(status)] * 10))
+    with pytest.raises(ModelUnavailableError, match=f"home: .*{status}"):
+        await desk.ask()
+    assert len(desk.stub.bodies) == 3
+    assert desk.waits == [1.0, 2.0]
+
+
+async def test_a_provider_that_says_how_long_is_heard(desks: Desks) -> None:
+    """The wait is as long as Retry-After says, and the next try answers."""
+    desk = await desks.open(steps(Refusal(429, {"Retry-After": "7"}), "here"))
+    assert (await desk.ask()).text == "here"
+    assert desk.waits == [7.0]
+
+
+async def test_a_provider_that_asks_for_too_long_is_given_up(desks: Desks) -> None:
+    """An hour is not waited for: the error carries it, and another model may answer now."""
+    desk = await desks.open(steps(Refusal(429, {"Retry-After": "3600"}), "never"))
+    with pytest.raises(ModelUnavailableError) as failure:
+        await desk.ask()
+    assert failure.value.retry_after_s == 3600
+    assert desk.waits == []
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+async def test_a_refusal_is_not_tried_again(desks: Desks, status: int) -> None:
+    """What will never work costs one request, and the error shows nothing that the provider wrote."""
+    desk = await desks.open(steps(Refusal(status, message="said: my secret text"), "never"))
+    with pytest.raises(ModelRefusedError, match=str(status)) as failure:
+        await desk.ask()
+    assert "secret" not in str(failure.value)
+    assert len(desk.stub.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("too many tokens: size limit exceeded by 10 tokens", None),
+        ("This model's maximum context length is 8192 tokens", "context_length_exceeded"),
+        ("the request exceeds the available context size, try increasing it", "exceed_context_size_error"),
+    ],
+)
+async def test_a_request_over_the_window_says_so(desks: Desks, message: str, code: str | None) -> None:
+    """An overflow is told apart, in each provider's words, for it is mended by compaction."""
+    desk = await desks.open(steps(Refusal(400, message=message, code=code)))
+    with pytest.raises(ModelOverflowError):
+        await desk.ask()
+
+
+TEXT = "a text that is long enough to be cut in the middle"
+
+
+@pytest.mark.parametrize("fault", [Fault.RESET, Fault.CUT, Fault.NO_FINISH, Fault.BAD_JSON, Fault.NO_EVENTS])
+@pytest.mark.parametrize(
+    "broken", [Reply(TEXT), Reply("", (call("memory_search", query="port"),))], ids=["text", "call"]
+)
+async def test_a_broken_stream_is_tried_again_and_the_next_one_counts(
+    desks: Desks, fault: Fault, broken: Reply
+) -> None:
+    """However a stream breaks, nothing of it becomes the answer: neither half a text nor half a call."""
+    faulty = Reply(broken.text, broken.calls, fault=fault)
+    desk = await desks.open(steps(faulty, "the second"))
+    reply = await desk.ask()
+    assert (reply.text, reply.calls) == ("the second", ())
+    assert len(desk.stub.bodies) == 2
+
+
+@pytest.mark.parametrize("fault", [Fault.RESET, Fault.CUT, Fault.NO_FINISH, Fault.BAD_JSON, Fault.NO_EVENTS])
+async def test_a_stream_that_always_breaks_ends_in_one_error(desks: Desks, fault: Fault) -> None:
+    """Bounded tries, then one error; the same model then answers the next message."""
+    desk = await desks.open(steps(*[Reply(TEXT, fault=fault)] * 3, "well again"))
+    with pytest.raises(ModelUnavailableError, match="home: "):
+        await desk.ask()
+    assert len(desk.stub.bodies) == 3
+    assert (await desk.ask()).text == "well again"
+
+
+async def test_a_draft_is_not_written_twice(desks: Desks) -> None:
+    """After a try that had shown text, the next one is silent until its final text."""
+    desk = await desks.open(steps(Reply(TEXT, fault=Fault.CUT), "another text"))
+    assert (await desk.ask()).text == "another text"
+    assert TEXT.startswith("".join(desk.drafts))
+    assert desk.drafts
+
+
+async def test_an_empty_reply_is_no_reply(desks: Desks) -> None:
+    """A stream that is well formed and says nothing is tried again."""
+    desk = await desks.open(steps(Reply(""), Reply(" \n"), "something"))
+    assert (await desk.ask()).text == "something"
+
+
+async def test_arguments_that_are_not_json_are_tried_again(desks: Desks) -> None:
+    """A call whose arguments cannot be read never reaches a tool."""
+    bad = Reply(calls=(Call("memory_search", '{"query": "po', "c1"),))
+    desk = await desks.open(steps(bad, Reply(calls=(call("memory_search", query="port"),))))
+    assert json.loads((await desk.ask()).calls[0].arguments) == {"query": "port"}
+
+
+async def test_an_endless_text_is_stopped(desks: Desks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply that never ends costs bounded memory and time."""
+    monkeypatch.setattr("gateway.agent.models.hosted.TEXT_CAP", 5_000)
+    desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
+    with pytest.raises(ModelUnavailableError, match="5,000 characters"):
+        await desk.ask()
+
+
+async def test_an_endless_body_is_stopped(desks: Desks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that add no text are counted too."""
+    monkeypatch.setattr(wire, "BODY_CAP", 50_000)
+    desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
+    with pytest.raises(ModelUnavailableError, match="50,000 bytes"):
+        await desk.ask()
+
+
+async def test_a_provider_that_hangs_costs_its_timeout(desks: Desks) -> None:
+    """A stream that stops without ending is given up."""
+    desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.HANG)] * 3), timeout_s=0.15)
+    with pytest.raises(ModelUnavailableError, match=r"0\.15 seconds"):
+        await desk.ask()
+
+
+async def test_nobody_there_is_said_so(desks: Desks) -> None:
+    """A server that is not running is told apart from one that answers badly."""
+    desk = await desks.open(steps("never"))
+    await desk.stub.__aexit__(None, None, None)
+    with pytest.raises(ModelUnavailableError, match="cannot be reached"):
+        await desk.ask()
+    assert desk.waits == [1.0, 2.0]
+
+
+async def test_a_reply_cut_by_the_models_own_limit_says_so(desks: Desks) -> None:
+    """A text that ends because the output limit was reached is marked."""
+    finish = {"cohere": "MAX_TOKENS", "openai": "length"}[desks.provider]
+    reply = await (await desks.open(steps(Reply("half of", finish=finish)))).ask()
+    assert reply.text == "half of" + CUT_NOTE
+
+
+async def test_a_reply_within_which_cohere_fails_is_tried_again() -> None:
+    """Cohere's finish reasons ERROR and TIMEOUT are failures."""
+    async with AsyncExitStack() as stack:
+        script = steps(Reply(TEXT, finish="ERROR"), Reply(TEXT, finish="TIMEOUT"), "well")
+        desk = await Desks("cohere", stack).open(script)
+        assert (await desk.ask()).text == "well"
+
+
+async def test_coheres_plan_is_kept_and_goes_back_as_a_plan() -> None:
+    """What Cohere writes before its calls is the reply's text, and is returned to the field it came from."""
+    async with AsyncExitStack() as stack:
+        planned = Reply(plan="I will search memory.", calls=(call("memory_search", "c1", query="port"),))
+        desk = await Desks("cohere", stack).open(steps(planned, "5433"))
+        reply = await desk.ask()
+        assert reply.text == "I will search memory." == "".join(desk.drafts)
+        await desk.ask(asks(user("port?"), reply, ResultEntry("c1", "memory_search", "5433", False)))
+        assistant = desk.stub.bodies[1]["messages"][2]
+        assert assistant["tool_plan"] == "I will search memory."
+        assert "content" not in assistant
+
+
+@pytest.mark.skipif(not SCHEMA_FILE.exists(), reason="Cohere's published schema is not beside the repository")
+def test_the_cohere_stub_refuses_what_its_schema_forbids() -> None:
+    """The stub would notice a request that Cohere does not take."""
+    stub = CohereStub(steps())
+    good = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]}
+    assert list(stub.problems_of(good)) == []
+    for message in ({"role": "user"}, {"role": "boss", "content": ""}, {"role": "assistant", "content": None}):
+        assert list(stub.problems_of({**good, "messages": [message]}))
+    assert list(stub.problems_of({**good, "temperature": 7}))
