@@ -151,6 +151,9 @@ class SendRefusedError(ChannelError):
 Receive = Callable[[InboundMessage], Awaitable[None]]
 """Returns once the message is durable (or refused for good); only then may the platform be told that we have it."""
 
+Count = Callable[[str], Awaitable[None]]
+"""Counts, by its reason code, something that an adapter dropped or sent in a lesser form."""
+
 
 class Adapter(Protocol):
     """One bot account on one chat platform."""
@@ -181,3 +184,11 @@ class ShowsTyping(Protocol):
 
     async def show_typing(self, address: Address) -> None:
         """Show the sign once; it fades by itself. Raises ChannelError."""
+
+
+@runtime_checkable
+class Wakes(Protocol):
+    """A channel whose readers come and go: replies wait for them and need not wait for the next try."""
+
+    def on_reachable(self, wake: Callable[[], None]) -> None:
+        """Call *wake* from now on, at once and in the adapter's event loop, whenever somebody begins to read."""

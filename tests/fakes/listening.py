@@ -1,0 +1,50 @@
+"""This file is the gateway's side of an adapter: something that receives, and a listener around a block."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from adapters.channel import Adapter, InboundMessage, Receive
+
+
+class Received:
+    """A `receive` that keeps what it was given."""
+
+    def __init__(self, *, hold: bool = False) -> None:
+        self.messages: list[InboundMessage] = []
+        """Those for which it has returned."""
+        self.begun = asyncio.Event()
+        self.go_on = asyncio.Event()
+        """With *hold*, every message waits for this."""
+        if not hold:
+            self.go_on.set()
+        self._changed = asyncio.Condition()
+
+    async def __call__(self, message: InboundMessage) -> None:
+        self.begun.set()
+        await self.go_on.wait()
+        async with self._changed:
+            self.messages.append(message)
+            self._changed.notify_all()
+
+    @property
+    def texts(self) -> list[str]:
+        """What was said."""
+        return [message.text for message in self.messages]
+
+    async def wait_for(self, number: int) -> list[InboundMessage]:
+        """Wait until so many messages have come in all. Raises TimeoutError after ten seconds."""
+        async with asyncio.timeout(10), self._changed:
+            await self._changed.wait_for(lambda: len(self.messages) >= number)
+        return self.messages
+
+
+@asynccontextmanager
+async def listening(adapter: Adapter, receive: Receive) -> AsyncIterator[asyncio.Task[None]]:
+    """Listen as long as the block runs."""
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(adapter.listen(receive))
+        try:
+            yield task
+        finally:
+            task.cancel()
