@@ -13,14 +13,15 @@ from workspaces.memory.entry import Entry
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS embeddings (
-    model TEXT NOT NULL, text BLOB NOT NULL, pooled BLOB NOT NULL, tokens BLOB, pieces BLOB,
+    model TEXT NOT NULL, text BLOB NOT NULL, pooled BLOB NOT NULL, tokens BLOB NOT NULL,
+    pieces BLOB NOT NULL,
     PRIMARY KEY (model, text)
 );
 """
 
 
 class EmbeddingCache:
-    """Embeddings by model and text's hash in the file *path*; 1.5 kB a text, 4 kB more with token vectors."""
+    """Embeddings by model and text's hash in the file *path*; about 5.5 kB a text."""
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
@@ -28,20 +29,20 @@ class EmbeddingCache:
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.executescript(_SCHEMA)
 
-    def get(self, model: str, text: str, with_tokens: bool) -> Embedding | None:
-        """Return the embedding of *text*, or `None`; its tokens are empty unless *with_tokens*."""
+    def get(self, model: str, text: str) -> Embedding | None:
+        """Return the embedding of *text*, or `None`."""
         sql = "SELECT pooled, tokens, pieces FROM embeddings WHERE model = ? AND text = ?"
         row = self._db.execute(sql, (model, _hash(text))).fetchone()
-        if row is None or (with_tokens and row[1] is None):
+        if row is None:
             return None
-        tokens = np.frombuffer(row[1] or b"", np.float16).reshape(-1, TOKEN_DIMENSION)
-        pieces = np.frombuffer(row[2] or b"", np.uint32)
+        tokens = np.frombuffer(row[1], np.float16).reshape(-1, TOKEN_DIMENSION)
+        pieces = np.frombuffer(row[2], np.uint32)
         return Embedding(np.frombuffer(row[0], np.float32), tokens, frozenset(pieces.tolist()))
 
-    def put(self, model: str, text: str, embedding: Embedding, with_tokens: bool) -> None:
+    def put(self, model: str, text: str, embedding: Embedding) -> None:
         """Keep *embedding*."""
-        tokens = embedding.tokens.astype(np.float16).tobytes() if with_tokens else None
-        pieces = np.array(sorted(embedding.piece_ids), np.uint32).tobytes() if with_tokens else None
+        tokens = embedding.tokens.astype(np.float16).tobytes()
+        pieces = np.array(sorted(embedding.piece_ids), np.uint32).tobytes()
         row = (model, _hash(text), embedding.pooled.astype(np.float32).tobytes(), tokens, pieces)
         self._db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?, ?)", row)
 
@@ -62,7 +63,7 @@ class EntryVectors:
     """What the engine stores of an entry's meaning."""
 
     dense: FloatArray
-    """Of the entry alone: read together with the one before it, it costs a second run of the model and finds no more."""
+    """Of the entry alone: read with the one before it, it costs a second run of the model and finds no more."""
     tokens: TokenArray
     tokens_context: TokenArray
     pieces: tuple[int, ...]
@@ -81,21 +82,21 @@ class Vectors:
 
     def of(self, entry: Entry) -> EntryVectors:
         """Return the vectors of *entry*, from the cache where its texts are known."""
-        alone = self._embedding(entry.text, with_tokens=True)
+        alone = self._embedding(entry.text)
         if not entry.context:
             return EntryVectors(alone.pooled, alone.tokens, alone.tokens, tuple(alone.piece_ids))
-        before = self._embedding(entry.context, with_tokens=True)
+        before = self._embedding(entry.context)
         together = np.concatenate([before.tokens, alone.tokens])
         return EntryVectors(alone.pooled, alone.tokens, together, tuple(alone.piece_ids))
 
-    def _embedding(self, text: str, with_tokens: bool) -> Embedding:
-        known = self._cache.get(self._embedder.name, text, with_tokens)
+    def _embedding(self, text: str) -> Embedding:
+        known = self._cache.get(self._embedder.name, text)
         if known is not None:
             self.reused += 1
             return known
         [embedding] = self._embedder.embed([text])
         self.embedded += 1
-        self._cache.put(self._embedder.name, text, embedding, with_tokens)
+        self._cache.put(self._embedder.name, text, embedding)
         return embedding
 
 
