@@ -1,0 +1,275 @@
+"""This file measures how often the evidence of a question is found: recall and nDCG by entry, with intervals.
+
+Every method goes through the shipped embedder and the real engine, in a folder that is thrown away. Nothing is
+fitted here; conversations are only measured.
+"""
+
+import random
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from hashlib import blake2b
+from itertools import chain
+from math import log2
+from pathlib import Path, PurePosixPath
+from statistics import fmean
+
+from workspaces.access import scope_of
+from workspaces.memory.chunking import token_count
+from workspaces.memory.dates import date_in
+from workspaces.memory.embeddings import Embedder
+from workspaces.memory.embeddings.local import LocalEmbedder
+from workspaces.memory.engine import Candidate, CandidateRequest, DayRange
+from workspaces.memory.entry import Document, Entry
+from workspaces.memory.finder import Asked, Finder
+from workspaces.memory.index import Index
+from workspaces.memory.ranking import WITHOUT_LATE, question_of, rank
+from workspaces.memory.sparse import query_vector
+
+DEPTHS = (5, 10, 25, 50)
+BUDGETS = (500, 1_000, 2_000)
+"""Tokens of found entries, citations included, that a prompt may hold."""
+RESAMPLES = 1_000
+ALWAYS = DayRange(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and where the answer stands."""
+
+    text: str
+    kind: str
+    evidence: frozenset[tuple[str, int]]
+    """Path and line of each entry that belongs to the answer; never empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """One agent's notes with questions about them."""
+
+    name: str
+    notes: Mapping[str, str]
+    questions: Sequence[Question]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one question went."""
+
+    corpus: str
+    kind: str
+    recall: Mapping[int, float]
+    """Share of the evidence among the first n, by n."""
+    within: Mapping[int, float]
+    """Share of the evidence inside a budget of tokens, by budget."""
+    ndcg: float
+    """Of the first ten; every piece of evidence counts the same."""
+
+
+Searched = Callable[[str], Sequence[Entry]]
+"""A method at work on one corpus: a question's text to entries, best first."""
+
+
+def outcome(corpus: str, question: Question, found: Sequence[Entry]) -> Outcome:
+    """Judge *found*, best first, against the evidence of *question*."""
+    is_evidence = [_pieces(entry, question) for entry in found]
+    total = len(question.evidence)
+
+    def recall(depth: int) -> float:
+        return len(set().union(*is_evidence[:depth])) / total
+
+    gain = sum(1 / log2(place + 2) for place, pieces in enumerate(is_evidence[:10]) if pieces)
+    best = sum(1 / log2(place + 2) for place in range(min(total, 10)))
+    return Outcome(
+        corpus=corpus,
+        kind=question.kind,
+        recall={depth: recall(depth) for depth in DEPTHS},
+        within={budget: recall(_fitting(found, budget)) for budget in BUDGETS},
+        ndcg=min(gain / best, 1.0),
+    )
+
+
+def _pieces(entry: Entry, question: Question) -> set[tuple[str, int]]:
+    return {
+        (p, line) for p, line in question.evidence if p == entry.path and entry.start_line <= line <= entry.end_line
+    }
+
+
+def _fitting(found: Sequence[Entry], budget: int) -> int:
+    spent = 0
+    for number, entry in enumerate(found):
+        spent += token_count(f"{entry.citation} {entry.text}")
+        if spent > budget:
+            return number
+    return len(found)
+
+
+class Bench:
+    """One corpus, indexed, and the methods that search it."""
+
+    def __init__(self, corpus: Corpus, embedder: Embedder, folder: Path) -> None:
+        """Index *corpus* in *folder*."""
+        self._embedder = embedder
+        self._index = Index(folder, embedder)
+        for path, text in corpus.notes.items():
+            digest = blake2b(text.encode()).hexdigest()
+            named = date_in(PurePosixPath(path).stem)
+            for _ in self._index.building.put(
+                Document(path, scope_of(PurePosixPath(path)), text, named, digest), digest
+            ):
+                pass
+        self._index.commit(complete=True)
+        self._engine = self._index.answering.engine
+        self._manifest = self._index.answering.manifest
+        self._today = max(
+            (day for path in corpus.notes if (day := date_in(PurePosixPath(path).stem))), default=date.min
+        )
+
+    def close(self) -> None:
+        """Release the folder."""
+        self._index.close()
+
+    def default(self, text: str) -> list[Entry]:
+        """What a search gives as shipped."""
+        return self._find(text, self._embedder)
+
+    def keywords(self, text: str) -> list[Entry]:
+        """What a search gives where no embedder can work."""
+        return self._find(text, None)
+
+    def pooled(self, text: str) -> list[Entry]:
+        """The shipped ranking without the token vectors, as for a hosted embedder."""
+        ranked = rank(question_of(text), self._all(text), WITHOUT_LATE, self._today)
+        return [each.candidate.entry for each in ranked]
+
+    def dense(self, text: str) -> list[Entry]:
+        """The pooled vectors alone."""
+        return _by(self._all(text), lambda candidate: candidate.cosine)
+
+    def bm25(self, text: str) -> list[Entry]:
+        """BM25 over date and entry alone."""
+        return _by(self._all(text), lambda candidate: candidate.bm25)
+
+    def seeds(self, text: str) -> list[Entry]:
+        """0.7 cosine + 0.3 / (1 + place in the BM25 order), the default of the systems this one follows."""
+        places = {entry.citation: place for place, entry in enumerate(self.bm25(text))}
+        return _by(self._all(text), lambda c: 0.7 * c.cosine + 0.3 / (1 + places.get(c.entry.citation, len(places))))
+
+    def substring(self, text: str) -> list[Entry]:
+        """The whole query as a substring, newest first."""
+        found = [c for c in self._all(text) if text.casefold() in c.entry.text.casefold()]
+        return _by(found, lambda candidate: (candidate.entry.date or date.min).toordinal())
+
+    def _find(self, text: str, embedder: Embedder | None) -> list[Entry]:
+        asked = Asked(text, None, ALWAYS, DEPTHS[-1], None, self._today)
+        return [found.entry for found in Finder(self._engine, self._manifest, embedder).find(asked)]
+
+    def _all(self, text: str) -> list[Candidate]:
+        dense = self._embedder.embed_query(text).pooled
+        request = CandidateRequest(None, query_vector(text), dense, None, ALWAYS, 1)
+        return self._engine.score(request, list(self._manifest.points))
+
+
+def _by(candidates: Iterable[Candidate], score: Callable[[Candidate], float]) -> list[Entry]:
+    """Order by *score*, best first; ties by citation."""
+    ordered = sorted(candidates, key=lambda c: (-score(c), c.entry.path, c.entry.position))
+    return [candidate.entry for candidate in ordered[: DEPTHS[-1]]]
+
+
+METHODS: Mapping[str, Callable[[Bench], Searched]] = {
+    "default": lambda bench: bench.default,
+    "keywords": lambda bench: bench.keywords,
+    "pooled": lambda bench: bench.pooled,
+    "dense": lambda bench: bench.dense,
+    "bm25": lambda bench: bench.bm25,
+    "seeds": lambda bench: bench.seeds,
+    "substring": lambda bench: bench.substring,
+}
+"""By the name that `--method` takes; the shipped defaults come first."""
+
+
+def measure(corpora: Sequence[Corpus], methods: Sequence[str], embedder: Embedder | None = None) -> "Report":
+    """Ask every question of *corpora* by each of *methods* (names of `METHODS`)."""
+    embedder = embedder or LocalEmbedder()
+    outcomes: dict[str, list[Outcome]] = {name: [] for name in methods}
+    for corpus in corpora:
+        with tempfile.TemporaryDirectory(prefix="strandline-bench-") as folder:
+            bench = Bench(corpus, embedder, Path(folder))
+            for name in methods:
+                search = METHODS[name](bench)
+                outcomes[name] += [outcome(corpus.name, q, search(q.text)) for q in corpus.questions]
+            bench.close()
+    return Report(outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcomes of each method, the first one being the one to look at."""
+
+    outcomes: Mapping[str, Sequence[Outcome]]
+
+    def as_json(self) -> dict[str, object]:
+        """Return all figures in per cent: the first method's on top, every method's below `methods`."""
+        methods = {name: _figures(outcomes) for name, outcomes in self.outcomes.items()}
+        return {**next(iter(methods.values()), {}), "methods": methods}
+
+    def as_text(self) -> str:
+        """Return a Markdown table of the methods and one of the first method's kinds."""
+        head = ["method", *(f"R@{n}" for n in DEPTHS), "nDCG@10", *(f"in {b:,} tokens" for b in BUDGETS)]
+        rows = [[name, *_row(outcomes)] for name, outcomes in self.outcomes.items()]
+        first = next(iter(self.outcomes.values()), [])
+        kinds = [[kind, *_row(_of_kind(first, kind))] for kind in _kinds(first)]
+        low, high = interval(first, 10) if first else (0.0, 0.0)
+        note = f"R@10 of the first method, 95 % interval over corpora: {low:.1f} to {high:.1f}; {len(first)} questions."
+        return "\n".join([_table(head, rows), "", _table(["kind", *head[1:]], kinds), "", note])
+
+
+def interval(outcomes: Sequence[Outcome], depth: int) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of recall at *depth*, in per cent, with whole corpora drawn again."""
+    by_corpus: dict[str, list[float]] = {}
+    for each in outcomes:
+        by_corpus.setdefault(each.corpus, []).append(each.recall[depth])
+    draw = random.Random(0)
+    groups = list(by_corpus.values())
+    means = sorted(fmean(chain(*draw.choices(groups, k=len(groups)))) for _ in range(RESAMPLES))
+    return 100 * means[RESAMPLES // 40], 100 * means[-RESAMPLES // 40 - 1]
+
+
+def _figures(outcomes: Sequence[Outcome]) -> dict[str, object]:
+    if not outcomes:
+        return {}
+    low, high = interval(outcomes, 10)
+    by_kind = {kind: _means(_of_kind(outcomes, kind)) for kind in _kinds(outcomes)}
+    corpora = list(dict.fromkeys(each.corpus for each in outcomes))
+    by_corpus = {name: _means([each for each in outcomes if each.corpus == name]) for name in corpora}
+    return {
+        **_means(outcomes),
+        "recall_at_10_interval": [round(low, 1), round(high, 1)],
+        "by_kind": by_kind,
+        "by_conversation": by_corpus,
+    }
+
+
+def _means(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    values = {f"recall_at_{n}": fmean(each.recall[n] for each in outcomes) for n in DEPTHS}
+    values |= {"ndcg_at_10": fmean(each.ndcg for each in outcomes)}
+    values |= {f"recall_in_{b}_tokens": fmean(each.within[b] for each in outcomes) for b in BUDGETS}
+    return {name: round(100 * value, 1) for name, value in values.items()} | {"questions": len(outcomes)}
+
+
+def _row(outcomes: Sequence[Outcome]) -> list[str]:
+    return [f"{value:.1f}" for name, value in _means(outcomes).items() if name != "questions"] if outcomes else []
+
+
+def _of_kind(outcomes: Sequence[Outcome], kind: str) -> list[Outcome]:
+    return [each for each in outcomes if each.kind == kind]
+
+
+def _kinds(outcomes: Sequence[Outcome]) -> list[str]:
+    return list(dict.fromkeys(each.kind for each in outcomes))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
