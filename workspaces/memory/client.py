@@ -2,7 +2,9 @@
 
 It imports neither numpy nor the engine: what is heavy lives in the worker.
 
-    MemoryUnavailableError      the worker cannot do the request now; the message says why
+    WorkspaceError
+    └── MemoryUnavailableError      the worker cannot do the request now; the message says why
+        └── WorkerDiedError         it ended before it answered
 """
 
 import asyncio
@@ -15,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from workspaces.errors import WorkspaceError
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 
 DEADLINE_S = 10.0
@@ -23,7 +26,7 @@ GRACE_S = 5.0
 """How long a worker may take to flush and end."""
 
 
-class MemoryUnavailableError(Exception):
+class MemoryUnavailableError(WorkspaceError):
     """Memory cannot be searched or indexed now."""
 
 

@@ -98,12 +98,13 @@ class Collection:
             removed += len(ids)
         return removed
 
-    def commit(self) -> None:
-        """Make everything durable: the engine first, then the manifest that vouches for it."""
+    def commit(self) -> bool:
+        """Make everything durable: the engine, then the manifest that vouches for it; say if there was any."""
         if self.manifest.is_clean:
-            return
+            return False
         self.engine.flush()
         self.manifest.commit()
+        return True
 
     def complete(self) -> None:
         """Mark that every document is in it."""

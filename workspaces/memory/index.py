@@ -19,8 +19,8 @@ from workspaces.memory.vectors import EmbeddingCache, Vectors
 VERSION = 1
 """Rises when chunking, tokens or vectors change what is stored."""
 KEYWORDS = "keywords"
-CACHED_TEXTS_A_POINT = 6
-"""An entry needs two texts (itself, and read with the one before it); thrice that is kept for what comes back."""
+CACHED_TEXTS_A_POINT = 3
+"""An entry needs one text; thrice that is kept for what comes back, such as an edit that is undone."""
 CACHED_TEXTS_FLOOR = 10_000
 
 
@@ -60,8 +60,8 @@ class Index:
 
     def commit(self, complete: bool) -> None:
         """Make everything durable; *complete*: all documents were taken in, so the new collection answers from now."""
-        self.building.commit()
-        self._cache.shrink(max(CACHED_TEXTS_FLOOR, CACHED_TEXTS_A_POINT * len(self.building.manifest.points)))
+        if self.building.commit():
+            self._cache.shrink(max(CACHED_TEXTS_FLOOR, CACHED_TEXTS_A_POINT * len(self.building.manifest.points)))
         if complete and not self.building.is_complete:
             self.building.complete()
             self._retire_old()

@@ -1,0 +1,258 @@
+"""This file measures memory search as a turn has it: through the worker's pipe, the query's embedding included.
+
+python -m bench.search [--entries 5000] [--searches 200] [--locomo FILE]
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from workspaces.access import PRIVATE, Access, AgentId, SessionType
+from workspaces.memory.client import WorkerClient, WorkerSettings
+from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.workspace import Workspace
+
+AGENT = AgentId("bench")
+OWNER = Access(AGENT, SessionType.MAIN, PRIVATE, "terminal:0", 0, frozenset())
+TODAY = date(2026, 6, 30)
+ENTRIES_A_DAY = 14
+
+PEOPLE = [
+    "Ada",
+    "Bruno",
+    "Chidi",
+    "Dana",
+    "Emre",
+    "Farah",
+    "Goran",
+    "Hana",
+    "Iris",
+    "Jonas",
+    "Kofi",
+    "Lena",
+    "Mina",
+    "Nils",
+    "Omar",
+    "Petra",
+    "Quinn",
+    "Rosa",
+    "Sven",
+    "Tara",
+]
+VERBS = [
+    "fixed",
+    "moved",
+    "ordered",
+    "planned",
+    "painted",
+    "tested",
+    "wrote",
+    "sold",
+    "found",
+    "cleaned",
+    "packed",
+    "measured",
+    "drew",
+    "booked",
+    "cooked",
+]
+THINGS = [
+    "bicycle",
+    "garden",
+    "invoice",
+    "kitchen",
+    "printer",
+    "report",
+    "boat",
+    "engine",
+    "piano",
+    "lamp",
+    "roof",
+    "budget",
+    "archive",
+    "sensor",
+    "ticket",
+    "recipe",
+    "violin",
+    "telescope",
+    "curtain",
+    "battery",
+    "passport",
+    "fence",
+    "parcel",
+    "window",
+    "tomato",
+    "server",
+    "bridge",
+    "camera",
+    "novel",
+    "saddle",
+]
+PLACES = [
+    "Lisbon",
+    "Oslo",
+    "Kyoto",
+    "Tallinn",
+    "Bergen",
+    "Porto",
+    "Ghent",
+    "Cork",
+    "Turin",
+    "Graz",
+    "harbour",
+    "office",
+    "attic",
+    "library",
+    "station",
+    "market",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured number."""
+
+    name: str
+    value: float
+    unit: str
+
+
+async def in_place(function: Callable[..., Any], /, *args: object) -> Any:
+    """Run *function* here: a benchmark has nobody else to keep waiting."""
+    return function(*args)
+
+
+def note(chance: random.Random, number: int) -> str:
+    """Return one made-up line of a daily note, about 20 words."""
+    first, second = chance.sample(PEOPLE, 2)
+    done, planned = chance.sample(VERBS, 2)
+    one, two, three = chance.sample(THINGS, 3)
+    return (
+        f"{first} {done} the {one} near the {chance.choice(PLACES)} with {second} and {planned} a {two} "
+        f"for {chance.randint(2, 900)} crowns, reference {number:06d}, before the {three} arrived"
+    )
+
+
+def write_notes(folder: Path, entries: int) -> None:
+    """Fill *folder* with daily notes of 14 lines, going back from `TODAY`."""
+    chance = random.Random(7)
+    (folder / "memory").mkdir(parents=True)
+    for day_number in range(-(-entries // ENTRIES_A_DAY)):
+        day = TODAY - timedelta(days=day_number)
+        numbers = range(day_number * ENTRIES_A_DAY, min((day_number + 1) * ENTRIES_A_DAY, entries))
+        lines = "".join(f"- {9 + n % 9:02d}:{n % 60:02d} {note(chance, n)}\n" for n in numbers)
+        (folder / "memory" / f"{day}.md").write_text(f"# {day}\n\n{lines}")
+
+
+def questions(count: int) -> Iterator[str]:
+    """Give *count* different questions of a dozen words."""
+    chance = random.Random(11)
+    for _ in range(count):
+        yield (
+            f"When did {chance.choice(PEOPLE)} work on the {chance.choice(THINGS)} "
+            f"in {chance.choice(PLACES)} together with {chance.choice(PEOPLE)}?"
+        )
+
+
+def write_locomo(folder: Path, file: Path) -> int:
+    """Write the first conversation of *file*, in LoCoMo's format, as daily notes; return its turns."""
+    conversation = json.loads(file.read_text())[0]["conversation"]
+    (folder / "memory").mkdir(parents=True)
+    turns = 0
+    for number in range(1, 100):
+        session = conversation.get(f"session_{number}")
+        if session:
+            lines = "".join(f"{turn['speaker']}: {turn['text']}\n\n" for turn in session)
+            (folder / "memory" / f"2023-01-{number % 28 + 1:02d}-{number}.md").write_text(lines)
+            turns += len(session)
+    return turns
+
+
+async def search_figures(entries: int, searches: int) -> list[Figure]:
+    """Index *entries* made-up lines and search them *searches* times, warm."""
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        write_notes(home / "workspace", entries)
+        async with WorkerClient(WorkerSettings()) as worker:
+            index = _index(home, worker)
+            indexing_s = await _timed(index.sync())
+            times = await _search_times(index, searches)
+            status = await index.status()
+            return [
+                Figure(f"indexing {status.entries:,} entries", status.entries / indexing_s, "entries/s"),
+                Figure("search, median", statistics.median(times) * 1000, "ms"),
+                Figure("search, 99th percentile", statistics.quantiles(times, n=100)[98] * 1000, "ms"),
+                Figure("worker, resident", _resident_mb(worker.pid), "MB"),
+                Figure("gateway side, resident", _resident_mb(None), "MB"),
+                Figure("index on disk", _disk_mb(home / "index"), "MB"),
+            ]
+
+
+async def locomo_figures(file: Path) -> list[Figure]:
+    """Index one conversation of *file*."""
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        turns = write_locomo(home / "workspace", file)
+        async with WorkerClient(WorkerSettings()) as worker:
+            seconds = await _timed(_index(home, worker).sync())
+    return [Figure(f"indexing a conversation of {turns} turns, worker's start included", seconds, "s")]
+
+
+async def run(entries: int = 5_000, searches: int = 200) -> list[Figure]:
+    """Return this file's figures."""
+    return await search_figures(entries, searches)
+
+
+def _index(home: Path, worker: WorkerClient) -> MemoryIndex:
+    workspace = Workspace.open(home / "workspace", AGENT)
+    clock = Clock(time.monotonic, lambda: TODAY)
+    return MemoryIndex(AGENT, home / "index", [WorkspaceNotes(workspace.folder)], worker, in_place, clock)
+
+
+async def _timed(work: Any) -> float:
+    start = time.perf_counter()
+    await work
+    return time.perf_counter() - start
+
+
+async def _search_times(index: MemoryIndex, searches: int) -> Sequence[float]:
+    for question in questions(20):
+        await index.search(Query(question), OWNER)
+    return [await _timed(index.search(Query(question), OWNER)) for question in questions(searches)]
+
+
+def _resident_mb(pid: int | None) -> float:
+    status = Path(f"/proc/{pid or 'self'}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+
+
+def _disk_mb(folder: Path) -> float:
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(prog="bench.search")
+    parser.add_argument("--entries", type=int, default=5_000)
+    parser.add_argument("--searches", type=int, default=200)
+    parser.add_argument("--locomo", type=Path)
+    options = parser.parse_args()
+    figures = asyncio.run(run(options.entries, options.searches))
+    if options.locomo:
+        figures += asyncio.run(locomo_figures(options.locomo))
+    for figure in figures:
+        print(f"{figure.name:60} {figure.value:10.1f} {figure.unit}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""This file gives a model its memory tools: search over the notes that the turn may read, and reading one of them."""
+
+import json
+from typing import Annotated
+
+from gateway.agent.tools.tool import Field, Tool, tool
+from workspaces.access import Access, rights
+from workspaces.errors import NoSuchFileError
+from workspaces.memory.search import Hit, MemoryIndex, Query
+from workspaces.memory.sync import Run
+from workspaces.workspace import Workspace
+
+
+def memory_tools(index: MemoryIndex, workspace: Workspace, access: Access, run: Run) -> list[Tool]:
+    """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none."""
+    if not rights(access).memory_tools:
+        return []
+
+    async def memory_search(
+        query: Annotated[str, Field(description="A question or keywords; ids and names as they are written.")],
+        max_results: Annotated[int, Field(ge=1, le=50)] = 6,
+        min_score: Annotated[float | None, Field(ge=0, le=1, description="Least relevance, 0 to 1.")] = None,
+    ) -> str:
+        """Search your notes. Run it before answering about earlier work, decisions, dates, people, preferences, todos.
+
+        Answers with passages, best first, each with its source; cite it. No hits: say that you found nothing.
+        """
+        result = await index.search(Query(query, max_results, min_score), access)
+        return _compact({"hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice})
+
+    async def memory_get(
+        path: Annotated[str, Field(description="A path that memory_search gave.")],
+        from_line: Annotated[int | None, Field(ge=1)] = None,
+        lines: Annotated[int | None, Field(ge=1)] = None,
+    ) -> str:
+        """Read a note, or some of its lines, for what stands around a passage. A missing note is an empty text."""
+        try:
+            note = await run(workspace.read, path, access, from_line, lines)
+        except NoSuchFileError:
+            return _compact({"path": path, "text": ""})
+        return _compact(
+            {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
+        )
+
+    return [tool(memory_search), tool(memory_get)]
+
+
+def _shown(hit: Hit) -> dict[str, object]:
+    return {
+        "citation": hit.citation,
+        "path": hit.path,
+        "start_line": hit.start_line,
+        "end_line": hit.end_line,
+        "date": hit.date.isoformat() if hit.date else None,
+        "score": round(hit.score, 3),
+        "similarity": round(hit.similarity, 3),
+        "keyword": round(hit.keyword, 3),
+        "matched": round(hit.matched, 3),
+        "snippet": hit.snippet,
+    }
+
+
+def _compact(facts: dict[str, object]) -> str:
+    return json.dumps(facts, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,82 @@
+"""This file finds the notes of a workspace and reads them as documents: `MEMORY.md` and everything in `memory/`."""
+
+import hashlib
+import re
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import PurePosixPath
+
+from workspaces.access import scope_of
+from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError
+from workspaces.files import Folder, FoundFile
+from workspaces.memory.entry import Document, UnreadableDocumentError
+
+LARGEST_NOTE = 1024 * 1024
+"""In bytes: about 300 days of busy notes in one file; a larger one is no note."""
+FRESH_NS = 50_000_000
+"""A file changed this recently may change again without its time showing it: file systems count in ticks of 4–10 ms."""
+
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-.*)?\.md", re.DOTALL)
+
+
+class WorkspaceNotes:
+    """The `Source` of an agent's own notes; its audience is decided by each note's path."""
+
+    def __init__(self, folder: Folder, now_ns: Callable[[], int] = time.time_ns) -> None:
+        self._folder = folder
+        self._now_ns = now_ns
+
+    def stamps(self) -> dict[str, str]:
+        """Return inode, size and time of change of each note by path."""
+        now = self._now_ns()
+        return {str(found.path): _stamp(found, now) for found in self._folder.walk() if is_note(found.path)}
+
+    def read(self, path: str) -> Document | None:
+        """Return the note, or `None` if it is gone. Raises UnreadableDocumentError with the reason."""
+        place = PurePosixPath(path)
+        try:
+            data = self._folder.read(place).data
+        except (NoSuchFileError, BadPathError):
+            return None
+        except TooLargeError as exc:
+            raise UnreadableDocumentError(str(exc)) from exc
+        return _document(place, _text(data))
+
+
+def is_note(path: PurePosixPath) -> bool:
+    """Say whether the file at *path* is indexed."""
+    if len(path.parts) == 1:
+        return path.name.casefold() == "memory.md"
+    return path.parts[0] == "memory" and path.suffix == ".md"
+
+
+def day_of(path: PurePosixPath) -> date | None:
+    """Return the day that a note's name gives (`YYYY-MM-DD.md`, `YYYY-MM-DD-<slug>.md`), or `None`."""
+    match = _DAY.fullmatch(path.name)
+    try:
+        return date.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def _stamp(found: FoundFile, now_ns: int) -> str:
+    freshness = f"-at-{now_ns}" if now_ns - found.mtime_ns < FRESH_NS else ""
+    return f"{found.inode}-{found.size}-{found.mtime_ns}{freshness}"
+
+
+def _text(data: bytes) -> str:
+    if len(data) > LARGEST_NOTE:
+        raise UnreadableDocumentError(f"it has {len(data):,} bytes; notes of up to {LARGEST_NOTE:,} are indexed")
+    if b"\0" in data:
+        raise UnreadableDocumentError("it is binary: it holds NUL bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise UnreadableDocumentError(f"it is not UTF-8 text (byte {exc.start:,})") from exc
+
+
+def _document(path: PurePosixPath, text: str) -> Document:
+    scope, day = scope_of(path), day_of(path)
+    facts = "\0".join((str(path), scope, str(day), text))
+    return Document(str(path), scope, text, day, hashlib.sha256(facts.encode()).hexdigest())

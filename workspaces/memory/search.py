@@ -1,0 +1,251 @@
+"""This file is an agent's memory as the gateway uses it: search by access, sync, status.
+
+What a turn may see is decided here twice: the scopes go into every request, and each hit is checked once more before
+it is returned.
+
+    WorkspaceError
+    └── QueryRefusedError       there is nothing to search for
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from workspaces.access import Access, AgentId, Scope, may_read, readable_scopes
+from workspaces.errors import WorkspaceError
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.entry import Source
+from workspaces.memory.sync import Calls, Progress, Run, Sync, SyncReport
+from workspaces.memory.wire import Frame, day_in, day_out, scopes_out
+
+LONGEST_QUERY = 2_000
+"""In characters; more is cut: the embedding model reads about 1,000, and a question has less."""
+LONGEST_SNIPPET = 700
+"""In characters (the reference systems' own limit)."""
+MOST_RESULTS = 50
+CHECK_EVERY_S = 1.0
+"""How often, at most, a search looks for files that were changed by others; `touched` makes the next one look."""
+PATIENCE_S = 3.0
+"""How long a search waits for changed notes to be indexed before it answers with what there is."""
+
+Mode = Literal["hybrid", "keyword"]
+
+
+class QueryRefusedError(WorkspaceError):
+    """There is nothing to search for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for."""
+
+    text: str
+    max_results: int = 6
+    min_score: float | None = None
+    """Lowest relevance, 0 to 1: the larger of `Hit.similarity` and `Hit.matched`."""
+    since: date | None = None
+    until: date | None = None
+    """Both days belong to it; undated notes are outside of any bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that answers a query."""
+
+    path: str
+    start_line: int
+    """From 1; both ends belong to it."""
+    end_line: int
+    snippet: str
+    """At most 700 characters."""
+    section: str
+    date: date | None
+    scope: Scope
+    score: float
+    """Orders the hits of one query; not comparable between queries."""
+    similarity: float
+    """The dense part: cosine of the query's and the passage's vectors; 0 without an embedder."""
+    late: float
+    """The dense part by words: how well each word of the query is met by its nearest in the passage."""
+    keyword: float
+    """The sparse part: BM25."""
+    matched: float
+    """Share of the query's words, weighted by rarity, that the passage holds; 0 to 1."""
+
+    @property
+    def citation(self) -> str:
+        """Where it stands, as `path#Lx-Ly`."""
+        return f"{self.path}#L{self.start_line}-L{self.end_line}"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The answer to a query, best hit first."""
+
+    hits: tuple[Hit, ...]
+    mode: Mode
+    notice: str = ""
+    """What the reader should know: words alone and why, a query that was cut, notes not yet indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """The state of an agent's index, for `memory status` and `doctor`."""
+
+    mode: Mode
+    reason: str
+    """Why there is no search by meaning, or empty."""
+    embedder: str | None
+    languages: str | None
+    documents: int
+    entries: int
+    rebuilding: bool
+    """Not all notes are in the index yet."""
+    embedded: int
+    """Texts embedded since the worker opened the index."""
+    reused: int
+    """Texts whose embedding was known."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Notes that cannot be indexed, by path, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The two clocks that memory reads."""
+
+    monotonic: Callable[[], float]
+    """In seconds."""
+    today: Callable[[], date]
+    """The owner's day."""
+
+
+class MemoryIndex:
+    """One agent's memory."""
+
+    def __init__(
+        self, agent: AgentId, folder: Path, sources: Sequence[Source], worker: Calls, run: Run, clock: Clock
+    ) -> None:
+        """*folder* is the agent's index folder; *run* runs blocking reads of *sources* on the files' own thread."""
+        self._agent = agent
+        self._folder = folder
+        self._worker = worker
+        self._clock = clock
+        self._sync = Sync(folder, sources, worker, run)
+        self._syncing = asyncio.Lock()
+        self._is_dirty = True
+        self._checked_at = clock.monotonic()
+        self._mode: Mode = "hybrid"
+
+    def touched(self) -> None:
+        """Note that a source changed: the next search looks at once."""
+        self._is_dirty = True
+
+    async def sync(self, progress: Progress | None = None) -> SyncReport:
+        """Index what changed. Raises MemoryUnavailableError."""
+        async with self._syncing:
+            self._is_dirty = False
+            self._checked_at = self._clock.monotonic()
+            try:
+                return await self._sync.bring_up_to_date(progress)
+            except BaseException:
+                self._is_dirty = True
+                raise
+
+    async def search(self, query: Query, access: Access) -> SearchResult:
+        """Return the notes that answer *query* among those that *access* may read.
+
+        Raises QueryRefusedError for a query without words and MemoryUnavailableError when the worker cannot answer.
+        """
+        text = query.text.strip()
+        if not text:
+            raise QueryRefusedError("the query is empty: say what to look for")
+        scopes = readable_scopes(access) if access.agent == self._agent else frozenset[Scope]()
+        if scopes is not None and not scopes:
+            return SearchResult((), self._mode, _cut_notice(text))
+        is_fresh = await self._freshen()
+        answer = await self._ask(query, text[:LONGEST_QUERY], scopes)
+        self._mode = answer["mode"]
+        hits = tuple(hit for hit in map(_hit, answer["hits"]) if _may_see(hit, access, scopes))
+        # Whether private notes are still being indexed is no business of a group's.
+        pending = scopes is None and (not is_fresh or answer["rebuilding"])
+        return SearchResult(hits, answer["mode"], _notice(text, answer, pending))
+
+    async def status(self) -> IndexStatus:
+        """Return the index's state. Raises MemoryUnavailableError."""
+        state = await self._worker.call("status", self._folder, {})
+        return IndexStatus(
+            mode=state["mode"],
+            reason=state["reason"],
+            embedder=state["embedder"],
+            languages=state["languages"],
+            documents=state["documents"],
+            entries=state["entries"],
+            rebuilding=state["rebuilding"],
+            embedded=state["embedded"],
+            reused=state["reused"],
+            skipped=self._sync.skipped,
+        )
+
+    async def _freshen(self) -> bool:
+        """Sync if something may have changed, within patience; say whether the index is known to be up to date."""
+        if self._syncing.locked():
+            return False
+        if not self._is_dirty and self._clock.monotonic() - self._checked_at < CHECK_EVERY_S:
+            return True
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await self.sync()
+        except (TimeoutError, MemoryUnavailableError):
+            return False
+        return True
+
+    async def _ask(self, query: Query, text: str, scopes: frozenset[Scope] | None) -> Frame:
+        arguments = {
+            "text": text,
+            "scopes": scopes_out(scopes),
+            "since": day_out(query.since),
+            "until": day_out(query.until),
+            "limit": min(max(query.max_results, 1), MOST_RESULTS),
+            "min_score": query.min_score,
+            "today": day_out(self._clock.today()),
+        }
+        return await self._worker.call("search", self._folder, arguments)
+
+
+def _hit(frame: Frame) -> Hit:
+    text: str = frame["text"]
+    return Hit(
+        path=frame["path"],
+        start_line=frame["start_line"],
+        end_line=frame["end_line"],
+        snippet=text if len(text) <= LONGEST_SNIPPET else f"{text[: LONGEST_SNIPPET - 1]}…",
+        section=frame["section"],
+        date=day_in(frame["date"]),
+        scope=Scope(frame["scope"]),
+        score=frame["score"],
+        similarity=frame["similarity"],
+        late=frame["late"],
+        keyword=frame["keyword"],
+        matched=frame["matched"],
+    )
+
+
+def _may_see(hit: Hit, access: Access, scopes: frozenset[Scope] | None) -> bool:
+    return (scopes is None or hit.scope in scopes) and may_read(access, PurePosixPath(hit.path))
+
+
+def _notice(text: str, answer: Frame, pending: bool) -> str:
+    parts = [_cut_notice(text)]
+    if answer["mode"] == "keyword":
+        reason = answer["reason"] or "the index is being built for another embedding model"
+        parts.append(f"found by words alone: {reason}")
+    if pending:
+        parts.append("some notes are not indexed yet")
+    return "; ".join(filter(None, parts))
+
+
+def _cut_notice(text: str) -> str:
+    return f"the query was cut to {LONGEST_QUERY:,} characters" if len(text) > LONGEST_QUERY else ""

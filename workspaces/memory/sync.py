@@ -1,0 +1,125 @@
+"""This file brings an index into step with its sources: what changed goes to the worker, what went is dropped.
+
+A stamp is taken before its document is read, so a change in between shows as another stamp next time. Sync may be cut
+off anywhere; the next one goes on from what the worker knows.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from workspaces.memory.entry import Document, Source, UnreadableDocumentError
+from workspaces.memory.wire import Frame, document_out
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+"""Told how many of how many changed documents are done."""
+
+
+class Run(Protocol):
+    """Runs blocking work on the thread that owns the files."""
+
+    async def __call__(self, function: Callable[..., T], /, *args: object) -> T:
+        """Return what *function* returns."""
+
+
+class Calls(Protocol):
+    """The worker's end, as a `WorkerClient` gives it."""
+
+    def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Awaitable[Frame]:
+        """Return the worker's answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What one sync did."""
+
+    changed: int = 0
+    """Documents that were read."""
+    removed: int = 0
+    """Documents that are gone."""
+    stored: int = 0
+    """Entries stored or replaced."""
+    embedded: int = 0
+    """Texts that went through the embedding model."""
+    reused: int = 0
+    """Texts whose embedding was known."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Documents that cannot be indexed, by path, with the reason."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    stored: int = 0
+    embedded: int = 0
+    reused: int = 0
+
+    def add(self, done: Frame) -> None:
+        self.stored += done["stored"]
+        self.embedded += done["embedded"]
+        self.reused += done["reused"]
+
+
+class Sync:
+    """Keeps one index folder in step with *sources*; call it from one task at a time."""
+
+    def __init__(self, folder: Path, sources: Sequence[Source], worker: Calls, run: Run) -> None:
+        self._folder = folder
+        self._sources = sources
+        self._worker = worker
+        self._run = run
+        self._skipped: dict[str, tuple[str, str]] = {}
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Documents that cannot be indexed, by path, with the reason."""
+        return {path: reason for path, (_, reason) in self._skipped.items()}
+
+    async def bring_up_to_date(self, progress: Progress | None = None) -> SyncReport:
+        """Index what changed and forget what went. Raises MemoryUnavailableError."""
+        current = await self._current()
+        known: dict[str, str] = (await self._call("stamps"))["stamps"]
+        changed = [
+            path for path, (stamp, _) in current.items() if known.get(path) != stamp and not self._skips(path, stamp)
+        ]
+        gone = known.keys() - current.keys()
+        tally = _Tally()
+        for number, path in enumerate(changed):
+            if progress:
+                progress(number, len(changed))
+            if not await self._take(path, *current[path], tally):
+                gone |= known.keys() & {path}
+        if progress:
+            progress(len(changed), len(changed))
+        if gone:
+            await self._call("drop", paths=sorted(gone))
+        self._skipped = {path: skip for path, skip in self._skipped.items() if path in current}
+        await self._call("commit", complete=True)
+        return SyncReport(len(changed), len(gone), tally.stored, tally.embedded, tally.reused, self.skipped)
+
+    async def _current(self) -> dict[str, tuple[str, Source]]:
+        return {
+            path: (stamp, source)
+            for source in self._sources
+            for path, stamp in (await self._run(source.stamps)).items()
+        }
+
+    def _skips(self, path: str, stamp: str) -> bool:
+        return self._skipped.get(path, ("", ""))[0] == stamp
+
+    async def _take(self, path: str, stamp: str, source: Source, tally: _Tally) -> bool:
+        """Send one document to the worker and say whether there was one."""
+        try:
+            document: Document | None = await self._run(source.read, path)
+        except UnreadableDocumentError as exc:
+            self._skipped[path] = (stamp, str(exc))
+            return False
+        self._skipped.pop(path, None)
+        if document is None:
+            return False
+        tally.add(await self._call("put", document=document_out(document), stamp=stamp))
+        return True
+
+    async def _call(self, op: str, **arguments: object) -> Frame:
+        return await self._worker.call(op, self._folder, arguments)
