@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from gateway.errors import StoreError
 from gateway.stores.checkpoint import Checkpoint
+from gateway.stores.disk import disk_trouble
 
 T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]
@@ -112,15 +113,12 @@ class GroupCommit:
 def explained(path: Path, exc: sqlite3.Error | OSError) -> StoreError:
     """Return *exc*, raised at work on the database at *path*, as a sentence that says how to mend it."""
     if isinstance(exc, OSError):
-        full = exc.errno in {errno.ENOSPC, errno.EDQUOT}
-        code = sqlite3.SQLITE_FULL if full else sqlite3.SQLITE_IOERR
-    else:
-        code = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the low byte is the primary code
-    match code:
+        return disk_trouble(path, exc)
+    match getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF:  # the low byte is the primary code
         case sqlite3.SQLITE_FULL:
-            told = f"the disk that holds {path} is full; nothing was stored. Free some space and it goes on by itself."
+            return disk_trouble(path, OSError(errno.ENOSPC, str(exc)))
         case sqlite3.SQLITE_IOERR:
-            told = f"the disk that holds {path} fails ({exc}); nothing was stored. Check the disk."
+            return disk_trouble(path, OSError(errno.EIO, str(exc)))
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             told = f"another program holds {path}; close it and try again."
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:

@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from gateway.errors import StoreError
+from gateway.stores.disk import sync_folder
 from gateway.stores.group_commit import explained
 
 VERSION = 1
@@ -51,11 +52,7 @@ def _make_file(path: Path) -> None:
     """Create an empty file that only its owner may read (SQLite's companions take the same rights), durably."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 def _inspect(path: Path) -> None:
