@@ -1,6 +1,7 @@
 """This file knows where a secret is kept, and fetches it; the settings themselves never hold one."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,3 +50,12 @@ class SecretSource:
 def collect_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return every secret, for the redactor. Raises ConfigError for the first one that is missing."""
     return tuple(source.read(environ) for source in sources)
+
+
+def known_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the secrets that are there, for a command that may not need those that are not."""
+    found = []
+    for source in sources:
+        with suppress(ConfigError):
+            found.append(source.read(environ))
+    return tuple(found)

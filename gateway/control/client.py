@@ -36,10 +36,13 @@ class RemoteDesk:
     async def memory_status(self, order: AgentOrder) -> MemoryStatus:
         return await self._ask("POST", "/control/memory/status", order, MemoryStatus)
 
-    async def chat(self, order: ChatOrder, on_reply: OnReply) -> None:
+    async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
+        outcome = ""
         async for event in self._events("/control/chat", order):
             if event.event == "reply":
                 await on_reply(event.text)
+            outcome = event.text
+        return outcome
 
     async def index(self, order: AgentOrder, progress: Progress) -> str:
         outcome = ""

@@ -14,7 +14,7 @@ EXPECTED = (StrandlineError, WorkspaceError, ChannelError)
 OnReply = Callable[[str], Awaitable[None]]
 """Takes each message of an answer, as Markdown, when it was delivered."""
 Progress = Callable[[int, int], None]
-"""Told how many entries are indexed, and of how many known so far."""
+"""Told how many changed notes are indexed, and of how many."""
 
 
 class Desk(Protocol):
@@ -23,8 +23,8 @@ class Desk(Protocol):
     async def status(self) -> Status:
         """Return the state of the gateway."""
 
-    async def chat(self, order: ChatOrder, on_reply: OnReply) -> None:
-        """Say something to an agent, and return when its answer is complete."""
+    async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
+        """Say something to an agent; return, when its answer is complete, which one answered."""
 
     async def search(self, order: SearchOrder) -> Found:
         """Search an agent's memory."""

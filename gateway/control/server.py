@@ -80,8 +80,7 @@ class ControlPages:
                 tell(Event("reply", text))
 
             tell(Event("accepted"))
-            await self._desk.chat(order, on_reply)
-            return ""
+            return await self._desk.chat(order, on_reply)
 
         return _Lines(work)
 

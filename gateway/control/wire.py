@@ -106,7 +106,7 @@ class Event:
     """A reply as Markdown, an outcome in words, or what went wrong."""
     done: int = 0
     total: int = 0
-    """How many entries are indexed, of how many known so far."""
+    """How many changed notes are indexed, of how many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """This file is a small gateway for tests of the operator's side: it remembers what is said and finds it again."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
+from gateway.cli.invocation import Composed
+from gateway.config import Config
 from gateway.control.desk import OnReply, Progress
 from gateway.control.wire import (
     AgentOrder,
@@ -15,6 +18,7 @@ from gateway.control.wire import (
     Status,
 )
 from gateway.errors import ConfigError, StrandlineError
+from gateway.home import Home
 
 NOTE = "memory/2026-03-03.md"
 
@@ -38,7 +42,7 @@ class FakeDesk:
             "0.0", "/home", self.ready, 1.5, "Europe/Berlin", "owner.time_zone", agents, reasons=self._counts()
         )
 
-    async def chat(self, order: ChatOrder, on_reply: OnReply) -> None:
+    async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         agent = self._agent(order.agent)
         self.said[agent].append(order.text)
         self.asked.set()
@@ -47,6 +51,7 @@ class FakeDesk:
             raise StrandlineError("the model is down")
         for line in order.text.splitlines():
             await on_reply(f"You said: {line}")
+        return agent
 
     async def search(self, order: SearchOrder) -> Found:
         said = self.said[self._agent(order.agent)]
@@ -79,3 +84,26 @@ class FakeDesk:
     @staticmethod
     def _hit(line: int, text: str) -> FoundHit:
         return FoundHit(NOTE, line, line, 1.0 / line, text, f"{NOTE}#L{line}-L{line}")
+
+
+class FakeGateway:
+    """Composes a `FakeDesk` where a command wants a gateway, and says when it runs and when it has stopped."""
+
+    def __init__(self, desk: FakeDesk) -> None:
+        self.desk = desk
+        self.with_channels: list[bool] = []
+        """How it was composed, each time."""
+        self.running = asyncio.Event()
+        self.stopped = asyncio.Event()
+
+    @asynccontextmanager
+    async def __call__(
+        self, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool
+    ) -> AsyncIterator[Composed]:
+        self.with_channels.append(channels)
+        yield Composed(self.desk, self.desk, self._run)
+        self.stopped.set()
+
+    async def _run(self, stop: asyncio.Event) -> None:
+        self.running.set()
+        await stop.wait()

@@ -145,7 +145,7 @@ async def test_a_chat_arrives_message_by_message(desk: RemoteDesk) -> None:
     async def on_reply(text: str) -> None:
         replies.append(text)
 
-    await desk.chat(ChatOrder("one\ntwo ☂", "work"), on_reply)
+    assert await desk.chat(ChatOrder("one\ntwo ☂", "work"), on_reply) == "work"
     assert replies == ["You said: one", "You said: two ☂"]
 
 

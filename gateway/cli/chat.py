@@ -1,0 +1,118 @@
+"""This file is `strandline chat`: a conversation at the prompt, or one message and its answer."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.reach import Reached, reach
+from gateway.cli.starter import prepare, wishes_of
+from gateway.control.desk import EXPECTED
+from gateway.control.wire import ChatOrder
+from gateway.errors import ConfigError
+from gateway.home import FILE_MODE, Home
+
+EXIT = {"/exit", "/quit"}
+
+
+def chat(
+    context: typer.Context,
+    message: Annotated[str | None, typer.Option("--message", "-m", help="Say this, print the answer, and end.")] = None,
+    as_json: JsonOption = False,
+    agent: AgentOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Talk to an agent. Works with a running gateway, and without one."""
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    if as_json and message is None:
+        raise ConfigError("--json needs --message: a conversation at the prompt is for people")
+    if not place.path.is_dir():
+        with place.lock("strandline chat"):
+            prepare(place, wishes_of(invocation.environ))
+    if message is None:
+        _converse(invocation, place, agent)
+    else:
+        asyncio.run(_say_once(invocation, place, ChatOrder(message, agent), as_json))
+
+
+async def _say_once(invocation: Invocation, home: Home, order: ChatOrder, as_json: bool) -> None:
+    replies: list[str] = []
+
+    async def on_reply(text: str) -> None:
+        replies.append(text)
+        if not as_json:
+            print(text, flush=True)
+
+    async with reach(invocation, home, "strandline chat") as reached:
+        agent = await reached.desk.chat(order, on_reply)
+    if as_json:
+        print_json({"agent": agent, "message": order.text, "reply": "\n".join(replies)})
+
+
+# --- at the prompt
+
+
+def _converse(invocation: Invocation, home: Home, agent: str | None) -> None:
+    """Read lines here, in the main thread, where Ctrl-C and the line editor work; the desk lives in another."""
+    from anyio.from_thread import start_blocking_portal
+
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(reach(invocation, home, "strandline chat")) as reached,
+        _line_history(home.chat_history),
+    ):
+        print("Type /exit or press Ctrl-D to leave.")
+        for text in _lines():
+            try:
+                portal.call(_say, reached, ChatOrder(text, agent))
+            except EXPECTED as exc:
+                print(f"strandline: {exc}", file=sys.stderr)
+
+
+async def _say(reached: Reached, order: ChatOrder) -> None:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+
+    async def on_reply(text: str) -> None:
+        console.print(Markdown(text))
+
+    await reached.desk.chat(order, on_reply)
+
+
+def _lines() -> Iterator[str]:
+    while True:
+        try:
+            text = input("> ").strip()
+        except EOFError:
+            print()
+            return
+        if text in EXIT:
+            return
+        if text:
+            yield text
+
+
+@contextmanager
+def _line_history(file: Path) -> Iterator[None]:
+    """Give the prompt an editor and the lines of earlier days, where Python has one."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    os.close(os.open(file, os.O_CREAT | os.O_WRONLY, FILE_MODE))
+    readline.read_history_file(file)
+    readline.set_history_length(1_000)
+    try:
+        yield
+    finally:
+        readline.write_history_file(file)

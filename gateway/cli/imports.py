@@ -1,0 +1,122 @@
+"""This file is `strandline import …`: other people's conversations become an agent's daily notes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.starter import prepare, wishes_of
+from gateway.errors import ConfigError, StrandlineError
+from gateway.home import Home
+
+if TYPE_CHECKING:
+    from gateway.cli.locomo import Conversation
+
+app = typer.Typer(help="Turn other people's conversations into notes.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def imports() -> None:
+    """Turn other people's conversations into notes."""
+
+
+@app.command()
+def locomo(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A JSON file in LoCoMo's format.", exists=True, dir_okay=False)],
+    conversation: Annotated[
+        list[str] | None,
+        typer.Option("--conversation", help="Its number, from 1, or its name; may be repeated. All if not given."),
+    ] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Take the one conversation into this agent.")] = None,
+    agent_prefix: Annotated[str, typer.Option("--agent-prefix", help="Put this before each agent's name.")] = "",
+    home: HomeOption = None,
+) -> None:
+    """Import LoCoMo: one agent a conversation, one daily note a session, one entry a turn."""
+    from gateway.cli.locomo import LocomoError, read_locomo
+
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    try:
+        chosen = _named(_chosen(read_locomo(file), conversation), agent, agent_prefix)
+    except LocomoError as exc:
+        raise StrandlineError(str(exc)) from exc
+    with place.lock("strandline import"):
+        prepare(place, wishes_of(invocation.environ))
+        written = {each.agent: _take_in(place, each) for each in chosen}
+    for name, notes in written.items():
+        print(f"Agent {name}: {notes} daily notes written")
+    print(f"Next: {invocation.command(f'memory index --agent {chosen[0].agent}', place)}")
+
+
+def _chosen(all_of_them: "Sequence[Conversation]", wanted: list[str] | None) -> "list[Conversation]":
+    if not wanted:
+        return list(all_of_them)
+    known = {str(number): each for number, each in enumerate(all_of_them, 1)} | {
+        each.agent: each for each in all_of_them
+    }
+    for name in wanted:
+        if name not in known:
+            names = ", ".join(each.agent for each in all_of_them)
+            raise ConfigError(f"--conversation {name}: 1 to {len(all_of_them)}, or one of {names}")
+    return [known[name] for name in dict.fromkeys(wanted)]
+
+
+def _named(chosen: "list[Conversation]", agent: str | None, prefix: str) -> "list[Conversation]":
+    if agent is None:
+        return [replace(each, agent=prefix + each.agent) for each in chosen]
+    if len(chosen) != 1:
+        raise ConfigError(f"--agent takes one conversation, these are {len(chosen)}; choose with --conversation")
+    return [replace(chosen[0], agent=agent)]
+
+
+def _take_in(home: Home, conversation: "Conversation") -> int:
+    """Write the notes into the agent's workspace, making the agent first; return how many were not there yet."""
+    from workspaces.access import PRIVATE, Access, AgentId, SessionType
+    from workspaces.errors import NoSuchFileError
+    from workspaces.workspace import Workspace
+
+    agent = AgentId(conversation.agent)
+    _configure(home, agent)
+    workspace = Workspace.create(_workspace_of(home, agent), agent)
+    owner = Access(agent, SessionType.MAIN, PRIVATE, "terminal:owner", 0, frozenset())
+    written = 0
+    for path, text in conversation.notes.items():
+        try:
+            there = workspace.read(PurePosixPath(path), owner).text
+        except NoSuchFileError:
+            workspace.write(path, text, owner, None)
+            written += 1
+            continue
+        if there != text:
+            raise StrandlineError(f"agent {agent} has another {path} already; choose another --agent or --agent-prefix")
+    return written
+
+
+def _workspace_of(home: Home, agent: str) -> Path:
+    from gateway.config import read_config
+
+    return read_config(home.config_file).agents[agent].workspace or home.agent(agent).workspace
+
+
+def _configure(home: Home, agent: str) -> None:
+    """Add `[agents.<id>]` to the configuration, keeping its comments; refuse what would not be a configuration."""
+    import tomlkit
+
+    from gateway.config import read_config
+
+    if agent in read_config(home.config_file).agents:
+        return
+    before = home.config_file.read_text("utf-8")
+    document = tomlkit.parse(before)
+    agents = document.setdefault("agents", tomlkit.table(is_super_table=True))
+    agents.setdefault(agent, tomlkit.table())
+    home.write(home.config_file, tomlkit.dumps(document))
+    try:
+        read_config(home.config_file)
+    except ConfigError:
+        home.write(home.config_file, before)
+        raise

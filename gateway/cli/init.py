@@ -1,0 +1,45 @@
+"""This file is `strandline init`: it asks little, and writes the configuration and the first workspace."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.starter import Wishes, prepare, wishes_of
+
+
+def init(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Make a home: a commented config.toml and the workspace of agent main. Safe to repeat."""
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    with place.lock("strandline init"):
+        wishes = wishes_of(invocation.environ)
+        if not yes and not place.config_file.exists():
+            wishes = _asked(wishes)
+        config, is_new = prepare(place, wishes)
+    print(f"{'Wrote' if is_new else 'Kept'} {place.config_file}")
+    for agent, settings in config.agents.items():
+        print(f"Agent {agent}: {settings.workspace or place.agent(agent).workspace}")
+    print(f"Start it: {invocation.command('up', place)}")
+
+
+def _asked(wishes: Wishes) -> Wishes:
+    from gateway.config.zone import load_zone
+
+    zone = typer.prompt("Your time zone", default=wishes.time_zone)
+    while load_zone(zone) is None:
+        zone = typer.prompt(f"{zone} is no time zone; such as Europe/Berlin", default=wishes.time_zone)
+    telegram = typer.prompt("Your numeric Telegram id (empty: no Telegram)", default="", show_default=False)
+    while telegram and not telegram.isdecimal():
+        telegram = typer.prompt("Digits only, such as 12345 (empty: no Telegram)", default="", show_default=False)
+    provider = typer.prompt("Language model: offline, cohere or openai", default="offline")
+    while provider not in {"offline", "cohere", "openai"}:
+        provider = typer.prompt("One of offline, cohere, openai", default="offline")
+    if telegram or provider != "offline":
+        print("Keys and tokens stay in environment variables; config.toml says which.", file=sys.stderr)
+    return Wishes(zone, telegram, provider)

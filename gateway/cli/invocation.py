@@ -1,0 +1,74 @@
+"""This file holds what every command is given: the environment, the chosen home, and a way to compose a gateway."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
+
+from gateway.control.desk import Desk, Readiness
+from gateway.home import Home
+
+if TYPE_CHECKING:  # pydantic waits until a command reads the configuration
+    from gateway.config import Config
+
+DEFAULT_HOME = Path("~/.strandline")
+HOME_VARIABLE = "STRANDLINE_HOME"
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A gateway in this process."""
+
+    desk: Desk
+    readiness: Readiness
+    run: Callable[[asyncio.Event], Awaitable[None]]
+    """Works until the event is set, and then finishes what was begun."""
+
+
+class Compose(Protocol):
+    """Puts a gateway together."""
+
+    def __call__(
+        self, home: Home, config: "Config", environ: Mapping[str, str], *, channels: bool
+    ) -> AbstractAsyncContextManager[Composed]:
+        """Open the gateway of *home*, whose lock the caller holds; without *channels* nothing is sent or received."""
+
+
+@dataclass(slots=True)
+class Invocation:
+    """One start of the program."""
+
+    environ: Mapping[str, str]
+    compose: Compose
+    program: str = "strandline"
+    """What to type to start it again."""
+    home_before: Path | None = None
+    """`--home` in front of the command."""
+
+    def home(self, given: Path | None) -> Home:
+        """Return the home to work on: *given* after the command, before it, by the environment, the default."""
+        named = given or self.home_before or Path(self.environ.get(HOME_VARIABLE) or DEFAULT_HOME)
+        return Home(named.expanduser().absolute())
+
+    def command(self, words: str, home: Home) -> str:
+        """Return the line that starts *words* on *home*."""
+        is_default = home == Invocation({**self.environ}, self.compose).home(None)
+        return f"{self.program} {words}" + ("" if is_default else f" --home {home.path}")
+
+
+HomeOption = Annotated[
+    Path | None,
+    typer.Option("--home", metavar="DIR", help="The gateway's folder. Default: $STRANDLINE_HOME or ~/.strandline"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+AgentOption = Annotated[str | None, typer.Option("--agent", help="Which agent; the default one if not given.")]
+
+
+def print_json(answer: Mapping[str, object]) -> None:
+    """Print *answer* on one line of standard output."""
+    print(json.dumps(answer, ensure_ascii=False, default=str))

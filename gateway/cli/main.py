@@ -1,0 +1,89 @@
+"""This file is the command line: the commands, what they share, and how a failure is told.
+
+Exit status: 0 done; 1 failed; 2 wrong configuration or usage; 3 another process owns the home; 130 interrupted.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+from gateway.cli import chat, doctor, imports, init, memory, status, up
+from gateway.cli.composed import compose_app
+from gateway.cli.invocation import Compose, HomeOption, Invocation
+from gateway.control.desk import EXPECTED
+from gateway.errors import ConfigError, HomeLockedError
+
+FAILED, MISCONFIGURED, LOCKED = 1, 2, 3
+
+
+def run(argv: Sequence[str], environ: Mapping[str, str], program: str, compose: Compose = compose_app) -> int:
+    """Run the command that *argv* names and return the exit status; expected failures are one line each."""
+    status = 0
+    try:
+        status = _run(argv, Invocation(environ, compose, program))
+    except* EXPECTED as group:
+        status = _tell(_leaves(group))
+    return status
+
+
+def _run(argv: Sequence[str], invocation: Invocation) -> int:
+    try:
+        typer.main.get_command(commands())(args=list(argv), prog_name="strandline", obj=invocation)
+    except SystemExit as exc:
+        return exc.code if isinstance(exc.code, int) else FAILED
+    return 0
+
+
+def commands() -> typer.Typer:
+    """Return the tree of commands; each imports what is heavy when it runs."""
+    app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app.callback()(_before)
+    app.command()(init.init)
+    app.command()(up.up)
+    app.command()(chat.chat)
+    app.command()(status.status)
+    app.command()(doctor.doctor)
+    app.add_typer(memory.app, name="memory")
+    app.add_typer(imports.app, name="import")
+    return app
+
+
+def _version(is_wanted: bool) -> None:
+    if is_wanted:
+        from importlib.metadata import version
+
+        print(f"strandline {version('strandline')}")
+        raise typer.Exit
+
+
+def _before(
+    context: typer.Context,
+    home: HomeOption = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """A gateway for your own agents, with a memory you can read."""
+    invocation: Invocation = context.obj
+    invocation.home_before = home
+
+
+def _leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:
+    found: list[Exception] = []
+    for each in group.exceptions:
+        found += _leaves(each) if isinstance(each, BaseExceptionGroup) else [each]
+    return found
+
+
+def _tell(failures: Sequence[Exception]) -> int:
+    for failure in failures:
+        print(f"strandline: {failure}", file=sys.stderr)
+    match failures[0]:
+        case ConfigError():
+            return MISCONFIGURED
+        case HomeLockedError():
+            return LOCKED
+        case _:
+            return FAILED

@@ -1,0 +1,111 @@
+"""This file is `strandline memory …`: the state of an agent's index, bringing it up to date, searching it."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.reach import reach
+from gateway.cli.status import memory_line
+from gateway.control.desk import Progress
+from gateway.control.wire import AgentOrder, Found, MemoryStatus, SearchOrder
+from gateway.home import Home
+
+app = typer.Typer(
+    help="Look into an agent's memory: status, index, search.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.command()
+def status(
+    context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
+) -> None:
+    """Say how many entries are indexed, how they are searched, and which files are not."""
+    invocation: Invocation = context.obj
+    state = asyncio.run(_status(invocation, invocation.home(home), AgentOrder(agent)))
+    if as_json:
+        print_json(asdict(state))
+        return
+    print(memory_line(state))
+    for path, reason in state.skipped.items():
+        print(f"not indexed: {path}: {reason}")
+
+
+@app.command()
+def index(
+    context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
+) -> None:
+    """Bring the index up to date with the files; only what changed is read again."""
+    invocation: Invocation = context.obj
+    outcome, state = asyncio.run(_index(invocation, invocation.home(home), AgentOrder(agent)))
+    if as_json:
+        print_json({"outcome": outcome, **asdict(state)})
+    else:
+        print(outcome)
+
+
+@app.command()
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
+    as_json: JsonOption = False,
+    agent: AgentOption = None,
+    max_results: Annotated[int | None, typer.Option("--max-results", min=1, max=50, help="At most so many.")] = None,
+    home: HomeOption = None,
+) -> None:
+    """Search MEMORY.md and the daily notes as their owner."""
+    invocation: Invocation = context.obj
+    found = asyncio.run(_search(invocation, invocation.home(home), SearchOrder(query, agent, max_results)))
+    if as_json:
+        print_json({"hits": [asdict(hit) for hit in found.hits], "mode": found.mode, "reason": found.reason})
+        return
+    for line in _lines(found):
+        print(line)
+
+
+async def _status(invocation: Invocation, home: Home, order: AgentOrder) -> MemoryStatus:
+    async with reach(invocation, home, "strandline memory status") as reached:
+        return await reached.desk.memory_status(order)
+
+
+async def _index(invocation: Invocation, home: Home, order: AgentOrder) -> tuple[str, MemoryStatus]:
+    async with reach(invocation, home, "strandline memory index") as reached:
+        with _bar() as progress:
+            outcome = await reached.desk.index(order, progress)
+        return outcome, await reached.desk.memory_status(order)
+
+
+async def _search(invocation: Invocation, home: Home, order: SearchOrder) -> Found:
+    async with reach(invocation, home, "strandline memory search") as reached:
+        return await reached.desk.search(order)
+
+
+def _lines(found: Found) -> Iterator[str]:
+    if not found.hits:
+        yield "Nothing found."
+    for hit in found.hits:
+        yield f"{hit.citation}  {hit.score:.2f}"
+        yield from (f"    {line}" for line in hit.snippet.splitlines())
+    if found.mode == "keyword":
+        yield f"Searched by keyword alone{': ' + found.reason if found.reason else ''}."
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    """Show progress on a terminal's standard error; elsewhere only the outcome is told."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("Indexing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

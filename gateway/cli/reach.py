@@ -1,0 +1,54 @@
+"""This file finds the desk to work at: the running gateway's, or that of a gateway composed for this one command."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from gateway.cli.invocation import Invocation
+from gateway.control.desk import Desk
+from gateway.errors import StrandlineError
+from gateway.home import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A desk, and where it stands."""
+
+    desk: Desk
+    address: str | None
+    """Of the running gateway; `None` if this process composed one."""
+
+
+@asynccontextmanager
+async def reach(invocation: Invocation, home: Home, purpose: str) -> AsyncIterator[Reached]:
+    """Give the desk of *home*; *purpose* is what others are told while this process owns it.
+
+    Raises HomeLockedError when the home is owned by a process that cannot be asked, ConfigError when there is no
+    gateway and none can be composed, StrandlineError when there is no home.
+    """
+    control = home.control()
+    if control is not None:
+        from gateway.control.client import reached
+
+        async with reached(control) as desk:
+            if desk is not None:
+                yield Reached(desk, control.address)
+                return
+    async with _composed(invocation, home, purpose) as reached_here:
+        yield reached_here
+
+
+@asynccontextmanager
+async def _composed(invocation: Invocation, home: Home, purpose: str) -> AsyncIterator[Reached]:
+    from gateway.config import read_config
+    from gateway.config.secrets import known_secrets
+    from gateway.logs import logging_to_stderr
+    from gateway.redact import Redactor
+
+    if not home.path.is_dir():
+        raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
+    config = read_config(home.config_file)
+    secrets = Redactor(known_secrets(config.secret_sources(), invocation.environ))
+    with home.lock(purpose), logging_to_stderr("warning", config.gateway.log_format, secrets):
+        async with invocation.compose(home, config, invocation.environ, channels=False) as gateway:
+            yield Reached(gateway.desk, None)

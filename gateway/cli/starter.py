@@ -1,0 +1,86 @@
+"""This file makes a home ready for its first start: a commented configuration and a workspace for each agent."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateway.home import Home
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What `init` was told; the defaults ask for nothing that needs an account."""
+
+    time_zone: str
+    telegram_id: str = ""
+    """The owner's numeric id; empty: no Telegram."""
+    provider: str = "offline"
+
+
+def prepare(home: Home, wishes: Wishes) -> "tuple[Config, bool]":
+    """Make what is missing, change nothing that is there; return the settings and whether they are new.
+
+    The caller holds the home's lock. Raises ConfigError and WorkspaceError.
+    """
+    from gateway.config import read_config
+    from workspaces.access import AgentId
+    from workspaces.workspace import Workspace
+
+    is_new = not home.config_file.exists()
+    if is_new:
+        home.write(home.config_file, starter_config(wishes))
+    config = read_config(home.config_file)
+    for agent, settings in config.agents.items():
+        Workspace.create(settings.workspace or home.agent(agent).workspace, AgentId(agent))
+    return config, is_new
+
+
+def wishes_of(environ: Mapping[str, str]) -> Wishes:
+    """Return what is done unattended."""
+    from gateway.config import owner_zone
+
+    return Wishes(owner_zone(None, environ).name)
+
+
+def starter_config(wishes: Wishes) -> str:
+    """Return a configuration that does what *wishes* say and shows, in comments, what else there is."""
+    return "\n".join(_lines(wishes)) + "\n"
+
+
+def _lines(wishes: Wishes) -> Iterator[str]:
+    has_telegram = bool(wishes.telegram_id)
+    yield "# Strandline's settings. Every key is explained in docs/settings.md; a wrong one is named at the next start."
+    yield "\n[owner]"
+    yield f'time_zone = "{wishes.time_zone}"          # decides which day a note belongs to'
+    yield _line(
+        has_telegram,
+        f'people = ["telegram:{wishes.telegram_id or 12345}"]',
+        "your numeric ids; nobody else may write directly",
+    )
+    yield "\n[agents.main]"
+    yield _line(
+        wishes.provider != "offline",
+        f'model = "{wishes.provider if wishes.provider != "offline" else "cohere"}"',
+        "a name below [models]; without one the offline responder answers",
+    )
+    for provider, model, variable in (
+        ("cohere", "command-a-03-2025", "CO_API_KEY"),
+        ("openai", "gpt-5-mini", "OPENAI_API_KEY"),
+    ):
+        is_wanted = wishes.provider == provider
+        yield ""
+        yield _line(is_wanted, f"[models.{provider}]")
+        yield _line(is_wanted, f'provider = "{provider}"')
+        yield _line(is_wanted, f'model = "{model}"')
+        yield _line(is_wanted, f'api_key_env = "{variable}"', "the variable that holds the key, never the key itself")
+    yield ""
+    yield _line(has_telegram, "[channels.telegram.home]")
+    yield _line(has_telegram, 'token_env = "TELEGRAM_TOKEN"', "the variable that holds the token from @BotFather")
+    yield _line(False, 'groups = { "-1001234567890" = { mention = true } }', "groups in which it may answer")
+
+
+def _line(is_active: bool, text: str, comment: str = "") -> str:
+    return ("" if is_active else "# ") + (f"{text}   # {comment}" if comment else text)

@@ -1,0 +1,71 @@
+"""This file is `strandline status`: what runs, what waits, what was dropped and why."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import timedelta
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.reach import reach
+from gateway.control.wire import MemoryStatus, Status
+from gateway.home import Home
+
+
+def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Say what runs, what waits, and what was dropped. Works without a running gateway too."""
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    state, address = asyncio.run(_ask(invocation, place))
+    if as_json:
+        print_json({"running": address is not None, "address": address, **asdict(state)})
+        return
+    for line in _lines(state, address, invocation.command("up", place)):
+        print(line)
+
+
+async def _ask(invocation: Invocation, home: Home) -> tuple[Status, str | None]:
+    async with reach(invocation, home, "strandline status") as reached:
+        return await reached.desk.status(), reached.address
+
+
+def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
+    yield f"gateway   {_gateway(state, address, start)}"
+    yield f"home      {state.home}"
+    yield f"time zone {state.time_zone} (from {state.time_zone_source})"
+    for agent in state.agents:
+        yield f"agent     {agent.agent}: model {agent.model}; {memory_line(agent.memory)}"
+        for path, reason in agent.memory.skipped.items():
+            yield f"          not indexed: {path}: {reason}"
+    for channel in state.channels:
+        yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
+    yield f"inbox     {state.inbox_waiting} waiting"
+    yield f"outbox    {state.outbox_queued} queued, {state.outbox_dead} undeliverable"
+    yield from _oddities(state)
+
+
+def _oddities(state: Status) -> Iterator[str]:
+    for unsure in state.unsure:
+        yield f"unsure    {unsure.at:%Y-%m-%d %H:%M:%SZ} part {unsure.part + 1} to {unsure.address}: {unsure.why}"
+    for repair in state.repairs:
+        yield f"repaired  {repair}"
+    for reason, count in sorted(state.reasons.items()):
+        yield f"counted   {reason}: {count:,}"
+
+
+def _gateway(state: Status, address: str | None, start: str) -> str:
+    if address is None:
+        return f"not running; start it: {start}"
+    loading = f", still loading: {', '.join(state.loading)}" if state.loading else ""
+    up = timedelta(seconds=int(state.uptime_s))
+    return f"{'ready' if state.ready else 'starting'} at {address}, version {state.version}, up {up}{loading}"
+
+
+def memory_line(memory: MemoryStatus) -> str:
+    """Return the state of an index in a few words."""
+    return f"memory: {memory.entries:,} entries, {memory.mode} search{_because(memory.reason)}"
+
+
+def _because(reason: str) -> str:
+    return f" ({reason})" if reason else ""

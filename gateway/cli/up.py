@@ -1,0 +1,75 @@
+"""This file is `strandline up`: it owns the home, serves its channels and its operator, and stops in good order."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.signals import stop_on_signals
+from gateway.cli.starter import prepare, wishes_of
+from gateway.home import ControlFile, Home
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+
+
+def up(
+    context: typer.Context,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Where to listen; 0 is a free port.")] = None,
+    home: HomeOption = None,
+) -> None:
+    """Start the gateway. A fresh home is made ready first; Ctrl-C stops it in good order."""
+    invocation: Invocation = context.obj
+    asyncio.run(serve(invocation, invocation.home(home), port))
+
+
+async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
+    """Run the gateway of *home* until a signal. Raises StrandlineError before anything is touched, if at all."""
+    from gateway.config import collect_secrets
+    from gateway.control.server import control_app, serving
+    from gateway.logs import logging_to_stderr
+    from gateway.redact import Redactor
+
+    stop, token = asyncio.Event(), secrets.token_urlsafe(32)
+    with home.lock("strandline up"), stop_on_signals(stop):
+        config, _ = prepare(home, wishes_of(invocation.environ))
+        redact = Redactor([token, *collect_secrets(config.secret_sources(), invocation.environ)])
+        settings = config.gateway
+        with logging_to_stderr(settings.log_level, settings.log_format, redact):
+            async with (
+                invocation.compose(home, config, invocation.environ, channels=True) as gateway,
+                serving(
+                    control_app(gateway.desk, gateway.readiness, token),
+                    settings.host,
+                    settings.port if port is None else port,
+                ) as address,
+            ):
+                with home.announced(ControlFile(address, token, os.getpid())):
+                    for line in greeting(config, address, invocation, home):
+                        print(line, flush=True)
+                    await gateway.run(stop)
+    print("Stopped.", flush=True)
+
+
+def greeting(config: "Config", address: str, invocation: Invocation, home: Home) -> Iterator[str]:
+    """Say where the gateway is, what it does, and how to talk to it."""
+    from importlib.metadata import version
+
+    bots = [f"telegram.{account}" for account in config.channels.telegram]
+    yield f"Strandline {version('strandline')} is running at {address}"
+    yield f"  home      {home.path}"
+    for agent, settings in config.agents.items():
+        yield f"  agent     {agent}: {_model(settings.model)}"
+    yield f"  channels  {', '.join(['terminal', *bots])}{'' if bots else ' (everything else is closed)'}"
+    yield f"  talk      {invocation.command('chat', home)}   (in another terminal)"
+    yield "  stop      Ctrl-C"
+
+
+def _model(name: str) -> str:
+    if name == "offline":
+        return "no language model is configured; the offline responder answers from memory"
+    return f"model {name}"
