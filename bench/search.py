@@ -27,95 +27,24 @@ OWNER = Access(AGENT, SessionType.MAIN, PRIVATE, "terminal:0", 0, frozenset())
 TODAY = date(2026, 6, 30)
 ENTRIES_A_DAY = 14
 
-PEOPLE = [
-    "Ada",
-    "Bruno",
-    "Chidi",
-    "Dana",
-    "Emre",
-    "Farah",
-    "Goran",
-    "Hana",
-    "Iris",
-    "Jonas",
-    "Kofi",
-    "Lena",
-    "Mina",
-    "Nils",
-    "Omar",
-    "Petra",
-    "Quinn",
-    "Rosa",
-    "Sven",
-    "Tara",
-]
-VERBS = [
-    "fixed",
-    "moved",
-    "ordered",
-    "planned",
-    "painted",
-    "tested",
-    "wrote",
-    "sold",
-    "found",
-    "cleaned",
-    "packed",
-    "measured",
-    "drew",
-    "booked",
-    "cooked",
-]
-THINGS = [
-    "bicycle",
-    "garden",
-    "invoice",
-    "kitchen",
-    "printer",
-    "report",
-    "boat",
-    "engine",
-    "piano",
-    "lamp",
-    "roof",
-    "budget",
-    "archive",
-    "sensor",
-    "ticket",
-    "recipe",
-    "violin",
-    "telescope",
-    "curtain",
-    "battery",
-    "passport",
-    "fence",
-    "parcel",
-    "window",
-    "tomato",
-    "server",
-    "bridge",
-    "camera",
-    "novel",
-    "saddle",
-]
-PLACES = [
-    "Lisbon",
-    "Oslo",
-    "Kyoto",
-    "Tallinn",
-    "Bergen",
-    "Porto",
-    "Ghent",
-    "Cork",
-    "Turin",
-    "Graz",
-    "harbour",
-    "office",
-    "attic",
-    "library",
-    "station",
-    "market",
-]
+
+def words(text: str) -> list[str]:
+    """Return the words of *text*."""
+    return text.split()
+
+
+PEOPLE = words(
+    "Ada Bruno Chidi Dana Emre Farah Goran Hana Iris Jonas Kofi Lena Mina Nils Omar Petra Quinn Rosa Sven Tara"
+)
+VERBS = words("fixed moved ordered planned painted tested wrote sold found cleaned packed measured drew booked cooked")
+THINGS = words(
+    "bicycle garden invoice kitchen printer report boat engine piano lamp roof budget archive sensor "
+    "ticket recipe violin telescope curtain battery passport fence parcel window tomato server bridge "
+    "camera novel saddle"
+)
+PLACES = words(
+    "Lisbon Oslo Kyoto Tallinn Bergen Porto Ghent Cork Turin Graz harbour office attic library station market"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """This file says what every engine must do; the oracle is qdrant-client's own slow in-memory mode."""
 
 import random
-import uuid
+import zlib
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -13,7 +13,15 @@ from qdrant_client import QdrantClient, models
 
 from workspaces.access import PRIVATE, Scope
 from workspaces.memory.edge import EdgeShard
-from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, EngineBrokenError, FloatArray, Point
+from workspaces.memory.engine import (
+    Candidate,
+    CandidateRequest,
+    DayRange,
+    EngineBrokenError,
+    FloatArray,
+    Point,
+    PointId,
+)
 from workspaces.memory.entry import Entry
 from workspaces.memory.hybrid import ALWAYS, HybridEngine, Scored, Shard, VectorQuery, Where, entry_of, payload_of
 from workspaces.memory.sparse import SparseVector
@@ -47,7 +55,7 @@ class OracleShard:
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
         answers = self._client.query_batch_points("notes", [self._request(query) for query in queries])
-        return [[Scored(str(point.id), point.score) for point in answer.points] for answer in answers]
+        return [[Scored(PointId(int(point.id)), point.score) for point in answer.points] for answer in answers]
 
     def _request(self, query: VectorQuery) -> models.QueryRequest:
         vector: Any = query.vector.tolist() if isinstance(query.vector, np.ndarray) else _sparse(query.vector)
@@ -60,16 +68,16 @@ class OracleShard:
             params=models.SearchParams(idf=idf) if isinstance(query.vector, SparseVector) else None,
         )
 
-    def entries(self, ids: Sequence[str]) -> dict[str, Entry]:
+    def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         records = self._client.retrieve("notes", list(ids), with_payload=True)
-        return {str(record.id): entry_of(record.payload or {}) for record in records}
+        return {PointId(int(record.id)): entry_of(record.payload or {}) for record in records}
 
     def size(self) -> int:
         return self._client.count("notes").count
 
-    def ids(self) -> set[str]:
+    def ids(self) -> set[PointId]:
         records, _ = self._client.scroll("notes", limit=10_000, with_payload=False)
-        return {str(record.id) for record in records}
+        return {PointId(int(record.id)) for record in records}
 
     def upsert(self, points: Sequence[Point]) -> None:
         structs = [
@@ -78,7 +86,7 @@ class OracleShard:
         if structs:
             self._client.upsert("notes", structs)
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Sequence[PointId]) -> None:
         if ids:
             self._client.delete("notes", models.PointIdsList(points=list(ids)))
 
@@ -139,7 +147,7 @@ def _point(number: int, scope: Scope = PRIVATE, day: date | None = None, seed: i
     context = np.concatenate([_rows(arrays, 2).astype(np.float16), tokens])
     entry = Entry(f"memory/{scope}.md", scope, number, number + 1, number + 1, f"note {number}", "Day > Work", day, "")
     dense = arrays.standard_normal(DIMENSION).astype(np.float32)
-    id_ = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{scope} {number}"))
+    id_ = PointId(zlib.crc32(f"{scope} {number}".encode()))
     return Point(id_, entry, _terms(chance, 6), _terms(chance, 9), dense, tokens, context)
 
 
@@ -214,7 +222,7 @@ def test_deleted_notes_leave_the_statistics(shard: Shard) -> None:
     before = _ask(engine, _request(None))
     more = [_point(n) for n in range(100, 160)]
     engine.upsert(more)
-    engine.delete([point.id for point in more] + [str(uuid.uuid4())])
+    engine.delete([point.id for point in more] + [PointId(2**62)])
     assert _ask(engine, _request(None)) == before
 
 

@@ -5,7 +5,6 @@ claims what the engine does not hold.
 """
 
 import hashlib
-import uuid
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from workspaces.memory.chunking import entries_of
 from workspaces.memory.edge import EdgeShard
-from workspaces.memory.engine import Engine, Point
+from workspaces.memory.engine import Engine, Point, PointId
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.hybrid import HybridEngine
 from workspaces.memory.manifest import Manifest, PointRow
@@ -22,7 +21,6 @@ from workspaces.memory.vectors import Vectors
 
 BATCH = 32
 """Points stored at once: about 10 ms, which a search may have to wait."""
-_POINTS = uuid.UUID("6f1d1e0c-59a5-4b0e-9a0b-0d5b3b7f2c11")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ class Collection:
         self.engine.delete(sorted(self.engine.ids() - self.manifest.points.keys()))
         self.manifest.doubt_everything()
 
-    def _store(self, entries: Sequence[tuple[str, Entry]]) -> Generator[None, None, None]:
+    def _store(self, entries: Sequence[tuple[PointId, Entry]]) -> Generator[None, None, None]:
         points = []
         for id_, entry in entries:
             points.append(self._point(id_, entry))
@@ -133,7 +131,7 @@ class Collection:
                 self.manifest.put(row)
             yield
 
-    def _remove(self, ids: Sequence[str]) -> None:
+    def _remove(self, ids: Sequence[PointId]) -> None:
         if not ids:
             return
         self.manifest.change_begins()
@@ -141,7 +139,7 @@ class Collection:
         for id_ in ids:
             self.manifest.remove(id_)
 
-    def _point(self, id_: str, entry: Entry) -> tuple[Point, PointRow]:
+    def _point(self, id_: PointId, entry: Entry) -> tuple[Point, PointRow]:
         words = dated_vector(entry)
         vectors = self._vectors.of(entry) if self._vectors else None
         point = Point(
@@ -163,9 +161,11 @@ class Collection:
         return (self._vectors.embedded, self._vectors.reused) if self._vectors else (0, 0)
 
 
-def point_id(entry: Entry) -> str:
+def point_id(entry: Entry) -> PointId:
     """Return the id of *entry*: made from its path, its position and its text."""
-    return str(uuid.uuid5(_POINTS, "\0".join((entry.path, str(entry.position), entry.text))))
+    facts = "\0".join((entry.path, str(entry.position), entry.text))
+    hashed = hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return PointId(int.from_bytes(hashed) >> 1)
 
 
 def digest(entry: Entry) -> str:

@@ -6,12 +6,12 @@ built (`indexing_threshold`): scanning is exact and takes 1–2 ms a leg at 10,0
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import qdrant_edge as edge
 
-from workspaces.memory.engine import DayRange, EngineBrokenError, FloatArray, Point, TokenArray
+from workspaces.memory.engine import DayRange, EngineBrokenError, FloatArray, Point, PointId, TokenArray
 from workspaces.memory.entry import Entry
 from workspaces.memory.hybrid import Scored, VectorQuery, Where, entry_of, payload_of
 from workspaces.memory.sparse import SparseVector
@@ -46,26 +46,30 @@ class EdgeShard:
         """Return the answer to each of *queries*, in their order."""
         if not queries:
             return []
-        answers = self._shard.query_batch(edge.QueryBatchRequest([_request(query) for query in queries]))
-        return [[Scored(str(point.id), point.score) for point in answer] for answer in answers]
+        filters = {query.where: _filter(query.where) for query in queries}
+        requests = [_request(query, filters[query.where]) for query in queries]
+        answers = self._shard.query_batch(edge.QueryBatchRequest(requests))
+        return [[Scored(cast("PointId", point.id), point.score) for point in answer] for answer in answers]
 
-    def entries(self, ids: Sequence[str]) -> dict[str, Entry]:
+    def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the entries of those of *ids* that exist."""
         records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
-        return {str(record.id): entry_of(record.payload) for record in records if record.payload is not None}
+        return {
+            cast("PointId", record.id): entry_of(record.payload) for record in records if record.payload is not None
+        }
 
     def size(self) -> int:
         """Return how many points there are."""
         return self._shard.count(edge.CountRequest(exact=True))
 
-    def ids(self) -> set[str]:
+    def ids(self) -> set[PointId]:
         """Return the ids of all points."""
-        found: set[str] = set()
+        found: set[PointId] = set()
         offset: Any = None
         while True:
             request = edge.ScrollRequest(offset=offset, limit=SCROLL, with_payload=False, with_vector=False)
             records, offset = self._shard.scroll(request)
-            found.update(str(record.id) for record in records)
+            found.update(cast("PointId", record.id) for record in records)
             if offset is None:
                 return found
 
@@ -75,7 +79,7 @@ class EdgeShard:
         if written:
             self._shard.update(edge.UpdateOperation.upsert_points(written))
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
         if ids:
             self._shard.update(edge.UpdateOperation.delete_points(list(ids)))
@@ -131,13 +135,13 @@ def _sparse(vector: SparseVector) -> edge.SparseVector:
     return edge.SparseVector(list(vector.indices), list(vector.values))
 
 
-def _request(query: VectorQuery) -> edge.QueryRequest:
+def _request(query: VectorQuery, where: edge.Filter) -> edge.QueryRequest:
     is_sparse = isinstance(query.vector, SparseVector)
     corpus = edge.IdfParams(_filter(Where(query.where.scopes))) if is_sparse else None
     return edge.QueryRequest(
         limit=query.limit,
         query=edge.Query.Nearest(_nearest(query.vector), query.using),
-        filter=_filter(query.where),
+        filter=where,
         params=edge.SearchParams(exact=True, idf=corpus),
     )
 

@@ -9,16 +9,27 @@ import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.embeddings import Embedder
-from workspaces.memory.engine import CandidateRequest, DayRange, Engine, FloatArray
+from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, Engine, FloatArray, PointId
 from workspaces.memory.entry import Entry
 from workspaces.memory.manifest import Manifest
-from workspaces.memory.ranking import KEYWORDS_ALONE, WITHOUT_LATE, Ranked, Weights, question_of, rank
+from workspaces.memory.ranking import (
+    KEYWORDS_ALONE,
+    WITHOUT_LATE,
+    Ranked,
+    Weights,
+    question_of,
+    rank,
+    relevance,
+    thinned,
+)
 from workspaces.memory.sparse import query_vector
 
-POOL = 200
-"""Candidates a leg; the benchmark's trial used the same."""
+POOL = 100
+"""Candidates a leg."""
 NEIGHBOURS = 2
 """How far the ranking looks from an entry to those beside it."""
+NEIGHBOURED = 40
+"""How many of the best found entries have those beside them scored too; worse ones have little to lend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +68,13 @@ class Finder:
         """Return the best `asked.limit` entries, best first; none where no scope may be searched."""
         request = self._request(asked)
         ids = self._engine.find(request)
-        candidates = self._engine.score(request, self._with_neighbours(ids, request.scopes))
-        ranked = rank(question_of(asked.text), candidates, _weights(request), asked.today)
-        found = (self._found(each, request) for each in ranked if _is_within(each, asked.days))
-        clear = (each for each in found if asked.min_score is None or relevance(each) >= asked.min_score)
+        question, weights = question_of(asked.text), _weights(request)
+        candidates = self._engine.score(request, ids)
+        best = rank(question, candidates, weights, asked.today)[: max(NEIGHBOURED, asked.limit)]
+        candidates += self._engine.score(request, self._beside(best, candidates))
+        ranked = rank(question, candidates, weights, asked.today)
+        found = (self._found(each, request) for each in thinned(ranked) if _is_within(each, asked.days))
+        clear = (each for each in found if asked.min_score is None or _relevance(each) >= asked.min_score)
         return list(islice(clear, asked.limit))
 
     def _request(self, asked: Asked) -> CandidateRequest:
@@ -76,11 +90,11 @@ class Finder:
         idf = np.array(self._manifest.pieces.idf(pieces, scopes), np.float32)
         return np.asarray(tokens * (idf / idf.sum())[:, np.newaxis], np.float32)
 
-    def _with_neighbours(self, ids: Sequence[str], scopes: frozenset[Scope] | None) -> list[str]:
-        """Add the entries beside the found ones; a file has one scope, so they have the same."""
-        known = [id_ for id_ in ids if id_ in self._manifest.points]
-        beside = (other for id_ in known for other in self._manifest.beside(id_, NEIGHBOURS))
-        return list(dict.fromkeys([*known, *beside]))
+    def _beside(self, best: Sequence[Ranked], scored: Sequence[Candidate]) -> list[PointId]:
+        """Return the entries beside *best* that are not *scored* yet; a file has one scope, so theirs is the same."""
+        beside = (id_ for ranked in best for id_ in self._manifest.beside(ranked.candidate.id, NEIGHBOURS))
+        known = {candidate.id for candidate in scored}
+        return [id_ for id_ in dict.fromkeys(beside) if id_ not in known]
 
     def _found(self, ranked: Ranked, request: CandidateRequest) -> Found:
         candidate = ranked.candidate
@@ -93,7 +107,7 @@ class Finder:
             matched=self._matched(candidate.id, request),
         )
 
-    def _matched(self, id_: str, request: CandidateRequest) -> float:
+    def _matched(self, id_: PointId, request: CandidateRequest) -> float:
         """Return how much of the query's IDF the entry's own words cover, 0 to 1."""
         asked = request.bm25.indices
         held = set(self._manifest.points[id_].terms)
@@ -102,9 +116,8 @@ class Finder:
         return covered / sum(idf) if idf else 0.0
 
 
-def relevance(found: Found) -> float:
-    """Return how much *found* bears on the query, 0 to 1, whatever else was found: by meaning or by words."""
-    return max(found.similarity, found.matched)
+def _relevance(found: Found) -> float:
+    return relevance(found.similarity, found.late, found.matched)
 
 
 def _weights(request: CandidateRequest) -> Weights:

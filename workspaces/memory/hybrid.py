@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from workspaces.access import Scope
-from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, FloatArray, Point
+from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, FloatArray, Point, PointId
 from workspaces.memory.entry import Entry
 from workspaces.memory.sparse import SparseVector
 
@@ -32,7 +32,7 @@ class Where:
     scopes: frozenset[Scope] | None
     """`None`: every scope. It alone is the corpus of an IDF."""
     days: DayRange = ALWAYS
-    ids: frozenset[str] | None = None
+    ids: frozenset[PointId] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class VectorQuery:
 class Scored:
     """A point with its score by one vector."""
 
-    id: str
+    id: PointId
     score: float
 
 
@@ -59,19 +59,19 @@ class Shard(Protocol):
     def ask(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
         """Return the answer to each of *queries*, in their order; they travel as one request."""
 
-    def entries(self, ids: Sequence[str]) -> dict[str, Entry]:
+    def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the entries of those of *ids* that exist."""
 
     def size(self) -> int:
         """Return how many points there are."""
 
-    def ids(self) -> set[str]:
+    def ids(self) -> set[PointId]:
         """Return the ids of all points."""
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Store *points*; those with a known id are replaced."""
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
 
     def flush(self) -> None:
@@ -86,19 +86,19 @@ class HybridEngine:
 
     def __init__(self, shard: Shard) -> None:
         self._shard = shard
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[PointId, Entry] = {}
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Store *points*; those with a known id are replaced."""
         self._shard.upsert(points)
         self._forget(point.id for point in points)
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
         self._shard.delete(ids)
         self._forget(ids)
 
-    def ids(self) -> set[str]:
+    def ids(self) -> set[PointId]:
         """Return the ids of all points."""
         return self._shard.ids()
 
@@ -110,26 +110,26 @@ class HybridEngine:
         """Flush and release the collection."""
         self._shard.close()
 
-    def find(self, request: CandidateRequest) -> list[str]:
+    def find(self, request: CandidateRequest) -> list[PointId]:
         """Return the ids of what the legs found, each leg's best `request.limit`, without repeats."""
         if _sees_nothing(request):
             return []
         where = Where(request.scopes, request.days)
         # One more than the limit: it shows whether the cut goes through a tie.
         queries = _queries(request, FINDING, where, request.limit + 1)
-        found: dict[str, None] = {}
+        found: dict[PointId, None] = {}
         for query, leg in zip(queries, self._shard.ask(queries), strict=True):
             found.update(dict.fromkeys(self._cut(query, leg, request.limit)))
         return list(found)
 
-    def score(self, request: CandidateRequest, ids: Sequence[str]) -> list[Candidate]:
+    def score(self, request: CandidateRequest, ids: Sequence[PointId]) -> list[Candidate]:
         """Return those of *ids* that `request.scopes` allows, every part of every score filled in, in their order."""
         if _sees_nothing(request) or not ids:
             return []
         where = Where(request.scopes, ids=frozenset(ids))
         queries = _queries(request, SCORING, where, len(ids))
         answers = self._shard.ask(queries)
-        parts: dict[VectorName, dict[str, float]] = {name: {} for name in SCORING}
+        parts: dict[VectorName, dict[PointId, float]] = {name: {} for name in SCORING}
         for query, answer in zip(queries, answers, strict=True):
             parts[query.using] = {scored.id: scored.score for scored in answer}
         entries = self._known_entries(ids)
@@ -147,7 +147,7 @@ class HybridEngine:
             for id_ in allowed
         ]
 
-    def _cut(self, query: VectorQuery, leg: Sequence[Scored], limit: int) -> list[str]:
+    def _cut(self, query: VectorQuery, leg: Sequence[Scored], limit: int) -> list[PointId]:
         """Return the ids of the best *limit* of *leg*; equal scores at the cut are settled by path and position.
 
         An engine settles them by the order in which points came to it, and there private text would show.
@@ -159,7 +159,7 @@ class HybridEngine:
             leg = sorted(leg, key=lambda s: (-s.score, entries[s.id].path, entries[s.id].position))
         return [scored.id for scored in leg[:limit]]
 
-    def _known_entries(self, ids: Sequence[str]) -> dict[str, Entry]:
+    def _known_entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         missing = [id_ for id_ in ids if id_ not in self._entries]
         read = self._shard.entries(missing) if missing else {}
         known = {id_: self._entries[id_] for id_ in ids if id_ in self._entries} | read
@@ -168,7 +168,7 @@ class HybridEngine:
             del self._entries[id_]
         return known
 
-    def _forget(self, ids: Iterable[str]) -> None:
+    def _forget(self, ids: Iterable[PointId]) -> None:
         for id_ in ids:
             self._entries.pop(id_, None)
 

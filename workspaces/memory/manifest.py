@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from workspaces.access import Scope
+from workspaces.memory.engine import PointId
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, digest TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS points (
-    id TEXT PRIMARY KEY, path TEXT NOT NULL, position INTEGER NOT NULL, section TEXT NOT NULL, scope TEXT NOT NULL,
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL, position INTEGER NOT NULL, section TEXT NOT NULL, scope TEXT NOT NULL,
     digest TEXT NOT NULL, terms BLOB NOT NULL, pieces BLOB NOT NULL
 );
 CREATE TABLE IF NOT EXISTS state (clean INTEGER NOT NULL);
@@ -32,7 +33,7 @@ _UNKNOWN = ""
 class PointRow:
     """What the manifest keeps of a point."""
 
-    id: str
+    id: PointId
     path: str
     position: int
     section: str
@@ -78,13 +79,13 @@ class Manifest:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.executescript(_SCHEMA)
-        self.points: dict[str, PointRow] = {}
+        self.points: dict[PointId, PointRow] = {}
         self.words = Rarity()
         self.pieces = Rarity()
         self._stamps: dict[str, tuple[str, str]] = {}
-        self._of_path: dict[str, dict[str, PointRow]] = {}
+        self._of_path: dict[str, dict[PointId, PointRow]] = {}
         self._at: dict[tuple[str, int], PointRow] = {}
-        self._changed: set[str] = set()
+        self._changed: set[PointId] = set()
         self._load()
 
     @property
@@ -100,11 +101,11 @@ class Manifest:
         """Return the digest of the document at *path* when it was last taken in; empty when it is not known."""
         return self._stamps.get(path, (_UNKNOWN, _UNKNOWN))[1]
 
-    def points_of(self, path: str) -> dict[str, PointRow]:
+    def points_of(self, path: str) -> dict[PointId, PointRow]:
         """Return the points of the document at *path* by id."""
         return dict(self._of_path.get(path, {}))
 
-    def beside(self, id_: str, distance: int) -> list[str]:
+    def beside(self, id_: PointId, distance: int) -> list[PointId]:
         """Return the ids of the entries up to *distance* before and after in the same section of the same file."""
         row = self.points[id_]
         places = ((row.path, row.position + step) for step in range(-distance, distance + 1) if step)
@@ -126,7 +127,7 @@ class Manifest:
         self.pieces.add(row.scope, row.pieces)
         self._changed.add(row.id)
 
-    def remove(self, id_: str) -> None:
+    def remove(self, id_: PointId) -> None:
         """Note that the engine no longer holds the point."""
         row = self.points.pop(id_, None)
         if row is None:
@@ -193,13 +194,13 @@ class _Transaction:
         self._db.execute("COMMIT" if kind is None else "ROLLBACK")
 
 
-def _row_out(row: PointRow) -> tuple[str, str, int, str, str, str, bytes, bytes]:
+def _row_out(row: PointRow) -> tuple[int, str, int, str, str, str, bytes, bytes]:
     numbers = (np.array(each, np.uint32).tobytes() for each in (row.terms, row.pieces))
     terms, pieces = numbers
     return row.id, row.path, row.position, row.section, row.scope, row.digest, terms, pieces
 
 
-def _row_in(row: tuple[str, str, int, str, str, str, bytes, bytes]) -> PointRow:
+def _row_in(row: tuple[int, str, int, str, str, str, bytes, bytes]) -> PointRow:
     id_, path, position, section, scope, digest, terms, pieces = row
     numbers = (tuple(np.frombuffer(each, np.uint32).tolist()) for each in (terms, pieces))
-    return PointRow(id_, path, position, section, Scope(scope), digest, *numbers)
+    return PointRow(PointId(id_), path, position, section, Scope(scope), digest, *numbers)
