@@ -5,17 +5,19 @@ the question names counts. An entry that holds an identifier of the question wor
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from math import exp2
 
 from workspaces.memory.dates import NamedDate, dates_named
 from workspaces.memory.engine import Candidate
 from workspaces.memory.entry import Entry
-from workspaces.memory.tokens import identifiers
+from workspaces.memory.tokens import identifiers, normalised, terms
 
 _TURN = re.compile(r"(?:\d{1,2}:\d{2}\s+)?\w[\w .'’-]{0,30}: ")
 """How a turn of a dialogue begins: a time of day perhaps, a name, a colon."""
+_TIME = re.compile(r"^\d{1,2}:\d{2}\s+")
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -39,10 +41,10 @@ class Weights:
     """The entry's day is one that the question names."""
     question: float = 0.1
     """Taken from an entry that ends with a question mark: it asks what another answers."""
-    recency: float = 0.02
-    """The bonus of today's entry."""
+    floor: float = 0.98
+    """What age leaves of a score at least; 1 turns decay off, 0 is the unbounded decay of the systems this follows."""
     half_life_days: float = 30.0
-    """After this time half of the bonus is left."""
+    """After this time half of what age may take is taken."""
 
 
 WITHOUT_LATE = Weights(keyword=0.6, late=0.0, late_context=0.0, dense=0.4, neighbour=0.5, second_neighbour=0.0)
@@ -88,9 +90,10 @@ def rank(question: Question, candidates: Sequence[Candidate], weights: Weights, 
     sums = {place: sum(parts.values()) for place, parts in own.items()}
     ranked = []
     for candidate in candidates:
-        parts = own[_place(candidate)] | _earned(question, candidate.entry, weights, today)
+        parts = own[_place(candidate)] | _earned(question, candidate.entry, weights)
         parts["neighbour"] = weights.neighbour * _borrowed(_place(candidate), sums, 1)
         parts["second_neighbour"] = weights.second_neighbour * _borrowed(_place(candidate), sums, 2)
+        parts["age"] = -_faded(candidate.entry.date, weights, today) * max(sum(parts.values()), 0.0)
         ranked.append(Ranked(candidate, sum(parts.values()), parts, _held(question, candidate.entry)))
     return sorted(ranked, key=_order)
 
@@ -118,20 +121,69 @@ def _borrowed(place: tuple[str, int], sums: Mapping[tuple[str, int], float], dis
     return max(sums.get((path, position - distance), 0.0), sums.get((path, position + distance), 0.0), 0.0)
 
 
-def _earned(question: Question, entry: Entry, weights: Weights, today: date) -> dict[str, float]:
-    named = entry.date is not None and any(day.covers(entry.date) for day in question.dates)
-    asks = _TURN.match(entry.text) is not None and entry.text.endswith(_QUESTION_MARKS)
-    age = max((today - entry.date).days, 0) if entry.date else 0
-    return {
-        "date": weights.date * named,
-        "question": -weights.question * asks,
-        "recency": weights.recency * 0.5 ** (age / weights.half_life_days),
-    }
+def _earned(question: Question, entry: Entry, weights: Weights) -> dict[str, float]:
+    is_named = entry.date is not None and any(day.covers(entry.date) for day in question.dates)
+    only_asks = _TURN.match(entry.text) is not None and entry.text.endswith(_QUESTION_MARKS)
+    return {"date": weights.date * is_named, "question": -weights.question * only_asks}
+
+
+def _faded(day: date | None, weights: Weights, today: date) -> float:
+    """Return the share of its score that an entry of *day* has lost; undated ones lose nothing."""
+    age = max((today - day).days, 0) if day else 0
+    return (1 - weights.floor) * (1 - exp2(-age / weights.half_life_days))
 
 
 def _held(question: Question, entry: Entry) -> frozenset[str]:
-    return identifiers(entry.text) & question.identifiers if question.identifiers else frozenset()
+    if not question.identifiers:
+        return frozenset()
+    text = normalised(entry.text).casefold()
+    return frozenset(name for name in question.identifiers if _exactly(name).search(text))
+
+
+def _exactly(identifier: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-]){re.escape(identifier)}(?![\w-]|\.\w)")
 
 
 def _order(ranked: Ranked) -> tuple[int, float, str, int]:
     return -len(ranked.identifiers), -ranked.score, ranked.candidate.entry.path, ranked.candidate.entry.position
+
+
+DUPLICATE = 0.8
+"""Share of two entries' terms that they have in common, from which they say the same."""
+
+
+def thinned(ranked: Iterable[Ranked]) -> Iterator[Ranked]:
+    """Give *ranked* in order, without those that only repeat a better one.
+
+    A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
+    and the same habit noted on ten days is found once. Time of day does not count.
+    """
+    shown: list[tuple[frozenset[str], frozenset[str]]] = []
+    for each in ranked:
+        words = frozenset(terms(_TIME.sub("", each.candidate.entry.text)))
+        figures = frozenset(word for word in words if any(map(str.isdigit, word)))
+        if not any(figures == others and _overlap(words, known) >= DUPLICATE for known, others in shown):
+            shown.append((words, figures))
+            yield each
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
+
+
+def relevance(cosine: float, late: float, matched: float) -> float:
+    """Return how much an entry bears on a question, 0 to 1, whatever else was found: the mean of what is known.
+
+    *cosine* and *late* are those of `Candidate`, *matched* is the share of the question's IDF that the entry's words
+    cover. A part that is 0 is unknown: without an embedder only *matched* is left.
+    """
+    known = [*(part for part in (cosine, late) if part), matched]
+    return min(max(sum(known) / len(known), 0.0), 1.0)
+
+
+CLEAR = 0.4
+"""The best hit's relevance below which memory has nothing on the question.
+
+Measured on LoCoMo (docs/retrieval.md): 10 % of the questions that memory can answer fall below it, 81 % of another
+conversation's questions, asked with this one's names, do.
+"""

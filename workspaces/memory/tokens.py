@@ -58,7 +58,7 @@ def _pattern() -> re.Pattern[str]:
     letter = rf"(?:[^\W{UNSPACED}][{marks}]*)"
     return re.compile(
         rf"(?P<compound>[a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>\"'`]*[^\W{UNSPACED}]/?"  # URL
-        rf"|(?:(?<![\w./~])(?:~?/\.?|\.\.?/|\.))?{letter}+(?:(?:[-._/\\:@#+]|::){letter}+)+"
+        rf"|(?:(?<![\w./~])(?:~?/\.?|\.\.?/|\.))?{letter}+(?:(?:[-._/\\@#+]|::|:(?=\d)){letter}+)+"
         rf"|(?<![\w./~])(?:~?/\.?|\.\.?/|\.){letter}+)"
         rf"|(?P<word>[A-Za-z](?:\+\+|\#)(?!\w)|{letter}+(?:'{letter}+)*)"
         rf"|(?P<run>[{UNSPACED}][{UNSPACED}{marks}]*)"
@@ -167,6 +167,8 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_CAMEL = re.compile(r"^[a-z]{2}[a-z0-9]*[A-Z][a-z]")
+"""getUser, but neither YouTube nor iPhone: those are names that many notes may hold."""
 _ABBREVIATION = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?", re.IGNORECASE)
 
 
@@ -198,6 +200,6 @@ def _is_code_word(word: str) -> bool:
         return len(word) > 3 and not _YEAR.fullmatch(word)
     if "'" in word:
         return False
-    if "_" in word.strip("_") or re.search(r"[a-z][A-Z]", word):
+    if "_" in word.strip("_") or _CAMEL.search(word):
         return True
     return any(c.isdigit() for c in word) and not _QUANTITY.fullmatch(word)
