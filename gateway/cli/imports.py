@@ -108,12 +108,14 @@ def _configure(home: Home, agent: str) -> None:
 
     from gateway.config import read_config
 
-    if agent in read_config(home.config_file).agents:
+    known = read_config(home.config_file).agents
+    if agent in known:
         return
     before = home.config_file.read_text("utf-8")
     document = tomlkit.parse(before)
     agents = document.setdefault("agents", tomlkit.table(is_super_table=True))
-    agents.setdefault(agent, tomlkit.table())
+    for name in (*known, agent):  # also `main`, which was there by default only
+        agents.setdefault(name, tomlkit.table())
     home.write(home.config_file, tomlkit.dumps(document))
     try:
         read_config(home.config_file)

@@ -1,0 +1,138 @@
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from gateway.cli import main
+from gateway.config import read_config
+from gateway.home import Home
+from tests.fakes.desk import FakeDesk, FakeGateway
+
+
+def sample(name: str, said: str) -> dict[str, object]:
+    """Return one conversation of two days in LoCoMo's format."""
+    turn = {"speaker": "Ada", "dia_id": "D1:1", "text": said}
+    other = {"speaker": "Bo", "dia_id": "D2:1", "text": "Good night."}
+    conversation = {
+        "speaker_a": "Ada",
+        "speaker_b": "Bo",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [turn],
+        "session_2_date_time": "9:05 am on 9 May, 2023",
+        "session_2": [other],
+    }
+    return {"sample_id": name, "conversation": conversation, "qa": []}
+
+
+class Importer:
+    """Imports one file into one home."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home = Home(folder / "home")
+        self.file = folder / "locomo.json"
+        self.file.write_text(json.dumps([sample("conv-1", "The boat is red."), sample("Conv 2", "Tea is ready.")]))
+        self._capsys = capsys
+
+    def __call__(self, *options: str) -> tuple[int, str, str]:
+        argv = ["import", "locomo", str(self.file), *options, "--home", str(self.home.path)]
+        status = main.run(argv, {}, "strandline", FakeGateway(FakeDesk()))
+        shown = self._capsys.readouterr()
+        return status, shown.out, shown.err
+
+    def agents(self) -> list[str]:
+        return list(read_config(self.home.config_file).agents)
+
+    def note(self, agent: str, day: str) -> str:
+        return (self.home.agent(agent).workspace / "memory" / f"{day}.md").read_text("utf-8")
+
+
+@pytest.fixture
+def importer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Importer:
+    return Importer(tmp_path, capsys)
+
+
+def test_each_conversation_becomes_an_agent_with_a_note_a_day(importer: Importer) -> None:
+    """The agents are configured, their notes dated, and the next command is named."""
+    status, out, _ = importer()
+    assert status == 0
+    assert importer.agents() == ["main", "conv-1", "conv-2"]
+    assert importer.note("conv-1", "2023-05-08") == "- 13:56 Ada: The boat is red.\n"
+    assert importer.note("conv-2", "2023-05-09") == "- 09:05 Bo: Good night.\n"
+    assert "Agent conv-1: 2 daily notes written" in out
+    assert "memory index --agent conv-1" in out
+
+
+def test_one_conversation_goes_into_a_chosen_agent(importer: Importer) -> None:
+    """By number or by name; no other agent is made."""
+    assert importer("--conversation", "2", "--agent", "main")[0] == 0
+    assert importer.agents() == ["main"]
+    assert "Tea is ready." in importer.note("main", "2023-05-08")
+    assert importer("--conversation", "conv-2", "--agent-prefix", "test-")[0] == 0
+    assert importer.agents() == ["main", "test-conv-2"]
+
+
+def test_a_second_import_changes_nothing(importer: Importer) -> None:
+    """What is there already is left as it is, and said so."""
+    importer()
+    config = importer.home.config_file.read_bytes()
+    status, out, _ = importer()
+    assert status == 0
+    assert "Agent conv-1: 0 daily notes written" in out
+    assert importer.home.config_file.read_bytes() == config
+
+
+def test_another_note_of_that_day_is_never_overwritten(importer: Importer) -> None:
+    """The owner's own words stay; the refusal says what to do."""
+    importer("--conversation", "1", "--agent", "main")
+    mine = importer.home.agent("main").workspace / "memory" / "2023-05-08.md"
+    mine.write_text("- my own words\n", "utf-8")
+    status, _, err = importer("--conversation", "2", "--agent", "main")
+    assert status == 1
+    assert "has another memory/2023-05-08.md already" in err
+    assert mine.read_text("utf-8") == "- my own words\n"
+
+
+def test_the_configuration_keeps_its_comments_and_its_mode(importer: Importer) -> None:
+    """The file belongs to its owner: only a table is added."""
+    importer.home.create()
+    importer.home.write(importer.home.config_file, "# mine\n[agents.main]  # first\n")
+    assert importer("--conversation", "1")[0] == 0
+    text = importer.home.config_file.read_text("utf-8")
+    assert text.startswith("# mine\n[agents.main]  # first\n")
+    assert stat.S_IMODE(importer.home.config_file.stat().st_mode) == 0o600
+    assert importer.agents() == ["main", "conv-1"]
+
+
+def test_an_agent_that_was_there_by_default_stays(importer: Importer) -> None:
+    """A configuration without agents means `main`; a table for another one would take it away."""
+    importer.home.create()
+    importer.home.write(importer.home.config_file, "[owner]\n")
+    assert importer("--conversation", "1")[0] == 0
+    assert importer.agents() == ["main", "conv-1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (("--agent", "main"), 2, "--agent takes one conversation, these are 2"),
+        (("--conversation", "7"), 2, "--conversation 7: 1 to 2, or one of conv-1, conv-2"),
+        (("--conversation", "1", "--agent", "Not a name"), 2, "names are small letters"),
+    ],
+)
+def test_a_choice_that_makes_no_sense_is_refused(
+    importer: Importer, options: tuple[str, ...], status: int, said: str
+) -> None:
+    """The refusal names the option, and the configuration stays as it was."""
+    failed = importer(*options)
+    assert failed[0] == status
+    assert said in failed[2]
+    assert importer.agents() == ["main"]
+
+
+def test_a_file_of_another_format_is_refused(importer: Importer) -> None:
+    """One sentence that says where it differs."""
+    importer.file.write_text('[{"sample_id": "x"}]')
+    status, _, err = importer()
+    assert status == 1
+    assert err.startswith("strandline: not LoCoMo's format at 0.")
