@@ -5,7 +5,7 @@ claims what the engine does not hold.
 """
 
 import hashlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,10 @@ from workspaces.memory.vectors import Vectors
 
 BATCH = 32
 """Points stored at once: about 10 ms, which a search may have to wait."""
+
+PORTION = 16
+PORTION_CHARACTERS = 2_000
+"""Texts embedded at once, and their characters: about 50 ms of two cores, which a search may have to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +124,16 @@ class Collection:
         self.manifest.doubt_everything()
 
     def _store(self, entries: Sequence[tuple[PointId, Entry]]) -> Generator[None, None, None]:
-        points = []
-        for id_, entry in entries:
-            points.append(self._point(id_, entry))
-            yield
-        for start in range(0, len(points), BATCH):
+        """Embed and store *entries*; embedding goes first, so that a document changes in few steps."""
+        if self._vectors:
+            for texts in _portions([entry.text for _, entry in entries]):
+                self._vectors.learn(texts)
+                yield
+        for start in range(0, len(entries), BATCH):
+            points = [self._point(id_, entry) for id_, entry in entries[start : start + BATCH]]
             self.manifest.change_begins()
-            self.engine.upsert([point for point, _ in points[start : start + BATCH]])
-            for _, row in points[start : start + BATCH]:
+            self.engine.upsert([point for point, _ in points])
+            for _, row in points:
                 self.manifest.put(row)
             yield
 
@@ -159,6 +165,18 @@ class Collection:
 
     def _counters(self) -> tuple[int, int]:
         return (self._vectors.embedded, self._vectors.reused) if self._vectors else (0, 0)
+
+
+def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Cut *texts* into portions that are embedded at once."""
+    portion: list[str] = []
+    for text in texts:
+        portion.append(text)
+        if len(portion) == PORTION or sum(map(len, portion)) > PORTION_CHARACTERS:
+            yield portion
+            portion = []
+    if portion:
+        yield portion
 
 
 def point_id(entry: Entry) -> PointId:

@@ -2,6 +2,7 @@
 
 import hashlib
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,24 +81,29 @@ class Vectors:
         self.reused = 0
         """Texts whose embedding was known."""
 
+    def learn(self, texts: Sequence[str]) -> None:
+        """Embed at once those of *texts* that are not known: side by side they take half the time."""
+        unknown = [text for text in dict.fromkeys(texts) if self._cache.get(self._embedder.name, text) is None]
+        self.reused += len(texts) - len(unknown)
+        self.embedded += len(unknown)
+        if unknown:
+            for text, embedding in zip(unknown, self._embedder.embed(unknown), strict=True):
+                self._cache.put(self._embedder.name, text, embedding)
+
     def of(self, entry: Entry) -> EntryVectors:
-        """Return the vectors of *entry*, from the cache where its texts are known."""
+        """Return the vectors of *entry*, whose text was learned."""
         alone = self._embedding(entry.text)
-        if not entry.context:
-            return EntryVectors(alone.pooled, alone.tokens, alone.tokens, tuple(alone.piece_ids))
-        before = self._embedding(entry.context)
-        together = np.concatenate([before.tokens, alone.tokens])
+        before = self._embedding(entry.context).tokens if entry.context else alone.tokens[:0]
+        together = np.concatenate([before, alone.tokens])
         return EntryVectors(alone.pooled, alone.tokens, together, tuple(alone.piece_ids))
 
     def _embedding(self, text: str) -> Embedding:
         known = self._cache.get(self._embedder.name, text)
-        if known is not None:
-            self.reused += 1
-            return known
-        [embedding] = self._embedder.embed([text])
-        self.embedded += 1
-        self._cache.put(self._embedder.name, text, embedding)
-        return embedding
+        if known is None:
+            self.learn([text])
+            known = self._cache.get(self._embedder.name, text)
+        assert known is not None  # noqa: S101 — it was put there a line above
+        return known
 
 
 def _hash(text: str) -> bytes:
