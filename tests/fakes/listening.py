@@ -13,6 +13,9 @@ class Received:
     def __init__(self, *, hold: bool = False) -> None:
         self.messages: list[InboundMessage] = []
         """Those for which it has returned."""
+        self.offered: list[InboundMessage] = []
+        """All that it was called with."""
+        self.most_at_once = 0
         self.begun = asyncio.Event()
         self.go_on = asyncio.Event()
         """With *hold*, every message waits for this."""
@@ -21,6 +24,8 @@ class Received:
         self._changed = asyncio.Condition()
 
     async def __call__(self, message: InboundMessage) -> None:
+        self.offered.append(message)
+        self.most_at_once = max(self.most_at_once, len(self.offered) - len(self.messages))
         self.begun.set()
         await self.go_on.wait()
         async with self._changed:
@@ -37,6 +42,11 @@ class Received:
         async with asyncio.timeout(10), self._changed:
             await self._changed.wait_for(lambda: len(self.messages) >= number)
         return self.messages
+
+    async def hear(self, text: str) -> None:
+        """Wait until *text* has come. Raises TimeoutError after ten seconds."""
+        async with asyncio.timeout(10), self._changed:
+            await self._changed.wait_for(lambda: text in self.texts)
 
 
 @asynccontextmanager

@@ -1,0 +1,226 @@
+"""This file is what every adapter must do; a new channel adds its platform below and passes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from datetime import timedelta
+from typing import Protocol
+
+import pytest
+
+from adapters.channel import (
+    Adapter,
+    Address,
+    Body,
+    ChannelError,
+    ChannelUnavailableError,
+    ChatKind,
+    InboundMessage,
+    OutboundMessage,
+)
+from adapters.telegram import TelegramAdapter
+from adapters.terminal import ADDRESS, TerminalAdapter
+from tests.fakes.botapi import TOKEN, BotApi
+from tests.fakes.listening import Received, listening
+from tests.fakes.tally import Tally
+
+ANSWER = "# Today\n\n" + "\n\n".join(f"{n}. **bold {n}** and `code {n}`, <b>, 😀, слово" for n in range(400))
+
+
+class Platform(Protocol):
+    """The far side of an adapter: one person, writing and reading."""
+
+    adapter: Adapter
+    address: Address
+
+    def says(self, text: str) -> None:
+        """The person writes."""
+
+    def shown(self) -> Sequence[str]:
+        """What the person has been shown."""
+
+    async def vanish(self) -> None:
+        """Nobody can be reached any more."""
+
+
+class Terminal:
+    """A person at a terminal."""
+
+    address = ADDRESS
+
+    def __init__(self, people: asyncio.TaskGroup) -> None:
+        self._terminal = TerminalAdapter()
+        self.adapter: Adapter = self._terminal
+        self._people = people
+        self._shown: list[str] = []
+        self._attached = ExitStack()
+        self._attached.enter_context(self._terminal.attach(self._show))
+
+    async def _show(self, message: OutboundMessage) -> None:
+        self._shown.append(message.body.text)
+
+    def says(self, text: str) -> None:
+        self._people.create_task(self._say(text))
+
+    async def _say(self, text: str) -> None:
+        try:
+            await self._terminal.say(text)
+        except (ChannelUnavailableError, StoreFullError):
+            return
+
+    def shown(self) -> Sequence[str]:
+        return self._shown
+
+    async def vanish(self) -> None:
+        self._attached.close()
+
+
+class TelegramChat:
+    """A person in a direct chat on Telegram."""
+
+    address = Address("telegram", "home", "42")
+
+    def __init__(self, server: BotApi) -> None:
+        self._server = server
+        self._server.join(42)
+        self.adapter: Adapter = TelegramAdapter("home", TOKEN, Tally().count, base_url=server.url, poll_timeout_s=5)
+
+    def says(self, text: str) -> None:
+        self._server.says(42, text)
+
+    def shown(self) -> Sequence[str]:
+        return [message.text for message in self._server.sent]
+
+    async def vanish(self) -> None:
+        await self._server.close()
+
+
+class StoreFullError(Exception):
+    """The inbox could not store a message."""
+
+
+@asynccontextmanager
+async def terminal() -> AsyncIterator[Platform]:
+    async with asyncio.TaskGroup() as people:
+        platform = Terminal(people)
+        yield platform
+        await platform.adapter.close()
+
+
+@asynccontextmanager
+async def telegram() -> AsyncIterator[Platform]:
+    async with BotApi() as server:
+        platform = TelegramChat(server)
+        yield platform
+        await platform.adapter.close()
+
+
+@pytest.fixture(params=[terminal, telegram], ids=["terminal", "telegram"])
+async def platform(request: pytest.FixtureRequest) -> AsyncIterator[Platform]:
+    """One adapter with its platform, and a person there."""
+    async with request.param() as platform:
+        yield platform
+
+
+async def test_a_message_says_where_it_comes_from(platform: Platform) -> None:
+    """Address, person, kind and time are the transport's facts, complete and in UTC."""
+    received = Received()
+    async with listening(platform.adapter, received):
+        platform.says("hello")
+        (message,) = await received.wait_for(1)
+    assert message.address == platform.address
+    assert (message.address.channel, message.address.account) == (platform.adapter.channel, platform.adapter.account)
+    assert message.text == "hello"
+    assert message.kind is ChatKind.DIRECT
+    assert message.is_for_us
+    assert message.id
+    assert message.sender.id.isdigit()
+    assert not message.sender.is_bot
+    assert message.sent_at.utcoffset() == timedelta(0)
+
+
+async def test_messages_come_in_order_and_one_at_a_time(platform: Platform) -> None:
+    """The next message waits until the one before is durable."""
+    received = Received(hold=True)
+    async with listening(platform.adapter, received):
+        for number in range(5):
+            platform.says(f"message {number}")
+        await received.begun.wait()
+        assert received.texts == []
+        received.go_on.set()
+        await received.wait_for(5)
+    assert received.texts == [f"message {number}" for number in range(5)]
+    assert received.most_at_once == 1
+    assert len({message.id for message in received.messages}) == 5
+
+
+async def test_what_was_not_yet_durable_comes_again(platform: Platform) -> None:
+    """A listener that is stopped within `receive` loses nothing: the same message, by id, is handed over anew."""
+    stopped, received = Received(hold=True), Received()
+    async with listening(platform.adapter, stopped):
+        platform.says("hold this")
+        await stopped.begun.wait()
+    async with listening(platform.adapter, received):
+        (message,) = await received.wait_for(1)
+    assert stopped.messages == []
+    assert message == stopped.offered[0]
+
+
+async def test_an_inbox_that_fails_stops_the_listener(platform: Platform) -> None:
+    """The gateway learns of it; nothing is swallowed, and the adapter can listen again."""
+
+    async def full(_: InboundMessage) -> None:
+        raise StoreFullError
+
+    platform.says("hello")
+    with pytest.raises(StoreFullError):
+        await platform.adapter.listen(full)
+    received = Received()
+    async with listening(platform.adapter, received):
+        platform.says("again")
+        await received.hear("again")
+
+
+async def test_listening_ends_when_it_is_cancelled(platform: Platform) -> None:
+    """A cancelled listener ends as cancelled, at once."""
+    async with asyncio.timeout(2), listening(platform.adapter, Received()) as listener:
+        await asyncio.sleep(0)
+    assert listener.cancelled()
+
+
+async def test_a_long_answer_arrives_whole_and_in_order(platform: Platform) -> None:
+    """Every part fits, each is receipted under its own id, and together they hold every word."""
+    bodies = platform.adapter.render(ANSWER)
+    ids = [(await platform.adapter.send(_part(platform, body, n))).message_id for n, body in enumerate(bodies)]
+    assert list(platform.shown()) == [body.text for body in bodies]
+    assert len(set(ids)) == len(ids)
+    assert all(ids)
+    everything = "".join(platform.shown())
+    for number in range(400):
+        assert f"code {number}" in everything
+    assert everything.count("<b>") == 400
+
+
+async def test_rendering_is_repeatable_and_leaves_nothing_for_blank_text(platform: Platform) -> None:
+    """Delivery counts parts, so they must not depend on when they are made."""
+    assert platform.adapter.render(ANSWER) == platform.adapter.render(ANSWER)
+    assert list(platform.adapter.render(" \n ")) == []
+
+
+async def test_nobody_there_is_said_to_be_temporary(platform: Platform) -> None:
+    """The reply stays in the outbox: surely not sent, and worth another try."""
+    await platform.vanish()
+    with pytest.raises(ChannelUnavailableError):
+        await platform.adapter.send(_part(platform, Body("hello"), 0))
+
+
+async def test_a_closed_adapter_sends_nothing(platform: Platform) -> None:
+    """After `close` no connection is opened again."""
+    await platform.adapter.close()
+    with pytest.raises(ChannelError):
+        await platform.adapter.send(_part(platform, Body("too late"), 0))
+    assert list(platform.shown()) == []
+
+
+def _part(platform: Platform, body: Body, number: int) -> OutboundMessage:
+    return OutboundMessage(platform.address, body, key=f"t1.{number}")
