@@ -85,6 +85,11 @@ class Home:
         """What was typed at the prompt of `strandline chat`."""
         return self.path / "run" / "chat_history"
 
+    @property
+    def exists(self) -> bool:
+        """Whether somebody made it; any other folder is left alone."""
+        return self.agents.is_dir()
+
     def agent(self, agent: str) -> AgentHome:
         """Return where *agent* keeps its things."""
         return AgentHome(self.agents / agent)

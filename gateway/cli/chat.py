@@ -33,7 +33,7 @@ def chat(
     place = invocation.home(home)
     if as_json and message is None:
         raise ConfigError("--json needs --message: a conversation at the prompt is for people")
-    if not place.path.is_dir():
+    if not place.exists:
         with place.lock("strandline chat"):
             prepare(place, wishes_of(invocation.environ))
     if message is None:
@@ -50,7 +50,7 @@ async def _say_once(invocation: Invocation, home: Home, order: ChatOrder, as_jso
         if not as_json:
             print(text, flush=True)
 
-    async with reach(invocation, home, "strandline chat") as reached:
+    async with reach(invocation, home, "strandline chat", answers=True) as reached:
         agent = await reached.desk.chat(order, on_reply)
     if as_json:
         print_json({"agent": agent, "message": order.text, "reply": "\n".join(replies)})
@@ -65,7 +65,7 @@ def _converse(invocation: Invocation, home: Home, agent: str | None) -> None:
 
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(reach(invocation, home, "strandline chat")) as reached,
+        portal.wrap_async_context_manager(reach(invocation, home, "strandline chat", answers=True)) as reached,
         _line_history(home.chat_history),
     ):
         print("Type /exit or press Ctrl-D to leave.")

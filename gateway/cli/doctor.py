@@ -16,7 +16,7 @@ from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_jso
 from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
 from gateway.control.desk import EXPECTED, Desk
-from gateway.control.wire import AgentStatus, SearchOrder, Status
+from gateway.control.wire import AgentOrder, SearchOrder, Status
 from gateway.errors import ConfigError
 from gateway.home import Home
 
@@ -75,7 +75,7 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
             Finding("configuration", Level.FAIL, str(exc), "edit the file; docs/settings.md has every key"),
         ]
     findings += check_config(config, home, invocation.environ)
-    if home.path.is_dir() and all(finding.level is not Level.FAIL for finding in findings):
+    if home.exists and all(finding.level is not Level.FAIL for finding in findings):
         findings += [finding async for finding in _work(invocation, home)]
     return findings
 
@@ -92,7 +92,7 @@ def check_python(version: tuple[int, int]) -> Finding:
 
 def check_home(home: Home, invocation: Invocation) -> Finding:
     """Say whether the home exists and is closed to other users."""
-    if not home.path.is_dir():
+    if not home.exists:
         return Finding(
             "home", Level.WARN, f"{home.path} does not exist yet", f"run: {invocation.command('init', home)}"
         )
@@ -167,25 +167,28 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
             where = f"running at {reached.address}" if reached.address else "not running; it can be composed"
             yield Finding("gateway", Level.OK, where)
             for agent in state.agents:
-                yield await _memory(reached.desk, agent)
+                for finding in await _memory(reached.desk, agent.agent):
+                    yield finding
             for finding in _troubles(state):
                 yield finding
     except EXPECTED as exc:
         yield Finding("gateway", Level.FAIL, str(exc), "mend that first, then run doctor again")
 
 
-async def _memory(desk: Desk, agent: AgentStatus) -> Finding:
+async def _memory(desk: Desk, agent: str) -> list[Finding]:
     """Embedder and engine work when a search does."""
-    found = await desk.search(SearchOrder("strandline doctor", agent.agent, 1))
-    detail = f"agent {agent.agent}, {memory_line(agent.memory)}"
+    found = await desk.search(SearchOrder("strandline doctor", agent, 1))
+    memory = await desk.memory_status(AgentOrder(agent))
+    detail = f"agent {agent}, {memory_line(memory)}"
+    skipped = [
+        Finding("memory", Level.WARN, f"agent {agent}: {p} is not indexed: {why}") for p, why in memory.skipped.items()
+    ]
     if found.mode == "keyword":
-        return Finding(
-            "memory",
-            Level.WARN,
-            f"{detail}; searched by keyword alone: {found.reason}",
-            "see docs/settings.md, [memory]",
+        why = Finding(
+            "memory", Level.WARN, f"{detail}; {found.reason}", "docs/settings.md, [memory], says what is needed"
         )
-    return Finding("memory", Level.OK, detail)
+        return [why, *skipped]
+    return [Finding("memory", Level.OK, detail), *skipped]
 
 
 def _troubles(state: Status) -> Iterator[Finding]:
@@ -196,6 +199,3 @@ def _troubles(state: Status) -> Iterator[Finding]:
             yield Finding(
                 "channel", Level.WARN, f"{channel.channel}.{channel.account}: {channel.state}: {channel.reason}"
             )
-    for agent in state.agents:
-        for path, reason in agent.memory.skipped.items():
-            yield Finding("memory", Level.WARN, f"agent {agent.agent}: {path} is not indexed: {reason}")

@@ -1,10 +1,11 @@
 """This file finds the desk to work at: the running gateway's, or that of a gateway composed for this one command."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
-from gateway.cli.invocation import Invocation
+from gateway.cli.invocation import Composed, Invocation
 from gateway.control.desk import Desk
 from gateway.errors import StrandlineError
 from gateway.home import Home
@@ -20,8 +21,10 @@ class Reached:
 
 
 @asynccontextmanager
-async def reach(invocation: Invocation, home: Home, purpose: str) -> AsyncIterator[Reached]:
+async def reach(invocation: Invocation, home: Home, purpose: str, *, answers: bool = False) -> AsyncIterator[Reached]:
     """Give the desk of *home*; *purpose* is what others are told while this process owns it.
+
+    A gateway composed here answers messages only if it *answers*: to look at its state is to change nothing.
 
     Raises HomeLockedError when the home is owned by a process that cannot be asked, ConfigError when there is no
     gateway and none can be composed, StrandlineError when there is no home.
@@ -34,21 +37,33 @@ async def reach(invocation: Invocation, home: Home, purpose: str) -> AsyncIterat
             if desk is not None:
                 yield Reached(desk, control.address)
                 return
-    async with _composed(invocation, home, purpose) as reached_here:
+    async with _composed(invocation, home, purpose, answers) as reached_here:
         yield reached_here
 
 
 @asynccontextmanager
-async def _composed(invocation: Invocation, home: Home, purpose: str) -> AsyncIterator[Reached]:
+async def _composed(invocation: Invocation, home: Home, purpose: str, answers: bool) -> AsyncIterator[Reached]:
     from gateway.config import read_config
     from gateway.config.secrets import known_secrets
     from gateway.logs import logging_to_stderr
     from gateway.redact import Redactor
 
-    if not home.path.is_dir():
+    if not home.exists:
         raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
-    config = read_config(home.config_file)
+    config = read_config(home.config_file)  # before the lock: a wrong setting touches nothing
     secrets = Redactor(known_secrets(config.secret_sources(), invocation.environ))
     with home.lock(purpose), logging_to_stderr("warning", config.gateway.log_format, secrets):
         async with invocation.compose(home, config, invocation.environ, channels=False) as gateway:
-            yield Reached(gateway.desk, None)
+            async with _answering(gateway) if answers else nullcontext():
+                yield Reached(gateway.desk, None)
+
+
+@asynccontextmanager
+async def _answering(gateway: Composed) -> AsyncIterator[None]:
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(gateway.run(stop))
+        try:
+            yield
+        finally:
+            stop.set()

@@ -36,7 +36,7 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
     yield f"time zone {state.time_zone} (from {state.time_zone_source})"
     for agent in state.agents:
         yield f"agent     {agent.agent}: model {agent.model}; {memory_line(agent.memory)}"
-        for path, reason in agent.memory.skipped.items():
+        for path, reason in agent.memory.skipped.items() if agent.memory else ():
             yield f"          not indexed: {path}: {reason}"
     for channel in state.channels:
         yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
@@ -62,8 +62,10 @@ def _gateway(state: Status, address: str | None, start: str) -> str:
     return f"{'ready' if state.ready else 'starting'} at {address}, version {state.version}, up {up}{loading}"
 
 
-def memory_line(memory: MemoryStatus) -> str:
+def memory_line(memory: MemoryStatus | None) -> str:
     """Return the state of an index in a few words."""
+    if memory is None:
+        return "memory: opened when it is first asked"
     return f"memory: {memory.entries:,} entries, {memory.mode} search{_because(memory.reason)}"
 
 

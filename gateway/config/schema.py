@@ -99,7 +99,7 @@ class BindingSettings(Section):
     """Messages like this go to that agent; the most specific binding wins."""
 
     agent: str
-    channel: Literal["telegram", "terminal"] | None = None
+    channel: Literal["telegram"] | None = None
     account: str | None = None
     chat: str | None = None
     thread: str | None = None

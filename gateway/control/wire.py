@@ -26,7 +26,8 @@ class AgentStatus:
 
     agent: str
     model: str
-    memory: MemoryStatus
+    memory: MemoryStatus | None
+    """`None` until something asks for it: an index is opened on use."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def test_a_local_endpoint_needs_no_key_and_a_provider_does(file: Path) -> None:
             "[gateway]\nxyz = 1",
             "gateway.xyz: unknown key; known here: allow_remote, host, log_format, log_level, port",
         ),
-        ("[[bindings]]\nagnet = 'main'\nchannel = 'terminal'", "bindings[0].agnet: unknown key; did you mean agent?"),
+        ("[[bindings]]\nagnet = 'main'\nchannel = 'telegram'", "bindings[0].agnet: unknown key; did you mean agent?"),
         (f"{TELEGRAM}tokn_file = 'x'", "channels.telegram.home.tokn_file: unknown key; did you mean token_file?"),
         (f"{TELEGRAM}[channels.telegram.home.groups.-100]\nmentoin = true", "did you mean mention?"),
         ("[gateway]\nport = 'x'", "gateway.port: must be a valid integer"),
@@ -100,7 +100,7 @@ def test_a_local_endpoint_needs_no_key_and_a_provider_does(file: Path) -> None:
         ("[owner]\npeople = ['telegram:@me']", "owner.people[0]: must be"),
         ("[owner]\ntime_zone = 'Berlin'", 'owner.time_zone: must be a time zone such as "Europe/Berlin"'),
         ("[[bindings]]\nagent = 'main'", "bindings[0]: needs at least one of channel, chat, thread, person"),
-        ("[[bindings]]\nagent = 'mian'\nchannel = 'terminal'", "bindings[0].agent: no such agent; did you mean main?"),
+        ("[[bindings]]\nagent = 'mian'\nchannel = 'telegram'", "bindings[0].agent: no such agent; did you mean main?"),
         (
             "[[bindings]]\nagent = 'main'\nchannel = 'telegram'\naccount = 'home'",
             "bindings[0].account: no such account; there are none yet",
