@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ class Composed:
 
     desk: Desk
     readiness: Readiness
-    run: Callable[[asyncio.Event], Awaitable[None]]
+    run: Callable[[asyncio.Event], Coroutine[object, object, None]]
     """Works until the event is set, and then finishes what was begun."""
 
 

@@ -53,9 +53,9 @@ async def _composed(invocation: Invocation, home: Home, purpose: str, answers: b
     config = read_config(home.config_file)  # before the lock: a wrong setting touches nothing
     secrets = Redactor(known_secrets(config.secret_sources(), invocation.environ))
     with home.lock(purpose), logging_to_stderr("warning", config.gateway.log_format, secrets):
-        async with invocation.compose(home, config, invocation.environ, channels=False) as gateway:
-            async with _answering(gateway) if answers else nullcontext():
-                yield Reached(gateway.desk, None)
+        composing = invocation.compose(home, config, invocation.environ, channels=False)
+        async with composing as gateway, _answering(gateway) if answers else nullcontext():
+            yield Reached(gateway.desk, None)
 
 
 @asynccontextmanager

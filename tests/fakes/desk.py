@@ -101,9 +101,11 @@ class FakeGateway:
         self, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool
     ) -> AsyncIterator[Composed]:
         self.with_channels.append(channels)
+        self.desk.may_answer = asyncio.Event()  # a gateway that does not run answers nothing
         yield Composed(self.desk, self.desk, self._run)
         self.stopped.set()
 
     async def _run(self, stop: asyncio.Event) -> None:
         self.running.set()
+        self.desk.may_answer.set()
         await stop.wait()
