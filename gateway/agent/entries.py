@@ -11,7 +11,7 @@ class UserEntry:
     text: str
     at: datetime
     sender: str
-    """The sender's display name; in a group the model sees it before the text."""
+    """The sender's display name, which the model sees before the text; empty in the owner's own chat."""
     message_id: str
     """The inbox's id of the message: leads from a memory back to its source."""
 

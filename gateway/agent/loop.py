@@ -10,6 +10,8 @@ from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox
 from gateway.errors import TurnLimitError
 
+__all__ = ["NO_REPLY", "Answer", "Journal", "TurnLimits", "run_turn"]
+
 NO_REPLY = "NO_REPLY"
 """A model that has nothing to say answers exactly this, in any case; it never reaches a chat."""
 

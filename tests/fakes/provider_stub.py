@@ -224,11 +224,12 @@ async def _serve(make: Callable[[Script, int], ProviderStub], port: int, port_fi
         draft = port_file.with_suffix(".part")
         draft.write_text(stub.url.split(":")[2].split("/")[0])
         draft.replace(port_file)
+        print("ready", flush=True)
         await stop.wait()
 
 
 def main(make: Callable[[Script, int], ProviderStub]) -> None:
-    """Serve the instant model until a signal comes; the port is written to a file when it is open."""
+    """Serve the instant model until a signal comes; the port is written to a file, then `ready` is printed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--port-file", type=Path, required=True)

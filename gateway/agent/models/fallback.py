@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 
+import structlog
+
 from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.draft import Draft
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.errors import ModelRefusedError, ModelUnavailableError
+
+log = structlog.get_logger()
 
 
 class FallbackModel:
@@ -19,16 +23,20 @@ class FallbackModel:
         self.window_tokens = min(model.window_tokens for model in models)
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
-        """Answer *request*. Raises the first model's error when none can, and ModelOverflowError at once."""
+        """Answer *request*. Raises ModelOverflowError at once.
+
+        When none can answer: ModelUnavailableError if one of them may be able to later, else ModelRefusedError.
+        """
         draft = Draft(on_text)
         failures: list[ModelUnavailableError | ModelRefusedError] = []
         for model in self._models:
             try:
                 return await model.reply(request, draft)
             except (ModelUnavailableError, ModelRefusedError) as failure:
+                log.warning("model gave way", model=model.name, why=str(failure))
                 failures.append(failure)
                 draft.attempt_failed()
-        raise failures[0]
+        raise next((each for each in failures if isinstance(each, ModelUnavailableError)), failures[0])
 
     async def close(self) -> None:
         for model in self._models:

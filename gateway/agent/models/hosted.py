@@ -201,18 +201,18 @@ def _history(request: ModelRequest) -> list[ModelMessage]:
                 asked = []
             messages.append(ModelResponse(parts=list(_answered(entry))))
         else:
-            _ask_with(asked, entry, show_sender=request.show_senders)
+            _ask_with(asked, entry)
     return [*messages, WireRequest(parts=asked)] if asked else messages
 
 
-def _ask_with(asked: list[ModelRequestPart], entry: Entry, *, show_sender: bool) -> None:
+def _ask_with(asked: list[ModelRequestPart], entry: Entry) -> None:
     """Add *entry* to a request; messages in a row become one, for many chat templates want voices to take turns."""
     match entry:
         case ResultEntry(call_id=call_id, name=name, text=text, is_error=is_error):
             content = f"Error: {text}" if is_error else text
             asked.append(ToolReturnPart(tool_name=name, content=content, tool_call_id=call_id))
         case UserEntry():
-            said = spoken(entry, show_sender=show_sender)
+            said = spoken(entry)
             match asked[-1:]:
                 case [UserPromptPart(content=str(before)) as last]:
                     asked[-1] = replace(last, content=f"{before}\n\n{said}")

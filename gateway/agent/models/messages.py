@@ -59,12 +59,12 @@ def system_text(request: ModelRequest) -> str:
     return "\n\n".join(part for part in (request.stable, request.volatile) if part)
 
 
-def spoken(entry: UserEntry, *, show_sender: bool) -> str:
-    """Return what a model reads of *entry*; in a group it begins with the sender's name.
+def spoken(entry: UserEntry) -> str:
+    """Return what a model reads of *entry*: where several people talk, it begins with the sender's name.
 
     Further lines are then indented, so that no text can look like another person's message.
     """
-    if not show_sender:
+    if not entry.sender:
         return entry.text
     name = "".join(each if each.isprintable() else " " for each in entry.sender).replace(":", " ")
     name = re.sub(r"\s+", " ", name).strip()[:SENDER_CAP] or "Somebody"

@@ -28,8 +28,6 @@ class ModelRequest:
     entries: Sequence[Entry]
     tools: Sequence[ToolSpec]
     temperature: float | None = None
-    show_senders: bool = False
-    """Each message begins with its sender's name, as in a group."""
 
 
 OnText = Callable[[str], Awaitable[None]]

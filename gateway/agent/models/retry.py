@@ -6,7 +6,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+import structlog
+
 from gateway.errors import ModelUnavailableError
+
+log = structlog.get_logger()
 
 T = TypeVar("T")
 
@@ -34,6 +38,7 @@ class Retry:
                 wait_s = self._wait_s(tried, failure.retry_after_s)
                 if wait_s > self.longest_wait_s:
                     raise
+                log.info("model tried again", why=str(failure), wait_s=round(wait_s, 1))
             await self.sleep(wait_s)
         return await attempt()
 

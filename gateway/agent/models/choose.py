@@ -1,0 +1,65 @@
+"""This file makes models of settings; what is heavy loads when the first request comes, not at start."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from gateway.agent.entries import ReplyEntry
+from gateway.agent.models.fallback import FallbackModel
+from gateway.agent.models.offline import OFFLINE, OfflineModel
+from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.models.settings import HostedSettings
+from gateway.errors import ConfigError
+
+
+def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings]) -> Model:
+    """Return the model called `names[0]`, with the others as its fallbacks; `offline` needs no settings.
+
+    Raises ConfigError for a name that is neither.
+    """
+    models = [_model(name, hosted, is_fallback=place > 0) for place, name in enumerate(names)]
+    return models[0] if len(models) == 1 else FallbackModel(models)
+
+
+def _model(name: str, hosted: Mapping[str, HostedSettings], *, is_fallback: bool) -> Model:
+    if name == OFFLINE:
+        return OfflineModel(stands_in=is_fallback)
+    if name not in hosted:
+        raise ConfigError(f"there is no model {name!r}; add a section [models.{name}], or use {OFFLINE!r}")
+    return LazyModel(hosted[name])
+
+
+class LazyModel:
+    """A hosted model whose SDK is loaded when it is first asked."""
+
+    def __init__(self, settings: HostedSettings) -> None:
+        self.name = settings.name
+        self.window_tokens = settings.window_tokens
+        self._settings = settings
+        self._loading = asyncio.Lock()
+        self._model: Model | None = None
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        """Answer *request*. Raises ModelError, after bounded retries, when there is no usable reply."""
+        return await (await self.load()).reply(request, on_text)
+
+    async def load(self) -> Model:
+        """Load the SDK on a thread, so that other conversations go on meanwhile; again: the same model."""
+        async with self._loading:
+            if self._model is None:
+                await asyncio.to_thread(_import)
+                self._model = _build(self._settings)
+            return self._model
+
+    async def close(self) -> None:
+        if self._model is not None:
+            await self._model.close()
+
+
+def _import() -> None:
+    import gateway.agent.models.hosted  # noqa: F401 # a second or two of work, wanted for its effect
+
+
+def _build(settings: HostedSettings) -> Model:
+    from gateway.agent.models.hosted import HostedModel
+
+    return HostedModel(settings)

@@ -1,0 +1,178 @@
+"""This file reads, without a language model, what a person wants: to have something noted, to ask, or to say hello."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What to do about a message; a message may hold a note and a question."""
+
+    note: str = ""
+    """What to write down, as it was said."""
+    query: str = ""
+    """What to look for."""
+    wants_help: bool = False
+    """A greeting, or the question what this is."""
+    is_thanks: bool = False
+    lacks_note: bool = False
+    """Something shall be remembered, but nothing says what."""
+
+
+_MENTION = re.compile(r"^\s*@\w+[\s,:]*")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
+_COURTESY = (
+    r"(?:(?:hey|hi|hello|ok|okay|well|so|also|and|oh|please|pls|kindly|just)\b[\s,!.:]*"
+    r"|(?:can|could|would|will) you\b[\s,]*"
+    r"|(?:i want you to|i(?:['’]d| would) like you to)\s+)*"
+)
+_VERB = r"remember|memori[sz]e|(?:keep|bear) in mind|(?:do not|don['’]?t|never) forget|write down|jot down"
+_LOOSE_VERB = (
+    r"note(?: down)?|(?:make|take) (?:a )?note(?: of)?|save|store|record"
+    r"|(?:add|put|save|store|record|write)(?: (?:this|that|it))?(?: down)? (?:to|in|into) (?:my |your |the )?"
+    r"(?:memory|notes?)"
+)
+_LINK = r"(?:\s*[:,–—-]+\s*(?:that\s+)?|\s+that\b[\s:,]*|\s+(?:this|it|the following)\s*(?:[:,.!]+\s*|$)|\s*[.!]*$)"
+_RECALL = r"(?:when|what|where|who|whom|whose|which|why|how|if|whether|anything|any|me)\b"
+_LINKED_ORDER = re.compile(rf"{_COURTESY}(?P<verb>{_VERB}|{_LOOSE_VERB}){_LINK}", re.IGNORECASE)
+"""An order to note what follows "that", "this" or a colon."""
+_BARE_ORDER = re.compile(rf"{_COURTESY}(?P<verb>{_VERB})\s+(?!{_RECALL})", re.IGNORECASE)
+"""An order right before the fact; "remember when we met" is none."""
+_AFTERTHOUGHT = re.compile(
+    r"\s*[,;–—-]+\s*(?:please\s+)?(?:remember|note|don['’]?t forget) (?:this|that|it)[\s.!]*$", re.I
+)
+_POLITE = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
+_POINTS_BACK = re.compile(r"(?:it|its|they|their|he|his|she|her|this|that|these|those|there)\b", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"(?:(?:thanks|thank you|thx|cheers|please|ok|okay|great|cool|perfect|got it|never mind)"
+    r"(?: a lot| so much| very much)?[\s,.!]*)+",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"(?:(?:hi|hello|hey|hiya|yo|howdy|greetings|good (?:morning|afternoon|evening|day)|hola|hallo|salut|привет|start)"
+    r"(?: (?:there|again|everyone|all|bot|agent|strandline))?[\s,.!]*)+",
+    re.IGNORECASE,
+)
+_HELP = re.compile(
+    r"(?:(?:hi|hello|hey)[\s,.!]+)?(?:help(?: me)?|what (?:can|do) you do|what are you|who are you"
+    r"|how do(?:es)? (?:you|this|it) work|are you (?:there|an? (?:ai|bot|language model|llm)))[\s?!.]*",
+    re.IGNORECASE,
+)
+_FOLLOW_UP = re.compile(r"(?:and|but|what about|how about|so|then|or)\b", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\b(?:it|its|that|this|those|these|they|them|their|he|him|his|she|her|there|then|one)\b", re.IGNORECASE
+)
+_FEW_WORDS = 2
+"""A question with at most this many content words and a pronoun leans on the one before it."""
+_QUERY_WORDS = 16
+"""Longest tail, in words, that a follow-up takes over."""
+
+_EMPTY_WORDS = frozenset(
+    """a about am an and any anything are as at be been but by can could did do does for from had has have he her him
+    his how i if in into is it its just know let like me mention mine much my no not now of off ok on one or our out
+    over please remember said say she should so some tell than that the their them then there these they this those to
+    told up us was we were what when where which who whom whose why will with would you your""".split()  # noqa: SIM905 # reads as text
+)
+
+
+def read_intent(said: Sequence[str]) -> Intent:
+    """Return what the last of the messages *said* by people, oldest first, asks for."""
+    quoted, text = _own_words(said[-1])
+    text = _MENTION.sub("", text).strip()
+    if _CLOSING.fullmatch(text):
+        return Intent(is_thanks=True)
+    if not text or _GREETING.fullmatch(text) or _HELP.fullmatch(text):
+        return Intent(wants_help=True)
+    before = said[:-1]
+    noted = _noted(text, quoted, before)
+    return noted if noted is not None else Intent(query=_query(text, quoted, before))
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of *text*, small, that say what it is about, each once."""
+    words = re.findall(r"\w+(?:[-'’.:/_]\w+)*", text.lower())
+    return list(dict.fromkeys(word for word in words if word not in _EMPTY_WORDS))
+
+
+def _own_words(text: str) -> tuple[str, str]:
+    """Part a message into the lines that it quotes and its own."""
+    lines = text.splitlines()
+    quoted = [line[2:] for line in lines if line.startswith("> ")]
+    own = [line for line in lines if not line.startswith(">")]
+    if quoted and own and own[0].startswith("(quoting "):
+        own = own[1:]
+    return "\n".join(quoted), "\n".join(own)
+
+
+# --- notes
+
+
+def _noted(text: str, quoted: str, before: Sequence[str]) -> Intent | None:
+    for start, end in _sentences(text):
+        cue = _LINKED_ORDER.match(text, start) or _BARE_ORDER.match(text, start)
+        if cue is None or (text[start:end].endswith("?") and not _POLITE.search(cue.group())):
+            continue
+        fact, question = _fact_and_question(text, cue)
+        lead = [text[a:b] for a, b in _sentences(text) if b <= start and not _is_filler(text[a:b])]
+        note = _whole(fact, " ".join(lead) or quoted, before)
+        return Intent(note=note, query=_query(question, "", before) if question else "", lacks_note=not note)
+    said_first = _AFTERTHOUGHT.sub("", text)
+    return Intent(note=said_first) if said_first != text else None
+
+
+def _fact_and_question(text: str, cue: re.Match[str]) -> tuple[str, str]:
+    """Part what follows the cue into what to note and a question at the end."""
+    begin = cue.start("verb") if re.match(r"to\s", text[cue.end() :]) else cue.end()
+    facts: list[tuple[int, int]] = []
+    questions: list[tuple[int, int]] = []
+    for number, (start, end) in enumerate(_sentences(text[begin:])):
+        sentence = text[begin + start : begin + end]
+        if _CLOSING.fullmatch(sentence):
+            continue
+        is_question = sentence.rstrip().endswith("?") and number > 0
+        (questions if is_question else facts).append((begin + start, begin + end))
+    fact = text[facts[0][0] : facts[-1][1]].strip() if facts else ""
+    return fact.rstrip("?").rstrip(), " ".join(text[a:b] for a, b in questions)
+
+
+def _whole(fact: str, lead: str, before: Sequence[str]) -> str:
+    """Complete a fact that points back ("remember that", "it moved") with what was said before it."""
+    if not re.sub(r"(?:this|that|it|please)\b|\W", "", fact, flags=re.IGNORECASE):
+        return lead or _last_statement(before)
+    return f"{lead} {fact}" if lead and _POINTS_BACK.match(fact) else fact
+
+
+def _last_statement(before: Sequence[str]) -> str:
+    last = before[-1].strip() if before else ""
+    return "" if last.endswith("?") or _is_filler(last) else last
+
+
+def _is_filler(text: str) -> bool:
+    return bool(_GREETING.fullmatch(text.strip()) or _CLOSING.fullmatch(text.strip()))
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    """Return where each sentence or line of *text* begins and ends."""
+    spans, start = [], 0
+    for gap in _SENTENCE_END.finditer(text):
+        spans.append((start, gap.start()))
+        start = gap.end()
+    spans.append((start, len(text)))
+    return [(a, b) for a, b in spans if text[a:b].strip()]
+
+
+# --- questions
+
+
+def _query(text: str, quoted: str, before: Sequence[str]) -> str:
+    """Return what to search for: the question, with the words of what it leans on."""
+    words = content_words(text)
+    leans = _FOLLOW_UP.match(text) or (_PRONOUN.search(text) and len(words) <= _FEW_WORDS)
+    if quoted:
+        return " ".join([text, *content_words(quoted)[:_QUERY_WORDS]])
+    if not leans or not before:
+        return text
+    earlier = read_intent(before)
+    inherited = [word for word in content_words(earlier.query or earlier.note) if word not in words]
+    return " ".join([text, *inherited[-_QUERY_WORDS:]]) if inherited else text

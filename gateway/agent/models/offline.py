@@ -1,0 +1,150 @@
+"""This file is the offline responder: it answers from memory by quoting, and notes what it is told to remember.
+
+It is a pure function of the request to tool calls or text: it reaches memory by the turn's tools alone, so what a turn
+may not see, it cannot quote.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Self
+from uuid import uuid4
+
+from pydantic import BaseModel, ValidationError
+
+from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.models.intents import Intent, read_intent
+from gateway.agent.models.port import ModelRequest, OnText
+from gateway.agent.models.quoting import say_found, say_noted
+
+OFFLINE = "offline"
+SEARCH, NOTE = "memory_search", "add_note"
+MAX_RESULTS = 6
+
+_HELP = """\
+Hello! Two things work right away:
+- Tell me what to keep, such as “remember that the spare key is with Ann”, and I write it into your notes.
+- Ask me something, such as “where is the spare key?”, and I quote what your notes say, with the day and the place."""
+_NO_MODEL = """\
+No language model is configured, so I can only quote notes. To talk with one, add a `[models.<name>]` section to \
+`config.toml` and name it as the agent's `model`."""
+_NO_MODEL_SHORT = "(No language model is configured.)"
+_DOWN = "The language model cannot be reached now, so I can only quote notes."
+
+
+class OfflineModel:
+    """Answers like a model where there is none."""
+
+    name = OFFLINE
+    window_tokens = 32_000
+    """It reads only the last questions; a small window keeps long conversations quick."""
+
+    def __init__(self, *, stands_in: bool = False) -> None:
+        """*stands_in*: there are models, but none of them answered."""
+        self._stands_in = stands_in
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        """Answer *request*; nothing can fail."""
+        reply = respond(request, stands_in=self._stands_in)
+        if reply.text:
+            await on_text(reply.text)
+        return reply
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
+    """Return the calls that the last message needs, or, once they have results, the answer."""
+    said, since = _last_message(request.entries)
+    intent = read_intent(said)
+    told = [part for part in (_told(*outcome) for outcome in _outcomes(since)) if part]
+    if not told and (calls := tuple(_calls(intent, {spec.name for spec in request.tools}))):
+        return ReplyEntry("", calls, OFFLINE, Usage())
+    parts = told or [_without_tools(intent)]
+    if remark := _remark(request.entries, intent, stands_in=stands_in):
+        parts.append(remark)
+    return ReplyEntry("\n\n".join(parts), (), OFFLINE, Usage())
+
+
+def _last_message(entries: Sequence[Entry]) -> tuple[list[str], Sequence[Entry]]:
+    """Return what people said, oldest first, and what came after; messages in a row are one."""
+    said: list[str] = []
+    after = 0
+    for at, entry in enumerate(entries, 1):
+        if isinstance(entry, UserEntry):
+            follows = at > 1 and at - 1 == after
+            said.append(f"{said.pop()}\n{entry.text}" if follows else entry.text)
+            after = at
+    return said or [""], entries[after:]
+
+
+def _calls(intent: Intent, tools: set[str]) -> Iterator[ToolCall]:
+    if intent.note and NOTE in tools:
+        yield _call(NOTE, text=intent.note)
+    if intent.query and SEARCH in tools:
+        yield _call(SEARCH, query=intent.query, max_results=MAX_RESULTS)
+
+
+def _call(name: str, **arguments: str | int) -> ToolCall:
+    return ToolCall(f"call_{uuid4().hex[:24]}", name, json.dumps(arguments, ensure_ascii=False))
+
+
+def _outcomes(since: Sequence[Entry]) -> Iterator[tuple[ResultEntry, "_Asked"]]:
+    """Yield each result of this turn with what its call had asked."""
+    calls = {call.id: call for entry in since if isinstance(entry, ReplyEntry) for call in entry.calls}
+    for entry in since:
+        if isinstance(entry, ResultEntry) and entry.call_id in calls:
+            yield entry, _Asked.of(calls[entry.call_id])
+
+
+class _Asked(BaseModel):
+    """What a search or a note was called with, by us or by a model that answered before us."""
+
+    text: str = ""
+    query: str = ""
+
+    @classmethod
+    def of(cls, call: ToolCall) -> Self:
+        try:
+            return cls.model_validate_json(call.arguments or "{}")
+        except ValidationError:
+            return cls()
+
+
+def _told(result: ResultEntry, asked: _Asked) -> str:
+    """Say what came of a call; empty for tools that only a real model, which answered before us, had called."""
+    match result.name, result.is_error:
+        case "add_note", False:
+            return say_noted(asked.text, result.text)
+        case "add_note", True:
+            return f"I could not save that: {result.text}"
+        case "memory_search", False:
+            return say_found(result.text, asked.query)
+        case "memory_search", True:
+            return f"I could not search memory: {result.text}"
+        case _:
+            return ""
+
+
+def _without_tools(intent: Intent) -> str:
+    match intent:
+        case Intent(wants_help=True):
+            return _HELP
+        case Intent(is_thanks=True):
+            return "You are welcome."
+        case Intent(lacks_note=True):
+            return "What shall I remember? Say it after “remember that …”."
+        case Intent(note=str(note)) if note:
+            return "I cannot save notes in this conversation."
+        case _:
+            return "I cannot search memory in this conversation."
+
+
+def _remark(entries: Sequence[Entry], intent: Intent, *, stands_in: bool) -> str:
+    """Say what this is: in full once a conversation, then in short below each quote."""
+    is_first = not any(isinstance(entry, ReplyEntry) and entry.model == OFFLINE and entry.text for entry in entries)
+    if stands_in:
+        return _DOWN
+    if is_first:
+        return _NO_MODEL
+    return _NO_MODEL_SHORT if intent.query else ""

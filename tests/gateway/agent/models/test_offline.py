@@ -1,0 +1,240 @@
+"""The offline responder in the real loop: notes, quotes with their places, and what it says of itself."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.limits import TurnLimits
+from gateway.agent.loop import run_turn
+from gateway.agent.models.offline import OfflineModel, respond
+from gateway.agent.models.port import ModelRequest, ToolSpec
+from gateway.agent.models.quoting import NOTHING, QUOTE_CAP, excerpt
+from gateway.agent.tools.tool import Toolbox, tool
+from gateway.errors import ToolError
+
+PORT = {
+    "path": "memory/2026-11-20.md",
+    "start_line": 5,
+    "end_line": 5,
+    "date": "2026-11-20",
+    "score": 0.9,
+    "snippet": "09:14 The staging database moved to port 5433",
+    "citation": "memory/2026-11-20.md#L5-L5",
+    "similarity": 0.62,
+    "matched": 0.8,
+}
+FAINT = {
+    **PORT,
+    "snippet": "lunch with Ann",
+    "citation": "memory/2026-11-19.md#L1-L1",
+    "similarity": 0.1,
+    "matched": 0.0,
+}
+
+
+class Talk:
+    """A conversation with the offline responder, over tools that keep notes and return the given hits."""
+
+    def __init__(self, *hits: dict[str, object], mode: str = "hybrid", notice: str | None = None) -> None:
+        self.history: list[Entry] = []
+        self.notes: list[str] = []
+        self.queries: list[str] = []
+        self.drafts: list[str] = []
+        self.hits = list(hits)
+
+        @tool
+        async def add_note(text: str) -> str:
+            """Write a note."""
+            if text == "full":
+                raise ToolError("the disk is full")
+            self.notes.append(text)
+            return f"Noted in memory/2026-11-21.md#L{len(self.notes) + 2}."
+
+        @tool
+        async def memory_search(query: str, max_results: int = 6) -> str:
+            """Search memory."""
+            self.queries.append(query)
+            return json.dumps({"hits": self.hits[:max_results], "mode": mode, "notice": notice})
+
+        self.tools = Toolbox([add_note, memory_search])
+
+    async def say(self, text: str, model: OfflineModel | None = None) -> str:
+        self.history.append(UserEntry(text, datetime(2026, 11, 21, tzinfo=UTC), "", str(len(self.history))))
+
+        async def journal(entry: Entry) -> None:
+            self.history.append(entry)
+
+        async def draft(piece: str) -> None:
+            self.drafts.append(piece)
+
+        request = ModelRequest("", "", tuple(self.history), ())
+        answer = await run_turn(model or OfflineModel(), request, self.tools, TurnLimits(steps=3), journal, draft)
+        assert answer.model == "offline"
+        return answer.text
+
+
+async def test_what_shall_be_remembered_is_noted_and_shown() -> None:
+    """The confirmation quotes what was saved and says where it stands."""
+    talk = Talk()
+    answer = await talk.say("remember that the staging database moved to port 5433")
+    assert talk.notes == ["the staging database moved to port 5433"]
+    assert answer.startswith("Noted in `memory/2026-11-21.md#L3`:\n\n> the staging database moved to port 5433")
+    assert talk.queries == []
+    assert talk.drafts == [answer]
+
+
+async def test_a_question_is_answered_with_quote_day_and_place() -> None:
+    """The note's day is told in words, the time stands beside it, and the citation leads to the line."""
+    answer = await Talk(PORT, FAINT).say("Where is the staging database?")
+    assert answer.startswith(
+        "Friday, 20 November 2026, 09:14 (`memory/2026-11-20.md#L5-L5`):\n> The staging database moved to port 5433\n"
+    )
+    assert "Ann" not in answer
+
+
+@pytest.mark.parametrize("hits", [[], [FAINT]])
+async def test_below_the_threshold_there_is_nothing(hits: list[dict[str, object]]) -> None:
+    """A faint hit is not passed off as an answer."""
+    answer = await Talk(*hits).say("Where is the staging database?")
+    assert answer.startswith(NOTHING)
+    assert ">" not in answer.replace("<name>", "")
+
+
+async def test_an_exact_word_is_enough() -> None:
+    """A note that has the question's rare word answers, however little its meaning is alike."""
+    hit = {**PORT, "similarity": 0.05, "matched": 0.9}
+    assert "5433" in await Talk(hit).say("what is STAGING_DB_PORT")
+
+
+async def test_the_search_itself_may_say_whether_it_is_sure() -> None:
+    """A verdict that comes with the result counts more than our thresholds."""
+    talk = Talk(PORT)
+
+    @tool
+    async def memory_search(query: str, max_results: int) -> str:
+        """Search."""
+        return json.dumps({"hits": [PORT], "confident": False})
+
+    talk.tools = Toolbox([memory_search])
+    assert (await talk.say("Where is it?")).startswith(NOTHING)
+
+
+async def test_no_more_than_four_quotes() -> None:
+    """An answer fits a screen."""
+    answer = await Talk(*[{**PORT, "citation": f"memory/x.md#L{n}-L{n}"} for n in range(6)]).say("port?")
+    assert answer.count("5433") == 4
+
+
+async def test_it_says_what_it_is_in_full_once_and_then_briefly() -> None:
+    """The first answer tells how to configure a model; later ones only remind."""
+    talk = Talk(PORT)
+    first = await talk.say("Where is the staging database?")
+    second = await talk.say("Which port does it have?")
+    noted = await talk.say("remember that it is fast")
+    assert first.count("No language model is configured") == 1
+    assert "[models.<name>]" in first
+    assert second.count("language model") == 1
+    assert "[models.<name>]" not in second
+    assert "language model" not in noted
+
+
+async def test_a_stand_in_does_not_claim_that_nothing_is_configured() -> None:
+    """As the last fallback it says that the model is down."""
+    answer = await Talk(PORT).say("Where is the staging database?", OfflineModel(stands_in=True))
+    assert "cannot be reached" in answer
+    assert "configured" not in answer
+
+
+async def test_a_greeting_costs_no_search() -> None:
+    """Hello is answered with what can be said."""
+    talk = Talk(PORT)
+    answer = await talk.say("hello")
+    assert "remember that" in answer
+    assert talk.queries == []
+    assert await talk.say("thanks!") == "You are welcome."
+
+
+async def test_a_follow_up_is_searched_with_what_it_leans_on() -> None:
+    """The words of the question before it go with it."""
+    talk = Talk(PORT)
+    await talk.say("Where is the staging database?")
+    await talk.say("and when was that?")
+    assert talk.queries == ["Where is the staging database?", "and when was that? staging database"]
+
+
+async def test_a_note_and_a_question_in_one_message() -> None:
+    """Both are done, and both are told."""
+    talk = Talk(PORT)
+    answer = await talk.say("Remember that Ann likes tea. Where is the staging database?")
+    assert talk.notes == ["Ann likes tea."]
+    assert answer.index("Ann likes tea.") < answer.index("5433")
+
+
+async def test_a_search_by_words_alone_says_so() -> None:
+    """What the search degrades to is passed on, in its own words where it has some."""
+    assert "words alone" in await Talk(PORT, mode="keyword").say("port?")
+    assert "(still indexing)" in await Talk(PORT, mode="keyword", notice="still indexing").say("port?")
+
+
+async def test_a_note_that_fails_is_not_confirmed() -> None:
+    """The refusal of the tool is told, and nothing else."""
+    answer = await Talk().say("remember: full")
+    assert answer.startswith("I could not save that: the disk is full")
+
+
+def ask(*entries: Entry, tools: Sequence[str] = ("add_note", "memory_search")) -> ReplyEntry:
+    return respond(ModelRequest("", "", entries, [ToolSpec(name, "", {}) for name in tools]))
+
+
+def user(text: str) -> UserEntry:
+    return UserEntry(text, datetime(2026, 11, 21, tzinfo=UTC), "", "m")
+
+
+def test_where_a_turn_has_no_tools_it_says_so() -> None:
+    """A subagent's turn has neither notes nor search."""
+    assert ask(user("where is it?"), tools=()).text.startswith("I cannot search memory")
+    assert ask(user("remember that x is y"), tools=["memory_search"]).text.startswith("I cannot save notes")
+    assert ask(user("remember that")).text.startswith("What shall I remember?")
+
+
+def test_it_is_a_function_of_the_request() -> None:
+    """The same request gets the same calls and texts, but for the ids of its calls."""
+    calls = [ask(user("Where is the port?")).calls[0] for _ in range(2)]
+    assert calls[0].arguments == calls[1].arguments == '{"query": "Where is the port?", "max_results": 6}'
+    assert calls[0].id != calls[1].id
+
+
+def test_it_takes_over_from_a_model_that_failed_in_the_middle() -> None:
+    """Results that another model had asked for are told; other tools' results are passed over."""
+    read = ReplyEntry("", (ToolCall("c1", "read_file", "[]"),), "big", Usage())
+    began = (user("where is the port?"), read, ResultEntry("c1", "read_file", "private text", False))
+    assert [call.name for call in ask(*began).calls] == ["memory_search"]
+    searched = ReplyEntry("", (ToolCall("c2", "memory_search", '{"query": 3}'),), "big", Usage())
+    reply = ask(*began, searched, ResultEntry("c2", "memory_search", json.dumps({"hits": [PORT]}), False))
+    assert "5433" in reply.text
+    assert "private" not in reply.text
+
+
+def test_messages_in_a_row_are_heard_together() -> None:
+    """Two messages that nothing answered yet are one: neither the note nor the question is lost."""
+    calls = ask(user("remember that x is y"), user("where is z?")).calls
+    assert [call.name for call in calls] == ["add_note", "memory_search"]
+
+
+def test_a_result_that_is_no_json_is_told_as_it_is() -> None:
+    """A search whose result cannot be read does not stop the turn."""
+    searched = ReplyEntry("", (ToolCall("c1", "memory_search", "{}"),), "offline", Usage())
+    assert "cannot read" in ask(user("x?"), searched, ResultEntry("c1", "memory_search", "cut [", False)).text
+
+
+def test_a_long_note_is_quoted_where_it_bears_on_the_question() -> None:
+    """The excerpt begins with the sentence that has the question's words, and shows where it is cut."""
+    text = "Nothing here. " * 60 + "The staging database has port 5433. " + "More of it. " * 60
+    shown = excerpt(text, "Which port has the staging database?")
+    assert shown.startswith("… The staging database has port 5433.")
+    assert shown.endswith(" …")
+    assert len(shown) <= QUOTE_CAP + 4
+    assert excerpt("short", "x") == "short"
