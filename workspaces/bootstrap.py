@@ -30,15 +30,16 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Lengths in characters. The defaults of files, total and days are the reference systems'; the share is ours."""
+    """Lengths in characters. The defaults of files, total and days are the reference systems'; the shares are ours."""
 
     file_chars: int = 20_000
     total_chars: int = 24_000
     today_chars: int = 4_000
     yesterday_chars: int = 2_000
     memory_share_chars: int = 8_000
-    """What the files before `MEMORY.md` leave to it, if it is that long; today's and yesterday's notes likewise
-    keep their whole length."""
+    """What the files before `MEMORY.md` leave to it, if it is that long; the days' notes keep their whole length."""
+    file_share_chars: int = 500
+    """What every other file is left by those before it: a long `AGENTS.md` does not push out who the agent is."""
     daily_notes: bool = True
     """Today's and yesterday's notes go into the prompt."""
     oneclaw: bool = False
@@ -58,7 +59,7 @@ class Limits:
         """Return what earlier files must leave to *part*."""
         match part:
             case Part.FILE:
-                return 0
+                return self.file_share_chars
             case Part.MEMORY:
                 return self.memory_share_chars
             case Part.TODAY | Part.YESTERDAY:
@@ -119,27 +120,20 @@ def hidden_files(workspace: Workspace, access: Access) -> frozenset[Identity]:
 
 
 def fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
-    """Return *files* cut to *limits*; one for which no room is left is dropped."""
-    wishes = [(min(len(file.text), limits.of(file.part)), limits.reserved(file.part)) for file in files]
-    sizes = allot(wishes, limits.total_chars)
-    cut_files = [_cut_file(file, size, limits) for file, size in zip(files, sizes, strict=True) if size > 0]
-    return _in_one_block(cut_files) if limits.oneclaw else cut_files
+    """Return *files* cut to *limits*, in order: each takes what the reserves of the later ones leave it.
 
-
-def allot(wishes: Sequence[tuple[int, int]], total: int) -> list[int]:
-    """Share *total* among *wishes* of (length, reserve), in order: each takes what the later ones' reserves leave.
-
-    A reserve is no longer than its wish. When the reserves alone are more than *total*, the earlier ones are served.
+    Where the reserves alone are more than the total, the earlier files are served; one without any room is dropped.
     """
-    sizes = []
-    later = sum(min(length, reserve) for length, reserve in wishes)
-    for length, reserve in wishes:
-        own = min(length, reserve)
-        later -= own
-        size = min(length, max(total - later, min(own, total)))
-        sizes.append(size)
-        total -= size
-    return sizes
+    reserves = [min(len(file.text), limits.of(file.part), limits.reserved(file.part)) for file in files]
+    left, later = limits.total_chars, sum(reserves)
+    fitted = []
+    for file, reserve in zip(files, reserves, strict=True):
+        later -= reserve
+        file = _cut_file(file, min(limits.of(file.part), max(left - later, min(reserve, left))), limits)
+        left -= len(file.text)
+        fitted.append(file)
+    fitted = [file for file in fitted if file.text]
+    return _in_one_block(fitted) if limits.oneclaw else fitted
 
 
 def _cut_file(file: BootstrapFile, size: int, limits: Limits) -> BootstrapFile:

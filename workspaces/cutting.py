@@ -14,12 +14,13 @@ def cut(text: str, limit: int, name: str) -> str:
 
     No visible character is split; a limit too small for the marker leaves only the head.
     """
+    limit = max(limit, 0)
     if len(text) <= limit:
         return text
     lines = text.count("\n") + 1
     room = limit - len(_marker(name, lines, lines))
     if room <= 0:
-        return text[: _boundary_before(text, max(limit, 0))]
+        return text[: _boundary_before(text, limit)]
     head = _boundary_before(text, min(int(limit * _HEAD), int(room * _HEAD / (_HEAD + _TAIL))))
     tail = _boundary_after(text, len(text) - min(int(limit * _TAIL), room - head))
     first = text.count("\n", 0, head) + 1
@@ -33,6 +34,7 @@ def _marker(name: str, first: int, last: int) -> str:
 
 def cut_end(text: str, limit: int) -> str:
     """Return *text* in at most *limit* characters, its end replaced by OneClaw's marker."""
+    limit = max(limit, 0)
     if len(text) <= limit:
         return text
     room = max(limit - len(_END_MARKER), 0)
@@ -41,13 +43,13 @@ def cut_end(text: str, limit: int) -> str:
 
 def _boundary_before(text: str, at: int) -> int:
     """Return the nearest place at or before *at* where *text* may be parted."""
-    return next((place for place in range(at, max(at - _LONGEST_CLUSTER, 0), -1) if _may_part(text, place)), at)
+    return next((place for place in range(at, max(at - _LONGEST_CLUSTER, 0) - 1, -1) if _may_part(text, place)), at)
 
 
 def _boundary_after(text: str, at: int) -> int:
     """Return the nearest place at or after *at* where *text* may be parted."""
     end = min(at + _LONGEST_CLUSTER, len(text))
-    return next((place for place in range(at, end) if _may_part(text, place)), at)
+    return next((place for place in range(at, end + 1) if _may_part(text, place)), at)
 
 
 def _may_part(text: str, at: int) -> bool:
@@ -72,6 +74,6 @@ def _is_flag_half(char: str) -> bool:
 
 def _flag_halves_before(text: str, at: int) -> int:
     start = at
-    while start > max(at - _LONGEST_CLUSTER, 0) and _is_flag_half(text[start - 1]):
+    while start > 0 and _is_flag_half(text[start - 1]):
         start -= 1
     return at - start

@@ -1,0 +1,47 @@
+"""A note is written where the turn's own people read it, and the model is told where."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gateway.agent.entries import ToolCall
+from gateway.agent.tools.notes import note_tools
+from gateway.agent.tools.tool import Toolbox
+from tests.gateway.agent.tools.test_files import run
+from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OWN, SUBAGENT
+from workspaces.access import Access
+from workspaces.workspace import Workspace
+
+
+def now() -> datetime:
+    return datetime(2026, 3, 1, 9, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace.create(tmp_path / "workspace", AGENT)
+
+
+@pytest.mark.parametrize(("access", "folder"), [(MAIN, "memory"), (GROUP, OWN)])
+async def test_a_note_comes_with_its_receipt(workspace: Workspace, access: Access, folder: str) -> None:
+    """The result is a citation of the line that was written."""
+    box = Toolbox(note_tools(workspace, access, run, now))
+    result = await box.call(ToolCall("c1", "add_note", json.dumps({"text": "The boat is called Ondine."})))
+    assert (result.text, result.is_error) == (f"Noted in {folder}/2026-03-01.md#L3.", False)
+    lines = (workspace.folder.root / folder / "2026-03-01.md").read_text().splitlines()
+    assert lines[2] == "- 09:05 The boat is called Ondine."
+
+
+@pytest.mark.parametrize("access", [SUBAGENT, CRON])
+def test_who_has_no_memory_has_no_notebook(workspace: Workspace, access: Access) -> None:
+    """Subagents and plain jobs are not offered to take notes."""
+    assert note_tools(workspace, access, run, now) == []
+
+
+async def test_an_empty_note_is_told_to_the_model(workspace: Workspace) -> None:
+    """The model learns what was wrong with its call."""
+    box = Toolbox(note_tools(workspace, MAIN, run, now))
+    result = await box.call(ToolCall("c1", "add_note", '{"text": " \\u0001 "}'))
+    assert (result.text, result.is_error) == ("the note is empty", True)

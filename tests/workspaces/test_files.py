@@ -1,0 +1,456 @@
+"""The opener stays inside, follows nothing, never hangs, and changes a file wholly or not at all."""
+
+import ctypes
+import itertools
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tests.workspaces.crashing import LINE, NEW, OLD
+from workspaces.errors import (
+    BadPathError,
+    FileChangedError,
+    NoSuchFileError,
+    NotTextError,
+    TooLargeError,
+    WorkspaceError,
+    WorkspaceUnusableError,
+)
+from workspaces.files import FileCaps, Folder
+from workspaces.place import digest_of
+
+HERE = PurePosixPath()
+NOTE = PurePosixPath("notes/a.md")
+SECRET = b"outside"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/a.md").write_bytes(SECRET)
+    (tmp_path / "home/notes").mkdir(parents=True)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def folder(root: Path) -> Folder:
+    return Folder(root, FileCaps(file_bytes=100_000, names=50))
+
+
+def test_what_was_written_is_read_back_with_its_digest(folder: Folder) -> None:
+    """A write makes the folders it needs and returns the digest that a read gives."""
+    digest = folder.write(PurePosixPath("a/b/c.md"), b"text", expected=None)
+    content = folder.read(PurePosixPath("a/b/c.md"))
+    assert (content.data, content.digest) == (b"text", digest)
+    assert digest == digest_of(b"text")
+
+
+def test_new_files_and_folders_are_for_their_owner_alone(folder: Folder, root: Path) -> None:
+    """Files are made with mode 0600, folders with 0700; a file that is replaced keeps its mode."""
+    path = PurePosixPath("a/b.md")
+    digest = folder.write(path, b"1", expected=None)
+    assert ((root / "a").stat().st_mode & 0o777, (root / path).stat().st_mode & 0o777) == (0o700, 0o600)
+    (root / path).chmod(0o640)
+    folder.write(path, b"2", digest)
+    assert (root / path).stat().st_mode & 0o777 == 0o640
+
+
+def test_a_write_needs_to_know_what_it_replaces(folder: Folder, root: Path) -> None:
+    """A file that exists, changed or vanished against expectation is left as it is, and the refusal carries it."""
+    (root / NOTE).write_bytes(b"theirs")
+    with pytest.raises(FileChangedError) as refusal:
+        folder.write(NOTE, b"ours", expected=None)
+    assert refusal.value.current == b"theirs"
+    with pytest.raises(FileChangedError):
+        folder.write(NOTE, b"ours", digest_of(b"older"))
+    with pytest.raises(FileChangedError):
+        folder.delete(NOTE, digest_of(b"older"))
+    assert (root / NOTE).read_bytes() == b"theirs"
+    with pytest.raises(FileChangedError) as refusal:
+        folder.write(PurePosixPath("gone.md"), b"ours", digest_of(b"theirs"))
+    assert refusal.value.current is None
+    assert [found.path for found in folder.walk()] == [NOTE]
+
+
+def test_a_file_is_deleted_by_who_knows_it(folder: Folder, root: Path) -> None:
+    """Deleting removes the file; a second time there is none."""
+    digest = folder.write(NOTE, b"text", expected=None)
+    folder.delete(NOTE, digest)
+    assert not (root / NOTE).exists()
+    with pytest.raises(NoSuchFileError):
+        folder.delete(NOTE, digest)
+
+
+def _link(path: Path) -> None:
+    path.symlink_to(path.parents[2] / "outside/a.md")
+
+
+def _dangling(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+def _hard_link(path: Path) -> None:
+    path.hardlink_to(path.parents[2] / "outside/a.md")
+
+
+def _socket(path: Path) -> None:
+    place = os.open(path.parent, os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"/proc/self/fd/{place}/{path.name}")
+    os.close(place)
+
+
+def _device(path: Path) -> None:
+    try:
+        os.mknod(path, 0o600 | 0o020000, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+
+
+@pytest.mark.parametrize("make", [_link, _dangling, _hard_link, os.mkfifo, _socket, _device, Path.mkdir])
+def test_only_plain_files_of_one_name_are_touched(folder: Folder, root: Path, make: object) -> None:
+    """A link, FIFO, socket, device or folder reads as absent, is not listed as a file, and is never changed."""
+    assert callable(make)
+    make(root / NOTE)
+    before = os.lstat(root / NOTE)
+    with pytest.raises(NoSuchFileError) as refusal:
+        folder.read(NOTE)
+    (root / "notes/b.md").touch()
+    (root / "notes/b.md").unlink()
+    with pytest.raises(NoSuchFileError) as absent:
+        folder.read(PurePosixPath("notes/b.md"))
+    assert str(refusal.value) == str(absent.value).replace("b.md", "a.md")
+    for change in (
+        lambda: folder.write(NOTE, b"x", expected=None),
+        lambda: folder.write(NOTE, b"x", digest_of(SECRET)),
+        lambda: folder.append(NOTE, "x\n", ""),
+        lambda: folder.delete(NOTE, digest_of(SECRET)),
+    ):
+        with pytest.raises(BadPathError, match="not a plain file"):
+            change()
+    assert list(folder.walk()) == []
+    assert not [entry for entry in folder.listing(PurePosixPath("notes")) if not entry.is_folder]
+    assert os.lstat(root / NOTE).st_ino == before.st_ino
+    assert (root.parent / "outside/a.md").read_bytes() == SECRET
+
+
+def test_no_folder_is_reached_through_a_link(folder: Folder, root: Path) -> None:
+    """A link in the middle of a path leads nowhere, in and out of the workspace alike."""
+    (root / "out").symlink_to("../outside")
+    (root / "in").symlink_to("notes")
+    (root / NOTE).write_bytes(b"inside")
+    for path in (PurePosixPath("out/a.md"), PurePosixPath("in/a.md")):
+        with pytest.raises(NoSuchFileError):
+            folder.read(path)
+        with pytest.raises(NoSuchFileError):
+            folder.listing(path.parent)
+        with pytest.raises(NoSuchFileError):
+            folder.delete(path, digest_of(SECRET))
+        with pytest.raises(BadPathError):
+            folder.write(path, b"x", expected=None)
+        with pytest.raises(BadPathError):
+            folder.append(path, "x\n", "")
+    assert [found.path for found in folder.walk()] == [NOTE]
+    assert not folder.holds_folder(PurePosixPath("out"))
+
+
+@pytest.mark.parametrize("path", ["../outside/a.md", ".git/config", "notes/../../outside/a.md"])
+def test_the_opener_checks_names_itself(folder: Folder, path: str) -> None:
+    """A path that nobody cleaned is refused where files are opened, too."""
+    with pytest.raises(BadPathError):
+        folder.read(PurePosixPath(path))
+    with pytest.raises(BadPathError):
+        folder.write(PurePosixPath(path), b"x", expected=None)
+    with pytest.raises(BadPathError):
+        folder.listing(PurePosixPath(path))
+
+
+def test_git_and_unfinished_files_are_out_of_sight(folder: Folder, root: Path) -> None:
+    """Neither a listing nor a walk shows `.git`, what is being written, or a name that no tool could give."""
+    (root / ".git").mkdir()
+    (root / ".git/config").write_text("x")
+    (root / ".strandline-0123456789abcdef.tmp").write_text("x")
+    (root / os.fsdecode(b"\xff")).mkdir()
+    assert [entry.name for entry in folder.listing(HERE)] == ["notes"]
+    assert list(folder.walk()) == []
+
+
+def swap(one: Path, other: Path) -> None:
+    """Exchange two names in one step, so that both are there at every moment."""
+    exchange, here = 2, -100
+    if ctypes.CDLL(None, use_errno=True).renameat2(here, bytes(one), here, bytes(other), exchange):
+        raise OSError(ctypes.get_errno(), "renameat2")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged by a call of Linux")
+def test_a_folder_that_flips_to_a_link_lets_nothing_out(folder: Folder, root: Path) -> None:
+    """While a folder becomes a link to the outside and back, nothing outside is read, listed or changed."""
+    (root / NOTE).write_bytes(b"inside")
+    outside, stop, flips = root.parent / "outside", threading.Event(), 0
+
+    (root / "door").symlink_to(outside)
+
+    def flip() -> None:
+        nonlocal flips
+        while not stop.is_set():
+            swap(root / "notes", root / "door")
+            flips += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=flip)
+    thread.start()
+    seen: dict[str, int] = {"inside": 0, "refused": 0}
+    try:
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            with suppress(BadPathError, FileChangedError):
+                folder.write(PurePosixPath("notes/new.md"), b"new", expected=None)
+            with suppress(BadPathError):
+                folder.append(PurePosixPath("notes/day.md"), "- x\n", "")
+            try:
+                assert folder.read(NOTE).data == b"inside"
+                seen["inside"] += 1
+            except NoSuchFileError:
+                seen["refused"] += 1
+            assert not {found.inode for found in folder.walk()} & {(outside / "a.md").stat().st_ino}
+    finally:
+        stop.set()
+        thread.join()
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == {"a.md": SECRET}
+    assert min(flips, *seen.values()) > 20
+
+
+@pytest.mark.parametrize(
+    ("existing", "twin"),
+    [("MEMORY.md", "memory.md"), ("notes/Ideas.md", "Notes/ideas.md"), ("é.md", "e\u0301.md"), ("n/A/x", "n/a/y")],
+)
+def test_twins_are_one_file_never_two(folder: Folder, existing: str, twin: str) -> None:
+    """A new name that differs from a sibling only in case or normal form is refused, and the sibling is named."""
+    folder.write(PurePosixPath(existing), b"one", expected=None)
+    for change in (
+        lambda: folder.write(PurePosixPath(twin), b"two", expected=None),
+        lambda: folder.append(PurePosixPath(twin), "two\n", ""),
+    ):
+        with pytest.raises(BadPathError, match="differs only in letter case"):
+            change()
+    assert [str(found.path) for found in folder.walk()] == [existing]
+
+
+def test_sizes_and_numbers_have_caps(folder: Folder, root: Path) -> None:
+    """A file over the cap is neither read, written nor grown; a full folder takes no new name, but old ones change."""
+    (root / "big.md").write_bytes(b"x" * 100_001)
+    with pytest.raises(TooLargeError, match="100,001 bytes"):
+        folder.read(PurePosixPath("big.md"))
+    with pytest.raises(TooLargeError):
+        folder.write(NOTE, b"x" * 100_001, expected=None)
+    digest = folder.write(NOTE, b"x" * 99_999, expected=None)
+    with pytest.raises(TooLargeError):
+        folder.append(NOTE, "yy\n", "")
+    for number in range(49):
+        (root / f"notes/{number}").touch()
+    with pytest.raises(TooLargeError, match="no more"):
+        folder.write(PurePosixPath("notes/new.md"), b"", expected=None)
+    folder.write(NOTE, b"small", digest)
+    folder.write(PurePosixPath("notes/below/x.md"), b"", expected=None)
+
+
+def test_lines_are_added_below_what_an_editor_left(folder: Folder, root: Path) -> None:
+    """A new file gets its heading; a last line without end, and CRLF line ends, are respected."""
+    assert folder.append(NOTE, "- one\n", "# day\n\n") == 3
+    assert (root / NOTE).read_bytes() == b"# day\n\n- one\n"
+    (root / NOTE).write_bytes(b"# day\r\n- edited")
+    assert folder.append(NOTE, "- two\n  more\n", "# day\n\n") == 3
+    assert (root / NOTE).read_bytes() == b"# day\r\n- edited\r\n- two\r\n  more\r\n"
+    assert folder.append(NOTE, "- two\n  more\n", "# day\n\n") == 5
+
+
+def test_nothing_is_added_to_what_is_not_text(folder: Folder, root: Path) -> None:
+    """A file in another encoding would be spoilt by a line of ours."""
+    (root / NOTE).write_bytes("# Tag\n".encode("utf-16"))
+    with pytest.raises(NotTextError):
+        folder.append(NOTE, "- one\n", "")
+
+
+def test_two_processes_that_append_lose_no_line(root: Path) -> None:
+    """200 notes from each of two processes at once are all there, whole, in each one's order."""
+    command = [sys.executable, "-m", "tests.workspaces.appending", str(root)]
+    writers = [
+        subprocess.Popen([*command, label, "200"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for label in ("left", "right")
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate(timeout=50)
+        assert writer.returncode == 0
+    heading, blank, *notes = (root / "memory/2026-03-01.md").read_text().splitlines()
+    assert (heading, blank) == ("# 2026-03-01", "")
+    for label in ("left", "right"):
+        assert [note for note in notes if label in note] == [f"- 09:30 {label} {number}" for number in range(200)]
+    assert len(notes) == 400
+    labels = [note.split()[2] for note in notes]
+    assert sum(one != other for one, other in itertools.pairwise(labels)) > 1, "they did not overlap"
+
+
+def test_an_edit_and_notes_at_once_lose_nothing(root: Path) -> None:
+    """While one writer replaces a file again and again, each line that another adds stays in it."""
+    path, stop = PurePosixPath("notes/day.md"), threading.Event()
+    editor, writer = Folder(root), Folder(root)
+    editor.write(path, b"# 0\n", expected=None)
+    edits = 0
+
+    def edit() -> None:
+        nonlocal edits
+        while not stop.is_set():
+            seen = editor.read(path)
+            with suppress(FileChangedError):
+                editor.write(path, b"# %d\n" % edits + seen.data.split(b"\n", 1)[1], seen.digest)
+                edits += 1
+
+    thread = threading.Thread(target=edit)
+    thread.start()
+    try:
+        for number in range(150):
+            writer.append(path, f"- {number}\n", "")
+    finally:
+        stop.set()
+        thread.join()
+    assert writer.read(path).data.decode().splitlines()[1:] == [f"- {number}" for number in range(150)]
+    assert edits > 5
+
+
+def test_a_kill_at_any_step_leaves_the_old_file_or_the_new(tmp_path: Path) -> None:
+    """Wherever a writer is killed, each file is whole, and the next to open the folder clears what was left."""
+    command = [sys.executable, "-m", "tests.workspaces.crashing", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=50)
+    ends = [json.loads(line) for line in done.stdout.splitlines()]
+    seen = {"old": set[str](), "fresh": set[str](), "day": set[str]()}
+    for end in ends:
+        assert end["left"] == end["swept"] <= 1
+        assert not [name for name in end["files"] if ".strandline-" in name]
+        seen["old"].add(end["files"]["notes/old.md"])
+        seen["fresh"].add(end["files"].get("fresh/new.md"))
+        seen["day"].add(end["files"]["notes/day.md"])
+    assert seen["old"] == {OLD.decode(), NEW.decode()}
+    assert seen["fresh"] == {None, NEW.decode()}
+    assert seen["day"] == {"# day\n- first", f"# day\n- first\n{LINE}"}
+    assert any(end["left"] for end in ends)
+    assert len(ends) > 30
+
+
+@contextmanager
+def files_end_at(size: int) -> Iterator[None]:
+    """Let the system refuse every byte beyond *size* of a file, as it does on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_leaves_the_old_file(folder: Folder, root: Path) -> None:
+    """A write or an append that finds no room, even halfway, changes nothing and says what happened."""
+    old = b"- old\n" * 100
+    digest = folder.write(NOTE, old, expected=None)
+    with files_end_at(len(old) + 10):
+        with pytest.raises(WorkspaceUnusableError, match=r"notes/a\.md cannot be written"):
+            folder.write(NOTE, old * 2, digest)
+        with pytest.raises(WorkspaceUnusableError):
+            folder.append(NOTE, "- far too long for what is left\n", "")
+    assert (root / NOTE).read_bytes() == old
+    assert [path.name for path in (root / "notes").iterdir()] == ["a.md"]
+    assert folder.append(NOTE, "- there is room again\n", "") == 101
+
+
+@contextmanager
+def nobody() -> Iterator[Path]:
+    """Act as a user without privileges, in a folder of their own."""
+    home = Path(tempfile.mkdtemp(prefix="strandline-test-"))
+    user = os.geteuid()
+    if user == 0:
+        os.chown(home, 65534, 65534)
+        os.seteuid(65534)
+    try:
+        yield home
+    finally:
+        os.seteuid(user)
+        subprocess.run(["rm", "-rf", str(home)], check=True)
+
+
+def test_what_the_system_forbids_is_told_as_such() -> None:
+    """Missing permissions are a fault of the workspace, not a missing file."""
+    with nobody() as home:
+        folder = Folder(home)
+        digest = folder.write(NOTE, b"text", expected=None)
+        (home / NOTE).chmod(0)
+        with pytest.raises(WorkspaceUnusableError, match="Permission denied"):
+            folder.read(NOTE)
+        (home / NOTE).chmod(0o600)
+        (home / "notes").chmod(0o500)
+        with pytest.raises(WorkspaceUnusableError, match="Permission denied"):
+            folder.write(NOTE, b"new", digest)
+        assert folder.read(NOTE).data == b"text"
+        (home / "notes").chmod(0o700)
+        Path(f"{home}.lock").unlink()
+
+
+def test_a_closed_folder_opens_nothing(folder: Folder, root: Path) -> None:
+    """After `close` the handle's number may be another file's: it is not used again."""
+    (root / NOTE).write_bytes(b"inside")
+    folder.close()
+    with pytest.raises(WorkspaceUnusableError):
+        folder.read(NOTE)
+
+
+def test_a_walk_tells_what_an_index_needs(folder: Folder, root: Path) -> None:
+    """Every plain file with its size, time and inode, folder by folder in order of name, as deep as names go."""
+    deep = "/".join(["d"] * 15)
+    for name in ("b.md", "a.md", "notes/z.md", f"{deep}/x.md"):
+        folder.write(PurePosixPath(name), name.encode(), expected=None)
+    (root / deep / "too").mkdir()
+    (root / deep / "too/deep.md").touch()
+    found = list(folder.walk())
+    assert [str(each.path) for each in found] == ["a.md", "b.md", f"{deep}/x.md", "notes/z.md"]
+    for each in found:
+        facts = (root / each.path).stat()
+        assert (each.size, each.mtime_ns, each.inode) == (facts.st_size, facts.st_mtime_ns, facts.st_ino)
+        folder.read(each.path)
+
+
+def test_a_lock_that_is_never_released_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer does not wait for ever for another; reading needs no lock."""
+    other = Folder(folder.root)
+    folder.write(NOTE, b"text", expected=None)
+    monkeypatch.setattr(folder._lock, "timeout", 0.01)
+    with other._locked():
+        with pytest.raises(WorkspaceUnusableError, match=r"home\.lock"):
+            folder.append(NOTE, "x\n", "")
+        assert folder.read(NOTE).data == b"text"
+
+
+def test_every_refusal_is_one_of_the_wing(folder: Folder) -> None:
+    """Odd places raise errors of the tree, never the system's."""
+    for path in (HERE, PurePosixPath("notes"), PurePosixPath("notes/a.md/b.md")):
+        folder_is_in_the_way = pytest.raises(WorkspaceError)
+        with folder_is_in_the_way:
+            folder.write(path, b"x", expected=None)
+        with pytest.raises(WorkspaceError):
+            folder.read(path)
+        (folder.root / NOTE).touch()
