@@ -140,7 +140,7 @@ class Bench:
 
     def pooled(self, text: str) -> list[Entry]:
         """The shipped ranking without the token vectors, as for a hosted embedder."""
-        ranked = rank(question_of(text), self._all(text), WITHOUT_LATE, self._today)
+        ranked = rank(question_of(text, self._today), self._all(text), WITHOUT_LATE, self._today)
         return [each.candidate.entry for each in ranked]
 
     def dense(self, text: str) -> list[Entry]:

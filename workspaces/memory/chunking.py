@@ -176,16 +176,20 @@ class _Reader:
 
     def _name_heading(self, token: Token) -> None:
         level, _ = self._headings.pop()
-        title = " ".join(_COMMENT.sub("", token.content).split())
-        above = self._section
+        heading = self._passage(token)
+        title = " ".join(heading.text.split())
         self._headings.append((level, title))
-        if token.map and title:
-            self._bare_heading = _Passage(token.map[0], title, above)
+        self._bare_heading = heading if title else None
 
     def _passage(self, token: Token) -> _Passage:
-        first = (token.map or [0])[0] + (token.type == "fence")
-        text = token.content if token.type in {"fence", "code_block"} else _without_comments(token.content)
-        return _Passage(first, text, self._section)
+        first, end = token.map or (0, 0)
+        if token.type in {"fence", "code_block"}:
+            return _Passage(first + (token.type == "fence"), token.content, self._section)
+        # The parser strips what Unicode calls blank, a line of no-break spaces too: such lines before the text count.
+        while end > first and not self._lines[end - 1].strip().strip(">").strip():
+            end -= 1
+        first = max(first, end - 1 - token.content.rstrip("\n").count("\n"))
+        return _Passage(first, _without_comments(token.content), self._section)
 
     def _close_item(self) -> Iterator[_Passage]:
         if self._item:

@@ -1,8 +1,9 @@
-"""This file reads the days, months and years that a text names."""
+"""This file reads the days, months and years that a text names, in full, in part, or seen from today."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 
 _MONTHS = (
@@ -28,6 +29,14 @@ _FORMS = (
     rf"\b{_MONTH}",
     r"(?<![\w-])(?P<year>(?:19|20)\d\d)(?![\w-])",
     r"\b(?P<year>(?:19|20)\d\d)-(?P<number>[01]\d)\b",
+)
+
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_RELATIVE = re.compile(
+    r"\b(?:(?P<zero>today|tonight|this (?:morning|afternoon|evening))|(?P<two>(?:the )?day before yesterday)"
+    r"|(?P<one>yesterday|last night)|(?P<count>\d{1,3}) days ago"
+    rf"|(?P<which>last|this|on) (?P<unit>week|month|year|{'|'.join(_WEEKDAYS)}))\b",
+    re.IGNORECASE,
 )
 
 
@@ -59,6 +68,38 @@ def dates_named(text: str) -> list[NamedDate]:
                 found.append(named)
         text = form.sub(lambda match: " " * len(match[0]) if _named(match) else match[0], text)
     return list(dict.fromkeys(found))
+
+
+def relative_dates(text: str, today: date) -> list[NamedDate]:
+    """Return the days, months, years that *text* names as seen from *today*: "yesterday", "last week", "on Monday"."""
+    return [named for match in _RELATIVE.finditer(text) for named in _seen_from(today, match)]
+
+
+def _seen_from(today: date, match: re.Match[str]) -> Iterator[NamedDate]:
+    unit = (match["unit"] or "").casefold()
+    is_last = (match["which"] or "").casefold() == "last"
+    first = today.replace(day=1)
+    match unit:
+        case "":
+            yield _day(today - timedelta(_days_ago(match)))
+        case "year":
+            yield NamedDate(today.year - is_last)
+        case "month":
+            month = first - timedelta(is_last)
+            yield NamedDate(month.year, month.month)
+        case "week":
+            monday = today - timedelta(today.weekday() + 7 * is_last)
+            yield from (_day(monday + timedelta(number)) for number in range(7))
+        case _:
+            yield _day(today - timedelta((today.weekday() - _WEEKDAYS.index(unit) - 1) % 7 + 1))
+
+
+def _days_ago(match: re.Match[str]) -> int:
+    return int(match["count"]) if match["count"] else 2 if match["two"] else 1 if match["one"] else 0
+
+
+def _day(day: date) -> NamedDate:
+    return NamedDate(day.year, day.month, day.day)
 
 
 def date_in(text: str) -> date | None:

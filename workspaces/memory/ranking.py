@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from math import exp2
 
-from workspaces.memory.dates import NamedDate, dates_named
+from workspaces.memory.dates import NamedDate, dates_named, relative_dates
 from workspaces.memory.engine import Candidate
 from workspaces.memory.entry import Entry
 from workspaces.memory.tokens import identifiers, normalised, terms
@@ -75,9 +75,9 @@ class Ranked:
     """Identifiers of the question that the entry holds word for word."""
 
 
-def question_of(text: str) -> Question:
-    """Read the identifiers and the dates out of a query."""
-    return Question(text, identifiers(text), tuple(dates_named(text)))
+def question_of(text: str, today: date) -> Question:
+    """Read the identifiers and the dates out of a query that is asked *today*."""
+    return Question(text, identifiers(text), (*dates_named(text), *relative_dates(text, today)))
 
 
 def rank(question: Question, candidates: Sequence[Candidate], weights: Weights, today: date) -> list[Ranked]:

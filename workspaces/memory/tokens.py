@@ -99,7 +99,7 @@ def _is_stop(word: str) -> bool:
 def _terms_of(match: re.Match[str]) -> Iterator[str]:
     match match.lastgroup:
         case "compound":
-            yield match[0].casefold()
+            yield from _nested(match[0].casefold())
             for word in re.findall(r"\w+", match[0]):
                 yield from _terms_of_word(word)
         case "word":
@@ -108,6 +108,14 @@ def _terms_of(match: re.Match[str]) -> Iterator[str]:
             yield from _pairs(match[0])
         case _:
             yield match[0]
+
+
+def _nested(compound: str) -> Iterator[str]:
+    """Give the whole, and the steps of a path that are compounds themselves: `app.py` of `src/app.py`."""
+    yield compound
+    steps = compound.split("/")
+    if len(steps) > 1:
+        yield from (step for step in steps if step and not step.isalnum())
 
 
 def _terms_of_word(word: str) -> Iterator[str]:
