@@ -3,15 +3,20 @@
 import datetime
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.agent.models.intents import content_words
 
-CLEAR_SIMILARITY = 0.35
-"""Cosine from which a note bears on a question; a threshold of the search itself, `confident`, takes its place."""
-CLEAR_MATCH = 0.5
-"""Share of the question's words, weighed by rarity, from which a note bears on it."""
+CLEAR = 0.55
+"""Similarity plus half the matched share from which a note bears on a question.
+
+Of 100 questions about a conversation of LoCoMo 98 had such a note in it, of 100 about other conversations 10; either
+part alone told them apart less well (area under the curve 0.974 and 0.978, together 0.994).
+"""
+CLEAR_BY_WORDS = 0.4
+"""The matched share from which a note bears on a question where nothing is known of meaning: 85 and 5 of the same."""
 NEAR_BEST = 0.7
 """Notes that bear on the question much less than the best one, as a share, are left out."""
 QUOTES = 4
@@ -35,23 +40,20 @@ class Hit(_Wire):
     date: datetime.date | None = None
     similarity: float = 0.0
     matched: float = 0.0
-    relevance: float | None = None
-
-    @property
-    def bearing(self) -> float:
-        """How much it bears on the question, whatever else was found: 1 is the threshold."""
-        if self.relevance is not None:
-            return self.relevance / CLEAR_SIMILARITY
-        return max(self.similarity / CLEAR_SIMILARITY, self.matched / CLEAR_MATCH)
 
 
 class Found(_Wire):
     """What `memory_search` returns."""
 
     hits: tuple[Hit, ...] = ()
-    mode: str = ""
+    mode: Literal["hybrid", "keyword"] = "hybrid"
     notice: str | None = None
-    confident: bool | None = None
+
+    def bearing(self, hit: Hit) -> float:
+        """Return how much *hit* bears on the question, whatever else was found: from 1 on it does."""
+        if self.mode == "keyword":
+            return hit.matched / CLEAR_BY_WORDS
+        return (hit.similarity + hit.matched / 2) / CLEAR
 
 
 def say_found(result: str, question: str) -> str:
@@ -74,11 +76,9 @@ def say_noted(text: str, receipt: str) -> str:
 
 
 def _clear(found: Found) -> Sequence[Hit]:
-    if found.confident is False:
-        return ()
-    best = max((hit.bearing for hit in found.hits), default=0.0)
-    floor = best * NEAR_BEST if found.confident else max(1.0, best * NEAR_BEST)
-    return [hit for hit in found.hits if hit.bearing >= floor][:QUOTES]
+    best = max(map(found.bearing, found.hits), default=0.0)
+    floor = max(1.0, best * NEAR_BEST)
+    return [hit for hit in found.hits if found.bearing(hit) >= floor][:QUOTES]
 
 
 def _remark(found: Found) -> str:

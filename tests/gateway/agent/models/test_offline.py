@@ -105,21 +105,15 @@ async def test_below_the_threshold_there_is_nothing(hits: list[dict[str, object]
 
 async def test_an_exact_word_is_enough() -> None:
     """A note that has the question's rare word answers, however little its meaning is alike."""
-    hit = {**PORT, "similarity": 0.05, "matched": 0.9}
+    hit = {**PORT, "similarity": 0.11, "matched": 0.9}
     assert "5433" in await Talk(hit).say("what is STAGING_DB_PORT")
 
 
-async def test_the_search_itself_may_say_whether_it_is_sure() -> None:
-    """A verdict that comes with the result counts more than our thresholds."""
-    talk = Talk(PORT)
-
-    @tool
-    async def memory_search(query: str, max_results: int) -> str:
-        """Search."""
-        return json.dumps({"hits": [PORT], "confident": False})
-
-    talk.tools = Toolbox([memory_search])
-    assert (await talk.say("Where is it?")).startswith(NOTHING)
+async def test_where_nothing_is_known_of_meaning_words_decide() -> None:
+    """Without an embedder a note answers that holds enough of the question's words."""
+    assert "5433" in await Talk({**PORT, "similarity": 0.0, "matched": 0.45}, mode="keyword").say("staging port?")
+    faint = {**PORT, "similarity": 0.0, "matched": 0.35}
+    assert (await Talk(faint, mode="keyword").say("staging port?")).startswith(NOTHING)
 
 
 async def test_no_more_than_four_quotes() -> None:
