@@ -123,7 +123,7 @@ class Bench:
         self._engine = self._index.answering.engine
         self._manifest = self._index.answering.manifest
         self._today = max(
-            (day for path in corpus.notes if (day := date_in(PurePosixPath(path).stem))), default=date.min
+            (day for path in corpus.notes if (day := date_in(PurePosixPath(path).stem))), default=date(1970, 1, 1)
         )
 
     def close(self) -> None:

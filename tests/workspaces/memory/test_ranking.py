@@ -1,0 +1,179 @@
+"""This file checks the order of what was found: which parts count, which rule comes first, what is thinned."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspaces.access import PRIVATE
+from workspaces.memory.engine import Candidate, PointId
+from workspaces.memory.entry import Entry
+from workspaces.memory.ranking import (
+    KEYWORDS_ALONE,
+    WITHOUT_LATE,
+    Ranked,
+    Weights,
+    question_of,
+    rank,
+    relevance,
+    thinned,
+)
+
+TODAY = date(2026, 3, 7)
+EVERY_WEIGHT = [Weights(), WITHOUT_LATE, KEYWORDS_ALONE]
+
+
+def candidate(text: str, position: int = 0, path: str = "memory/a.md", day: date | None = TODAY) -> Candidate:
+    """A candidate that no leg has seen."""
+    entry = Entry(path, PRIVATE, position, position + 1, position + 1, text, "", day, "")
+    return Candidate(PointId(position), entry, cosine=0.0, late=0.0, bm25=0.0, bm25_context=0.0)
+
+
+def order(question: str, *candidates: Candidate, weights: Weights | None = None) -> list[str]:
+    ranked = rank(question_of(question, TODAY), candidates, weights or Weights(), TODAY)
+    return [each.candidate.entry.text for each in ranked]
+
+
+@pytest.mark.parametrize("weights", EVERY_WEIGHT)
+def test_an_exact_identifier_wins_at_any_age_over_the_best_vectors(weights: Weights) -> None:
+    """Even with useless vectors, and though its prefix stands in every other note."""
+    old = replace(candidate("key GLYPH-12345 is under the mat", day=date(1990, 1, 1)), cosine=-1.0)
+    others = [
+        replace(candidate(f"GLYPH-1234{n} lies here", 10 + n, "memory/b.md"), cosine=1.0, late=1.0, bm25=9.0 + n)
+        for n in (1, 2, 3, 4, 6, 7, 8, 9)
+    ]
+    assert order("where is glyph-12345?", *others, old, weights=weights)[0] == old.entry.text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_held"),
+    [
+        ("(glyph-12345)", True),
+        ("ticket:GLYPH-12345.", True),
+        ("[GLYPH-12345](https://example.org/GLYPH-12345)", True),
+        ("GLYPH-123456", False),
+        ("MEGA-GLYPH-12345", False),
+        ("GLYPH-12345-b", False),
+        ("GLYPH-12345.1", False),
+        ("GLYPH 12345", False),
+    ],
+)
+def test_an_identifier_is_held_word_for_word_or_not_at_all(text: str, is_held: bool) -> None:
+    """A longer identifier that contains it is another one."""
+    [ranked] = rank(question_of("GLYPH-12345", TODAY), [candidate(text)], Weights(), TODAY)
+    assert bool(ranked.identifiers) is is_held
+
+
+def test_more_of_the_identifiers_asked_for_come_first() -> None:
+    """Of two ids in a question, the note with both is before the notes with one."""
+    one, both = candidate("AB-1 alone", 0, "memory/x.md"), candidate("AB-1 and CD-2", 9)
+    assert order("AB-1 CD-2", replace(one, bm25=9.0, cosine=1.0), both) == ["AB-1 and CD-2", "AB-1 alone"]
+
+
+With = Callable[[Candidate, float], Candidate]
+PARTS: list[With] = [
+    lambda candidate, value: replace(candidate, cosine=value),
+    lambda candidate, value: replace(candidate, late=value),
+    lambda candidate, value: replace(candidate, late_context=value),
+    lambda candidate, value: replace(candidate, bm25=value),
+    lambda candidate, value: replace(candidate, bm25_context=value),
+]
+
+
+@given(st.sampled_from(PARTS), st.floats(0.3, 0.9), st.floats(0.0, 0.1), st.sampled_from(EVERY_WEIGHT))
+def test_more_of_any_part_never_ranks_lower(part: With, value: float, more: float, weights: Weights) -> None:
+    """Everything else being equal, a candidate rises with each part of its score."""
+    lower = part(candidate("lower", 0, "memory/x.md"), value)
+    higher = part(candidate("higher", 5, "memory/y.md"), value + more + 0.01)
+    first, second = rank(question_of("question", TODAY), [lower, higher], weights, TODAY)
+    assert first.score == second.score or first.candidate.entry.text == "higher"
+
+
+def test_neighbours_lend_a_score_within_their_file_only() -> None:
+    """What stands beside a match comes before what stands elsewhere, one step before two steps before three."""
+    match = replace(candidate("match", 5), cosine=0.9, late=0.9, late_context=0.9)
+    beside = [candidate(f"off {n}", 5 + n) for n in (3, 2, 1)]
+    elsewhere = candidate("elsewhere", 4, "memory/b.md")
+    ranked = rank(question_of("question", TODAY), [elsewhere, *beside, match], Weights(), TODAY)
+    scores = {each.candidate.entry.text: each.score for each in ranked}
+    assert ranked[0].candidate.entry.text == "match"
+    assert scores["off 1"] == scores["off 2"] > scores["off 3"] == scores["elsewhere"]
+
+
+def test_the_day_that_a_question_names_counts() -> None:
+    """By full date, by month, and seen from today."""
+    named, other = candidate("a", 0, "memory/x.md", date(2026, 2, 5)), candidate("b", 0, "memory/y.md", TODAY)
+    for question in ("on 5 February 2026", "in February", "30 days ago"):
+        assert order(question, other, named) == ["a", "b"]
+
+
+def test_a_turn_that_asks_comes_after_one_that_answers() -> None:
+    """Only in a dialogue: a note may well be a question."""
+    asks, says = candidate("09:30 Ann: which one?", 0, "memory/x.md"), candidate("Bo: this one.", 0, "memory/y.md")
+    assert order("question", asks, says) == [says.entry.text, asks.entry.text]
+    note = candidate("which valve does the plumber need?", 0, "memory/x.md")
+    assert order("question", says, note) == [note.entry.text, says.entry.text]
+
+
+@given(st.integers(0, 20_000), st.floats(0.4, 0.9), st.sampled_from(EVERY_WEIGHT))
+def test_age_takes_little_and_never_prefers_the_older(days: int, part: float, weights: Weights) -> None:
+    """At most two per cent of a score; undated notes and today's lose nothing."""
+    new, old = candidate("new", 0, "memory/x.md"), candidate("old", 0, "memory/y.md", TODAY - timedelta(days))
+    undated = candidate("undated", 0, "MEMORY.md", None)
+    candidates = [replace(each, cosine=part, late=part, late_context=part, bm25=part) for each in (old, undated, new)]
+    ranked = rank(question_of("question", TODAY), candidates, weights, TODAY)
+    scores = {each.candidate.entry.text: each.score for each in ranked}
+    assert scores["undated"] == scores["new"] >= scores["old"] >= 0.98 * scores["new"] - 1e-9
+
+
+def test_without_a_floor_age_takes_everything() -> None:
+    """The unbounded form of the systems that this one follows: half the score after a half-life."""
+    weights = Weights(floor=0.0)
+    fresh, old = (replace(candidate("x", day=day), cosine=0.7, late=0.7) for day in (TODAY, TODAY - timedelta(30)))
+    [now], [then] = (rank(question_of("q", TODAY), [each], weights, TODAY) for each in (fresh, old))
+    assert then.score == pytest.approx(now.score / 2)
+
+
+def test_the_parts_add_up_to_the_score() -> None:
+    """Whoever asks why a note was found can be shown."""
+    some = [replace(candidate(f"n {n}", n), cosine=0.1 * n, late=0.1 * n, bm25=1.0 * n) for n in range(8)]
+    for each in rank(question_of("in March", TODAY), some, Weights(), TODAY):
+        assert each.score == pytest.approx(sum(each.parts.values()))
+
+
+def test_equals_are_ordered_by_place_whatever_order_they_came_in() -> None:
+    """The order in which the engine gives its candidates shows nowhere."""
+    some = [candidate(f"{path} {n}", n, path) for path in ("b.md", "a.md") for n in (3, 1)]
+    assert order("q", *some) == order("q", *reversed(some)) == ["a.md 1", "a.md 3", "b.md 1", "b.md 3"]
+
+
+def test_nothing_found_ranks_as_nothing() -> None:
+    """No candidates are no error."""
+    assert order("question") == []
+
+
+def thin(*texts: str) -> list[str]:
+    ranked = [Ranked(candidate(text, number), 1.0) for number, text in enumerate(texts)]
+    return [each.candidate.entry.text for each in thinned(ranked)]
+
+
+def test_a_repetition_is_left_out_and_a_difference_is_kept() -> None:
+    """The same words at another time of day say nothing new; another number, id or word does."""
+    assert thin("07:00 ran along the river", "07:30 Ran along the river.", "ran along the canal") == [
+        "07:00 ran along the river",
+        "ran along the canal",
+    ]
+    amounts = ["paid 50 for the big blue kettle in town", "paid 70 for the big blue kettle in town"]
+    assert thin(*amounts) == amounts
+    assert thin("AB-1 is done", "AB-2 is done") == ["AB-1 is done", "AB-2 is done"]
+
+
+def test_relevance_is_the_mean_of_what_is_known() -> None:
+    """Without token vectors or without any, the rest decides; it stays within 0 and 1."""
+    assert relevance(0.6, 0.3, 0.9) == pytest.approx(0.6)
+    assert relevance(0.6, 0.0, 0.8) == pytest.approx(0.7)
+    assert relevance(0.0, 0.0, 0.8) == pytest.approx(0.8)
+    assert relevance(-0.9, 0.0, 0.0) == 0.0
