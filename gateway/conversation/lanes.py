@@ -67,14 +67,11 @@ class Lanes(Generic[K, T]):
         if lane.wakes_for_next:
             lane.woken.set()
 
-    def wake(self, key: K) -> None:
-        """End the wait of the lane of *key* for its next try, if it waits."""
-        if lane := self._lanes.get(key):
-            lane.woken.set()
-
-    def keys(self) -> list[K]:
-        """Return the keys of all lanes that have something to do."""
-        return list(self._lanes)
+    def wake(self, is_meant: Callable[[K], bool]) -> None:
+        """End the wait for the next try in every lane whose key *is_meant*."""
+        for key, lane in self._lanes.items():
+            if is_meant(key):
+                lane.woken.set()
 
     async def idle(self) -> None:
         """Return once no lane has anything to do, now or later."""

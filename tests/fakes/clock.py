@@ -27,7 +27,7 @@ class ManualClock:
         except TimeoutError:
             pass
         finally:
-            del self._waits[wait]
+            self._waits.pop(wait, None)
 
     async def waiters(self, count: int) -> None:
         """Return once *count* tasks wait for this clock."""
@@ -41,9 +41,9 @@ class ManualClock:
     def advance(self, seconds: float) -> None:
         """Let *seconds* pass."""
         self._now += timedelta(seconds=seconds)
-        for wait, end in self._waits.items():
-            if end <= self._now:
-                wait.reschedule(asyncio.get_running_loop().time())
+        for wait in [each for each, end in self._waits.items() if end <= self._now]:
+            del self._waits[wait]
+            wait.reschedule(asyncio.get_running_loop().time())
 
     async def _tell(self) -> None:
         async with self._changed:
