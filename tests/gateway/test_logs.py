@@ -10,15 +10,6 @@ from gateway.redact import Redactor
 CANARY = 'bot12345:AA"canary'
 
 
-def test_a_secret_leaves_every_form_of_a_text() -> None:
-    """As it is, inside a longer word, and as JSON escapes it; a longer secret is not cut by a shorter one."""
-    redact = Redactor([CANARY, "abcdef", "abcdefgh", "tiny", ""])
-    assert redact(f"https://host/{CANARY}/send") == "https://host/[redacted]/send"
-    assert "canary" not in redact(json.dumps({"url": CANARY}))
-    assert redact("abcdefgh abcdef tiny") == "[redacted] [redacted] tiny"
-    assert Redactor([])("text") == "text"
-
-
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_no_line_holds_a_secret(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Fields, a library's own lines and the text of a traceback all pass the redactor."""

@@ -1,0 +1,71 @@
+# Two commands do everything: `make up` starts Strandline, `make test` tests it.
+# PYTHON=python3.12 chooses another Python; ARGS="…" is handed on, as in make up ARGS="--port 8123".
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+LOCKED := --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help up test check bench nightly lock clean
+
+help:
+	@echo "make up        start the gateway (the first time it installs what it needs)"
+	@echo "make test      run the tests"
+	@echo "make check     format, lint, types, import rules"
+	@echo "make bench     measure, and print the goals beside the figures"
+	@echo "make nightly   the tests that take minutes"
+	@echo "make lock      renew requirements.lock and requirements-dev.lock"
+	@echo "make clean     remove the environment and caches"
+
+up: $(VENV)/.for-up
+	@exec $(BIN)/strandline up $(ARGS)
+
+test: $(VENV)/.for-tests
+	@$(BIN)/python -m pytest -m "not nightly" $(ARGS)
+
+nightly: $(VENV)/.for-tests
+	@$(BIN)/python -m pytest -m nightly --timeout=3600 $(ARGS)
+
+check: $(VENV)/.for-tests
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(VENV)/.for-tests
+	@$(BIN)/python -m bench $(ARGS)
+
+# The lock files hold hashes and no address; a second Python or system gets its own lines by --universal.
+lock: $(VENV)/.for-tests
+	@$(BIN)/uv pip compile $(LOCKED) pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile $(LOCKED) --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+clean:
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+
+# --- the environment; each stamp is older than what it was made from when that has changed
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' || { \
+	  echo "Strandline needs Python 3.11 to 3.14; '$(PYTHON)' is not one. Name another: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; \
+	  exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv" >&2; \
+	  exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.for-up: $(VENV)/.made requirements.lock pyproject.toml
+	@echo "Installing what Strandline needs into $(VENV): about a minute, once"
+	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps -e .
+	@touch $@
+
+$(VENV)/.for-tests: $(VENV)/.made requirements-dev.lock pyproject.toml
+	@echo "Installing what the tests need into $(VENV): about a minute, once"
+	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@$(PIP) install --no-deps -e .
+	@touch $@ $(VENV)/.for-up

@@ -1,0 +1,181 @@
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import typer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from gateway.cli.main import commands
+from gateway.config import Config
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+SETTINGS = (ROOT / "docs" / "settings.md").read_text("utf-8")
+DOCS = "\n".join(file.read_text("utf-8") for file in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+# --- settings
+
+
+def tables(section: type[BaseModel], heading: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """Give each table of the configuration by its heading in the docs: its keys with their defaults as TOML."""
+    keys: dict[str, str] = {}
+    for name, field in section.model_fields.items():
+        inside, way = _table_within(field.annotation)
+        if inside is not None:
+            yield from tables(inside, heading + _heading(name, way, heading))
+        if inside is None or (way == "dict" and heading.startswith("channels.telegram")):
+            keys[name] = _default(field)
+    if keys:
+        yield heading, keys
+
+
+def _table_within(annotation: object) -> tuple[type[BaseModel] | None, str]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation, ""
+    for choice in get_args(annotation):
+        if isinstance(choice, type) and issubclass(choice, BaseModel):
+            return choice, "dict" if str(annotation).startswith("dict") else "list"
+    return None, ""
+
+
+def _heading(name: str, way: str, parent: str) -> str:
+    own = f".{name}" if parent else name
+    if way == "dict":
+        return f"{own}.<id>" if name == "groups" else f"{own}.<name>"
+    return own
+
+
+def _default(field: FieldInfo) -> str:
+    """Return the default as TOML writes it, or in words where there is none."""
+    if field.default is PydanticUndefined:
+        return "required"
+    if field.default is None:
+        return "not set"
+    is_decimal = float in (field.annotation, *get_args(field.annotation))
+    value = float(field.default) if is_decimal else field.default
+    return json.dumps(value, ensure_ascii=False)
+
+
+def documented() -> dict[str, dict[str, str]]:
+    """Return what docs/settings.md says: the defaults of the keys, by heading."""
+    found: dict[str, dict[str, str]] = {}
+    for part in re.split(r"^## ", SETTINGS, flags=re.MULTILINE)[1:]:
+        heading = re.match(r"`\[+([^\]]+)\]+`", part)
+        if heading:
+            rows = re.findall(r"^\| `(\w+)` \| (.+?) \|", part, flags=re.MULTILINE)
+            found[heading[1]] = {key: default.strip("`") for key, default in rows}
+    return found
+
+
+def test_every_setting_is_documented_with_its_default_and_no_other() -> None:
+    """A key, a table or a default that is in one place only is found here."""
+    assert documented() == dict(tables(Config))
+
+
+def test_every_setting_is_read_by_somebody() -> None:
+    """A setting that nothing uses would promise what does not happen."""
+    code = "\n".join(
+        file.read_text("utf-8") for file in (ROOT / "gateway").rglob("*.py") if file.parent.name != "config"
+    )
+    read_here = {"token_env", "token_file", "api_key_env", "api_key_file", "time_zone", "preset", "allow_remote"}
+    keys = {key for _, table in tables(Config) for key in table} - read_here
+    assert not {key for key in keys if not re.search(rf"\.{key}\b", code)}
+
+
+# --- commands and tools
+
+
+def leaves(app: typer.Typer) -> dict[str, set[str]]:
+    """Return the options of each command, by the words that call it."""
+    root = typer.main.get_command(app)
+    found: dict[str, set[str]] = {}
+
+    def walk(command: object, words: tuple[str, ...]) -> None:
+        for name, inner in getattr(command, "commands", {}).items():
+            walk(inner, (*words, name))
+        if not hasattr(command, "commands"):
+            parameters = getattr(command, "params", [])
+            found[" ".join(words)] = {option for each in parameters for option in each.opts if option.startswith("-")}
+
+    walk(root, ())
+    return found
+
+
+COMMANDS = leaves(commands())
+
+
+@pytest.mark.parametrize("words", sorted(COMMANDS))
+def test_every_command_is_in_the_readme(words: str) -> None:
+    """With the words that call it."""
+    assert f"`strandline {words}" in README
+
+
+def test_every_tool_is_in_the_readme() -> None:
+    """By the name that a model calls."""
+    files = (ROOT / "gateway" / "agent" / "tools").glob("*.py")
+    tools = {name for file in files for name in re.findall(r"\btool\((\w+)\)", file.read_text("utf-8"))}
+    assert {"memory_search", "read_file"} < tools
+    assert not {name for name in tools if f"`{name}`" not in README}
+
+
+def test_every_channel_is_in_the_settings() -> None:
+    """An adapter that can be configured has its table."""
+    for channel in type(Config().channels).model_fields:
+        assert f"## `[channels.{channel}.<name>]`" in SETTINGS
+
+
+def called(program: str) -> list[list[str]]:
+    """Return the words of each call of *program* that the docs show, in code blocks and between backticks."""
+    blocks = "\n".join(re.findall(r"```\w*\n(.*?)```", DOCS, re.DOTALL))
+    shown = [*re.findall(r"`([^`\n]+)`", DOCS), *blocks.splitlines()]
+    calls = [re.search(rf"(?:^|[\s/=]){program} ([^#:]*)", line) for line in shown]
+    return [shlex.split(call[1]) for call in calls if call]
+
+
+def test_every_call_in_the_docs_is_a_right_one() -> None:
+    """Each `strandline …` names a command that exists, with options that it takes."""
+    calls = called("strandline")
+    assert len(calls) > 8
+    for call in calls:
+        words = max((w for w in COMMANDS if call[: len(w.split())] == w.split()), key=len, default=None)
+        if words is None and call and call[0] in {"…", "--help", "--version"}:
+            continue
+        assert words is not None, call
+        assert {word for word in call if word.startswith("--")} <= COMMANDS[words], call
+
+
+def test_every_make_target_in_the_docs_exists() -> None:
+    """And the two that a newcomer needs come first."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    wanted = {call[0] for call in called("make") if call}
+    assert {"up", "test", "check", "bench"} <= wanted <= targets
+
+
+def test_what_the_docs_test_exists() -> None:
+    """Each promise names tests that are there."""
+    for paths in re.findall(r'ARGS="?(tests/[^"`]*)', README):
+        for path in paths.split():
+            assert (ROOT / path).exists(), path
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    """A moved file takes its links along."""
+    for file in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", file.read_text("utf-8")):
+            assert (file.parent / target).exists(), f"{file.name}: {target}"
+
+
+def test_the_program_says_how_it_is_used() -> None:
+    """The first thing that a newcomer types, as installed."""
+    program = Path(sys.executable).parent / "strandline"
+    shown = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    assert {"init", "up", "chat", "status", "doctor", "memory", "import"} <= set(shown.split())

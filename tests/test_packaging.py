@@ -1,0 +1,96 @@
+import re
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]  # its stubs would be one more dependency, for this file alone
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+LOCKS = ["requirements.lock", "requirements-dev.lock"]
+
+
+def pins(lock: str) -> dict[str, str]:
+    """Return the version of each package in *lock*."""
+    text = (ROOT / lock).read_text("utf-8")
+    return dict(re.findall(r"^([a-z0-9][a-z0-9.-]*)==([^\s;]+)", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_names_packages_and_hashes_and_no_place(lock: str) -> None:
+    """It works against any index, and only with the very files that were locked."""
+    text = (ROOT / lock).read_text("utf-8")
+    assert "://" not in text
+    assert not re.search(r"^(-|file:|/)", text, re.MULTILINE)
+    for package in re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE):
+        if package.strip():
+            assert "--hash=sha256:" in package, package.splitlines()[0]
+
+
+def test_the_locks_satisfy_the_project() -> None:
+    """Every requirement is pinned, to a version that it allows; a forgotten `make lock` shows here."""
+    wanted = {
+        "requirements.lock": PROJECT["project"]["dependencies"],
+        "requirements-dev.lock": PROJECT["dependency-groups"]["dev"],
+    }
+    for lock, requirements in wanted.items():
+        pinned = pins(lock)
+        for requirement in map(Requirement, requirements):
+            version = pinned.get(canonicalize_name(requirement.name))
+            assert version is not None, f"{requirement.name} is not in {lock}"
+            assert requirement.specifier.contains(version, prereleases=True), f"{requirement} but {version} in {lock}"
+
+
+def test_tests_run_on_what_is_shipped() -> None:
+    """What both locks hold, they hold in the same version."""
+    shipped, tested = pins("requirements.lock"), pins("requirements-dev.lock")
+    assert {name: tested.get(name) for name in shipped} == shipped
+
+
+# --- the container
+
+
+def test_the_container_is_built_from_what_is_there() -> None:
+    """Each file that the Dockerfile copies exists and passes its ignore list; dependencies are installed by hash."""
+    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text("utf-8")
+    let_in = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    sources = [source for line in re.findall(r"^COPY (.+)$", dockerfile, re.MULTILINE) for source in line.split()[:-1]]
+    assert {"requirements.lock", "gateway", "adapters", "workspaces"} <= set(sources)
+    for source in sources:
+        assert (ROOT / source).exists(), source
+        assert f"!{source}" in let_in, source
+    assert "--require-hashes" in dockerfile
+
+
+def test_the_container_runs_as_nobody_special_and_looks_where_it_listens() -> None:
+    """Not root; the health check asks the port that the command opens."""
+    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text("utf-8")
+    assert re.search(r"^USER (?!root)\w+", dockerfile, re.MULTILINE)
+    started = re.search(r'"--port", "(\d+)"', dockerfile)
+    assert started is not None
+    assert f"127.0.0.1:{started[1]}/healthz" in dockerfile
+
+
+def test_compose_publishes_nothing_and_keeps_the_home() -> None:
+    """No port leaves the container, the home outlives it, and no secret stands in the file."""
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
+    gateway = compose["services"]["gateway"]
+    assert "ports" not in gateway
+    assert (ROOT / gateway["build"]["dockerfile"]).is_file()
+    assert gateway["volumes"] == ["home:/data"]
+    assert "home" in compose["volumes"]
+    secrets = [value for name, value in gateway["environment"].items() if name.endswith(("_KEY", "_TOKEN"))]
+    assert all(value.startswith("${") for value in secrets)
+
+
+def test_ci_runs_the_readmes_command() -> None:
+    """The same script for people and machines."""
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & stat.S_IXUSR
+    text = script.read_text("utf-8")
+    assert "make test" in text
+    assert "make check" in text
+    assert "make test" in (ROOT / "README.md").read_text("utf-8")
