@@ -12,7 +12,7 @@ from pathlib import Path
 
 from workspaces.memory.chunking import entries_of
 from workspaces.memory.edge import EdgeShard
-from workspaces.memory.engine import Engine, Point, PointId
+from workspaces.memory.engine import Engine, EngineBrokenError, Point, PointId
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.hybrid import HybridEngine
 from workspaces.memory.manifest import Manifest, PointRow
@@ -114,7 +114,7 @@ class Collection:
 
     def close(self) -> None:
         """Release the folder; what was not committed is compared anew when it is opened next."""
-        with suppress(OSError):
+        with suppress(EngineBrokenError):
             self.engine.close()
         self.manifest.close()
 

@@ -85,13 +85,18 @@ class EdgeShard:
             self._shard.update(edge.UpdateOperation.delete_points(list(ids)))
 
     def flush(self) -> None:
-        """Bring everything stored so far to the disk; about 150 ms."""
-        self._shard.flush()
+        """Bring everything stored so far to the disk; about 150 ms. Raises EngineBrokenError when that fails."""
+        try:
+            self._shard.flush()
+        except Exception as exc:  # the engine raises plain Exception for every fault
+            raise EngineBrokenError(f"the index cannot be written: {exc}") from exc
 
     def close(self) -> None:
-        """Flush and release the folder."""
-        self._shard.flush()
-        self._shard.close()
+        """Flush and release the folder. Raises EngineBrokenError as `flush` does; it is released all the same."""
+        try:
+            self.flush()
+        finally:
+            self._shard.close()
 
     def _index_payload(self) -> None:
         for name, kind in (("scope", edge.PayloadSchemaType.Keyword), ("day", edge.PayloadSchemaType.Integer)):

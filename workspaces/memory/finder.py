@@ -54,6 +54,9 @@ class Found:
     late: float
     keyword: float
     matched: float
+    relevance: float
+    is_exact: bool
+    """It holds an identifier of the query word for word."""
 
 
 class Finder:
@@ -68,14 +71,13 @@ class Finder:
         """Return the best `asked.limit` entries, best first; none where no scope may be searched."""
         request = self._request(asked)
         ids = self._engine.find(request)
-        question, weights = question_of(asked.text), _weights(request)
+        question, weights = question_of(asked.text, asked.today), _weights(request)
         candidates = self._engine.score(request, ids)
         best = rank(question, candidates, weights, asked.today)[: max(NEIGHBOURED, asked.limit)]
         candidates += self._engine.score(request, self._beside(best, candidates))
         ranked = rank(question, candidates, weights, asked.today)
         found = (self._found(each, request) for each in thinned(ranked) if _is_within(each, asked.days))
-        clear = (each for each in found if asked.min_score is None or _relevance(each) >= asked.min_score)
-        return list(islice(clear, asked.limit))
+        return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
 
     def _request(self, asked: Asked) -> CandidateRequest:
         words = query_vector(asked.text)
@@ -98,13 +100,16 @@ class Finder:
 
     def _found(self, ranked: Ranked, request: CandidateRequest) -> Found:
         candidate = ranked.candidate
+        matched = self._matched(candidate.id, request)
         return Found(
             entry=candidate.entry,
             score=ranked.score,
             similarity=candidate.cosine,
             late=candidate.late,
             keyword=max(candidate.bm25, candidate.bm25_context),
-            matched=self._matched(candidate.id, request),
+            matched=matched,
+            relevance=relevance(candidate.cosine, candidate.late, matched),
+            is_exact=bool(ranked.identifiers),
         )
 
     def _matched(self, id_: PointId, request: CandidateRequest) -> float:
@@ -116,8 +121,9 @@ class Finder:
         return covered / sum(idf) if idf else 0.0
 
 
-def _relevance(found: Found) -> float:
-    return relevance(found.similarity, found.late, found.matched)
+def _is_clear(found: Found, min_score: float | None) -> bool:
+    """An identifier that was asked for and found is never below a threshold."""
+    return min_score is None or found.is_exact or found.relevance >= min_score
 
 
 def _weights(request: CandidateRequest) -> Weights:

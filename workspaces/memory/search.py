@@ -45,7 +45,7 @@ class Query:
     text: str
     max_results: int = 6
     min_score: float | None = None
-    """Lowest relevance, 0 to 1: the larger of `Hit.similarity` and `Hit.matched`."""
+    """Lowest `Hit.relevance`; a passage that holds an identifier of the query is never below it."""
     since: date | None = None
     until: date | None = None
     """Both days belong to it; undated notes are outside of any bounds."""
@@ -74,6 +74,8 @@ class Hit:
     """The sparse part: BM25."""
     matched: float
     """Share of the query's words, weighted by rarity, that the passage holds; 0 to 1."""
+    relevance: float
+    """How much it bears on the query, 0 to 1, whatever else was found: for thresholds (`ranking.CLEAR`)."""
 
     @property
     def citation(self) -> str:
@@ -138,6 +140,8 @@ class MemoryIndex:
         self._is_dirty = True
         self._checked_at = clock.monotonic()
         self._mode: Mode = "hybrid"
+        self.is_open = False
+        """Whether the worker holds it; to ask for its status would open it."""
 
     def touched(self) -> None:
         """Note that a source changed: the next search looks at once."""
@@ -146,7 +150,7 @@ class MemoryIndex:
     async def sync(self, progress: Progress | None = None) -> SyncReport:
         """Index what changed. Raises MemoryUnavailableError."""
         async with self._syncing:
-            self._is_dirty = False
+            self._is_dirty, self.is_open = False, True
             self._checked_at = self._clock.monotonic()
             try:
                 return await self._sync.bring_up_to_date(progress)
@@ -159,7 +163,8 @@ class MemoryIndex:
 
         Raises QueryRefusedError for a query without words and MemoryUnavailableError when the worker cannot answer.
         """
-        text = query.text.strip()
+        # A lone surrogate is no text to an embedder; NUL and the like are, and find nothing.
+        text = query.text.strip().encode("utf-8", "replace").decode()
         if not text:
             raise QueryRefusedError("the query is empty: say what to look for")
         scopes = readable_scopes(access) if access.agent == self._agent else frozenset[Scope]()
@@ -212,6 +217,7 @@ class MemoryIndex:
             "min_score": query.min_score,
             "today": day_out(self._clock.today()),
         }
+        self.is_open = True
         return await self._worker.call("search", self._folder, arguments)
 
 
@@ -230,6 +236,7 @@ def _hit(frame: Frame) -> Hit:
         late=frame["late"],
         keyword=frame["keyword"],
         matched=frame["matched"],
+        relevance=frame["relevance"],
     )
 
 

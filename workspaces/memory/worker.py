@@ -160,6 +160,7 @@ def _found_out(found: Found) -> Frame:
         "late": found.late,
         "keyword": found.keyword,
         "matched": found.matched,
+        "relevance": found.relevance,
     }
 
 

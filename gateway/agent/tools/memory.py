@@ -53,6 +53,7 @@ def _shown(hit: Hit) -> dict[str, object]:
         "end_line": hit.end_line,
         "date": hit.date.isoformat() if hit.date else None,
         "score": round(hit.score, 3),
+        "relevance": round(hit.relevance, 3),
         "similarity": round(hit.similarity, 3),
         "keyword": round(hit.keyword, 3),
         "matched": round(hit.matched, 3),

@@ -1,0 +1,271 @@
+"""This file says what a search finds, for whom, and what it says about itself."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.workspaces.turns import AGENT, CRON, GROUP, GUEST, HEARTBEAT, MAIN, OTHER, OWN, SUBAGENT
+from workspaces.access import PRIVATE, Access, AgentId, SessionType
+from workspaces.files import Folder
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.embeddings import Embedder
+from workspaces.memory.entry import Document
+from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.search import (
+    CHECK_EVERY_S,
+    LONGEST_QUERY,
+    LONGEST_SNIPPET,
+    Hit,
+    MemoryIndex,
+    Query,
+    QueryRefusedError,
+)
+from workspaces.memory.sync import Run
+
+
+class Home:
+    """An agent's notes and their index."""
+
+    def __init__(self, home: Path, embedder: Embedder | None, run: Run = run_here) -> None:
+        self.notes = home / "workspace"
+        self.notes.mkdir()
+        self.worker = DeskWorker(embedder)
+        self.clock = SetClock()
+        source = WorkspaceNotes(Folder(self.notes))
+        self.index = MemoryIndex(AGENT, home / "index", [source], self.worker, run, self.clock.clock())
+
+    def write(self, path: str, *lines: str) -> None:
+        file = self.notes / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"- {line}\n" for line in lines))
+        self.index.touched()
+
+    async def found(self, text: str, access: Access = MAIN, max_results: int = 6) -> list[str]:
+        return [hit.snippet for hit in (await self.index.search(Query(text, max_results), access)).hits]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    home = Home(tmp_path, WordsEmbedder())
+    yield home
+    home.worker.desk.close()
+
+
+async def test_a_hit_has_its_place_its_day_and_its_parts(home: Home) -> None:
+    """A hit names file, lines, day and audience, and every part of its score."""
+    home.write("memory/2026-03-01.md", "bought a red bicycle", "called the bank")
+    [hit] = (await home.index.search(Query("red bicycle", max_results=1), MAIN)).hits
+    assert hit.citation == "memory/2026-03-01.md#L1-L1"
+    assert (hit.snippet, hit.date, hit.scope) == ("bought a red bicycle", date(2026, 3, 1), PRIVATE)
+    assert hit.matched == 1.0
+    assert min(hit.score, hit.similarity, hit.late, hit.keyword, hit.relevance) > 0
+
+
+async def test_a_changed_note_is_found_without_a_call(home: Home) -> None:
+    """A search looks for changes itself: at once after `touched`, else once a second."""
+    home.write("MEMORY.md", "likes tea")
+    assert await home.found("tea") == ["likes tea"]
+    (home.notes / "MEMORY.md").write_text("- likes coffee and tea\n")
+    home.clock.now_s += CHECK_EVERY_S
+    assert await home.found("tea") == ["likes coffee and tea"]
+
+
+async def test_a_hot_search_looks_at_no_file(home: Home) -> None:
+    """Between two checks a search is one request to the worker and nothing else."""
+    home.write("MEMORY.md", "likes tea")
+    await home.found("tea")
+    home.worker.calls.clear()
+    await home.found("tea")
+    assert home.worker.calls == ["search"]
+
+
+async def test_each_audience_finds_its_own(home: Home) -> None:
+    """Main finds everything; a group or a guest finds its chat's notes; subagents and plain jobs find nothing."""
+    home.write("MEMORY.md", "tea is private")
+    home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
+    home.write(f"{OTHER}/2026-03-01.md", "tea is shared elsewhere")
+    everything = {"tea is private", "tea is shared here", "tea is shared elsewhere"}
+    assert set(await home.found("tea")) == everything
+    assert set(await home.found("tea", HEARTBEAT)) == everything
+    for access in (GROUP, GUEST):
+        assert await home.found("tea", access) == ["tea is shared here"]
+    for access in (SUBAGENT, CRON):
+        assert await home.found("tea", access) == []
+
+
+async def test_nothing_is_asked_for_a_turn_without_memory(home: Home) -> None:
+    """No request goes out where no scope may be searched, and the answer has the form of any other."""
+    home.write("MEMORY.md", "likes tea")
+    await home.found("tea")
+    home.worker.calls.clear()
+    refused = await home.index.search(Query("tea"), SUBAGENT)
+    assert home.worker.calls == []
+    assert refused == await home.index.search(Query("tea"), GROUP)
+
+
+async def test_another_agents_turn_finds_nothing(home: Home) -> None:
+    """The owner's own turn with another agent is refused like a stranger's."""
+    home.write("MEMORY.md", "likes tea")
+    stranger = Access(AgentId("other"), SessionType.MAIN, PRIVATE, "telegram:1", 0, frozenset())
+    assert (await home.index.search(Query("tea"), stranger)).hits == ()
+
+
+async def test_a_hit_is_checked_again_when_it_is_returned(home: Home) -> None:
+    """A point stored under the wrong audience still stays with those who may read its file."""
+    home.write("MEMORY.md", "likes tea")
+    document = Document("memory/2026-03-01.md", GROUP.scope, "- secret tea\n", None, "x")
+    await home.index.sync()
+    for _ in home.worker.desk._index(str(home.index._folder)).building.put(document, "x"):
+        pass
+    home.index._checked_at = home.clock.now_s
+    assert await home.found("secret tea", GROUP) == []
+
+
+async def test_dates_bound_a_search(home: Home) -> None:
+    """Only notes of the days asked for are found; undated ones are not."""
+    for day in range(1, 9):
+        home.write(f"memory/2026-03-0{day}.md", f"tea on day {day}")
+    home.write("MEMORY.md", "tea always")
+    query = Query("tea", since=date(2026, 3, 3), until=date(2026, 3, 5))
+    days = {hit.date for hit in (await home.index.search(query, MAIN)).hits}
+    assert days == {date(2026, 3, day) for day in (3, 4, 5)}
+
+
+async def test_a_threshold_cuts_what_hardly_bears_but_no_identifier(home: Home) -> None:
+    """`min_score` is absolute; a passage with an identifier that was asked for passes every threshold."""
+    home.write("MEMORY.md", "likes tea with milk", "the parcel is AB-12345 from the depot in town, says the courier")
+    strict = Query("parcel AB-12345 arrived", min_score=0.99)
+    assert [hit.start_line for hit in (await home.index.search(strict, MAIN)).hits] == [2]
+    assert (await home.index.search(Query("tea ceremony", min_score=0.99), MAIN)).hits == ()
+
+
+async def test_an_empty_query_is_refused(home: Home) -> None:
+    """There is nothing to look for, and the error says so."""
+    with pytest.raises(QueryRefusedError, match="empty"):
+        await home.index.search(Query(" \n\t"), MAIN)
+
+
+async def test_a_huge_query_is_cut_and_says_so(home: Home) -> None:
+    """A megabyte is searched by its beginning."""
+    home.write("MEMORY.md", "likes tea")
+    result = await home.index.search(Query("tea " * 300_000), MAIN)
+    assert [hit.snippet for hit in result.hits] == ["likes tea"]
+    assert f"{LONGEST_QUERY:,} characters" in result.notice
+
+
+@pytest.mark.parametrize("text", ["?!…", "\0", "\ud800", "🫖", "' OR 1=1 --", "{}[]", "a" * 5000])
+async def test_odd_queries_are_answered(home: Home, text: str) -> None:
+    """No text breaks a search."""
+    home.write("MEMORY.md", "likes tea 🫖")
+    assert len((await home.index.search(Query(text), MAIN)).hits) <= 1
+
+
+async def test_long_passages_are_cut(home: Home) -> None:
+    """A snippet is at most 700 characters; the citation leads to the rest."""
+    home.write("MEMORY.md", "tea " + "word " * 250)
+    [hit, *_] = (await home.index.search(Query("tea"), MAIN)).hits
+    assert len(hit.snippet) == LONGEST_SNIPPET
+    assert hit.snippet.endswith("…")
+
+
+async def test_without_an_embedder_words_are_found_and_it_is_said(tmp_path: Path) -> None:
+    """Keyword search alone answers, with the reason in the result and in the status."""
+    home = Home(tmp_path, None)
+    home.write("MEMORY.md", "the order GLYPH-10442 is late", "likes tea")
+    result = await home.index.search(Query("GLYPH-10442"), MAIN)
+    assert result.hits[0].snippet == "the order GLYPH-10442 is late"
+    assert (result.mode, result.hits[0].similarity) == ("keyword", 0.0)
+    assert "no model in this test" in result.notice
+    status = await home.index.status()
+    assert (status.mode, status.reason, status.embedder) == ("keyword", "no model in this test", None)
+    home.worker.desk.close()
+
+
+async def test_status_counts_and_names_what_was_skipped(home: Home) -> None:
+    """Status tells documents, entries, the model and the notes that cannot be indexed."""
+    home.write("MEMORY.md", "likes tea", "likes bread")
+    (home.notes / "memory").mkdir()
+    (home.notes / "memory/blob.md").write_bytes(b"\0")
+    await home.index.sync()
+    status = await home.index.status()
+    assert (status.documents, status.entries, status.embedder, status.rebuilding) == (1, 2, "words", False)
+    assert list(status.skipped) == ["memory/blob.md"]
+
+
+async def test_a_search_does_not_wait_for_a_sync_that_runs(tmp_path: Path) -> None:
+    """While notes are being indexed a search answers with what there is; only the owner is told."""
+    may_read, reading = asyncio.Event(), asyncio.Event()
+    is_slow = False
+
+    class Slow:
+        async def __call__(self, function, /, *args):  # type: ignore[no-untyped-def]  # as `run_here`
+            if is_slow:
+                reading.set()
+                await may_read.wait()
+            return function(*args)
+
+    home = Home(tmp_path, WordsEmbedder(), Slow())
+    home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
+    await home.index.sync()
+    home.write("MEMORY.md", "tea is private")
+    is_slow = True
+    async with asyncio.TaskGroup() as group:
+        group.create_task(home.index.sync())
+        await reading.wait()
+        mine, theirs = await home.index.search(Query("tea"), MAIN), await home.index.search(Query("tea"), GROUP)
+        may_read.set()
+    assert [hit.snippet for hit in mine.hits] == ["tea is shared here"]
+    assert "not indexed yet" in mine.notice
+    assert theirs.notice == ""
+    home.worker.desk.close()
+
+
+async def test_a_failed_sync_is_tried_again(home: Home) -> None:
+    """After a failure the next search looks again, although nothing was touched since."""
+    home.write("MEMORY.md", "likes tea")
+    call = home.worker.call
+
+    async def fail(*_: object) -> dict[str, object]:
+        raise MemoryUnavailableError("gone")
+
+    home.worker.call = fail  # type: ignore[method-assign,assignment]  # the worker is away
+    with pytest.raises(MemoryUnavailableError):
+        await home.index.search(Query("tea"), MAIN)
+    home.worker.call = call  # type: ignore[method-assign]  # and back
+    assert await home.found("tea") == ["likes tea"]
+
+
+WORDS = st.sampled_from(["tea", "bread", "bicycle", "harbour", "GLYPH-1", "GLYPH-2", "мост", "東京", "rain", "why"])
+LINES = st.lists(st.lists(WORDS, min_size=1, max_size=5).map(" ".join), min_size=1, max_size=6)
+PRIVATE_FILES = st.dictionaries(
+    st.sampled_from(["MEMORY.md", "memory/2026-03-01.md", "memory/2026-03-02.md", f"{OTHER}/2026-03-01.md"]), LINES
+)
+
+
+async def _group_sees(shared: list[str], private: dict[str, list[str]], query: str) -> tuple[Hit, ...]:
+    with TemporaryDirectory() as folder:
+        home = Home(Path(folder), WordsEmbedder())
+        for path, lines in sorted(private.items()):
+            home.write(path, *lines)
+        await home.index.sync()
+        home.write(f"{OWN}/2026-03-01.md", *shared)
+        result = await home.index.search(Query(query, max_results=50), GROUP)
+        home.worker.desk.close()
+        assert result.notice == ""
+        return result.hits
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(shared=LINES, private=PRIVATE_FILES, query=st.lists(WORDS, min_size=1, max_size=4).map(" ".join))
+async def test_private_text_never_shows_in_a_groups_search(
+    shared: list[str], private: dict[str, list[str]], query: str
+) -> None:
+    """Hits, every part of their scores, and their order are the same whatever is private."""
+    assert await _group_sees(shared, private, query) == await _group_sees(shared, {}, query)
