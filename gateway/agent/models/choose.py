@@ -46,17 +46,12 @@ class LazyModel:
         """Load the SDK on a thread, so that other conversations go on meanwhile; again: the same model."""
         async with self._loading:
             if self._model is None:
-                await asyncio.to_thread(_import)
-                self._model = _build(self._settings)
+                self._model = await asyncio.to_thread(_build, self._settings)
             return self._model
 
     async def close(self) -> None:
         if self._model is not None:
             await self._model.close()
-
-
-def _import() -> None:
-    import gateway.agent.models.hosted  # noqa: F401 # a second or two of work, wanted for its effect
 
 
 def _build(settings: HostedSettings) -> Model:

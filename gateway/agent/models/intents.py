@@ -168,7 +168,7 @@ def _sentences(text: str) -> list[tuple[int, int]]:
 def _query(text: str, quoted: str, before: Sequence[str]) -> str:
     """Return what to search for: the question, with the words of what it leans on."""
     words = content_words(text)
-    leans = _FOLLOW_UP.match(text) or (_PRONOUN.search(text) and len(words) <= _FEW_WORDS)
+    leans = (len(words) < _FEW_WORDS and _FOLLOW_UP.match(text)) or (len(words) <= _FEW_WORDS and _PRONOUN.search(text))
     if quoted:
         return " ".join([text, *content_words(quoted)[:_QUERY_WORDS]])
     if not leans or not before:

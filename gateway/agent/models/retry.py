@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -23,20 +24,24 @@ class Retry:
     first_wait_s: float = 0.5
     longest_wait_s: float = 20.0
     """A provider that asks for more is given up at once, so that another model can answer."""
+    patience_s: float = 60.0
+    """No new try begins later than this after the first: a provider that hangs must not use up the turn."""
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     chance: Callable[[], float] = random.random
+    clock: Callable[[], float] = time.monotonic
 
     async def __call__(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return the first result of *attempt*.
 
         Raises its last ModelUnavailableError, and every other error at once.
         """
+        latest = self.clock() + self.patience_s
         for tried in range(1, self.tries):
             try:
                 return await attempt()
             except ModelUnavailableError as failure:
                 wait_s = self._wait_s(tried, failure.retry_after_s)
-                if wait_s > self.longest_wait_s:
+                if wait_s > self.longest_wait_s or self.clock() + wait_s > latest:
                     raise
                 log.info("model tried again", why=str(failure), wait_s=round(wait_s, 1))
             await self.sleep(wait_s)

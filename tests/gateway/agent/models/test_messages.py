@@ -82,6 +82,7 @@ def test_no_text_and_no_name_can_speak_for_another(text: str, name: str) -> None
     lines = spoken(user(text, name)).split("\n")
     shown = lines[0].split(":")[0]
     assert 0 < len(shown) <= SENDER_CAP
+    assert lines[0] == f"{shown}: {next(iter(text.splitlines()), '')}"
     assert shown.isprintable()
     assert all(line.startswith("    ") for line in lines[1:])
     assert not any(len(line.splitlines()) > 1 for line in lines)

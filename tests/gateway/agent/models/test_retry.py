@@ -13,13 +13,16 @@ class Attempts:
         self.failures = list(failures)
         self.made = 0
         self.waits: list[float] = []
-        self.retry = Retry(sleep=self.sleep, chance=lambda: chance)
+        self.now = 0.0
+        self.takes_s = 0.0
+        self.retry = Retry(sleep=self.sleep, chance=lambda: chance, clock=lambda: self.now)
 
     async def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
 
     async def __call__(self) -> str:
         self.made += 1
+        self.now += self.takes_s
         if self.failures:
             raise self.failures.pop(0)
         return "answer"
@@ -44,5 +47,14 @@ async def test_other_errors_are_not_tried_again() -> None:
     """A refusal passes at once."""
     attempts = Attempts(ModelRefusedError("bad key"))
     with pytest.raises(ModelRefusedError):
+        await attempts.retry(attempts)
+    assert attempts.made == 1
+
+
+async def test_a_provider_that_hangs_is_not_given_a_second_chance() -> None:
+    """A try that took a minute or more is the last: a turn has other things to do with its time."""
+    attempts = Attempts(*[ModelUnavailableError("no answer within 120 seconds")] * 9)
+    attempts.takes_s = 120.0
+    with pytest.raises(ModelUnavailableError):
         await attempts.retry(attempts)
     assert attempts.made == 1
