@@ -50,12 +50,14 @@ class GroupCommit:
             raise StoreError(f"{self._path} is closed: the gateway is stopping")
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(operation, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
-        self._next_batch()
+        # Not at once: what other tasks ask for in this round of the loop shares the commit.
+        asyncio.get_running_loop().call_soon(self._next_batch)
         return await outcome
 
     async def close(self) -> None:
         """Finish what was begun and close the file."""
         self._closed = True
+        self._next_batch()  # begun by `run` in the next round of the loop, which is too late now
         while self._batch:
             await asyncio.wait([self._batch])
         await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
