@@ -58,13 +58,13 @@ class Place:
                 facts = os.fstat(handle)
                 if not is_plain(facts):
                     return None
-                self._refuse_size(facts.st_size)
                 data = _read(handle, self.cap + 1)
         except OSError as exc:
             if exc.errno in ABSENT:
                 return None
             raise
-        self._refuse_size(len(data))
+        if len(data) > self.cap:
+            self._refuse_size(max(len(data), facts.st_size))
         return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode))
 
     def replace(self, data: bytes, expected: str | None) -> None:

@@ -165,7 +165,7 @@ def test_no_folder_is_reached_through_a_link(folder: Folder, root: Path) -> None
     assert not folder.holds_folder(PurePosixPath("out"))
 
 
-@pytest.mark.parametrize("path", ["../outside/a.md", ".git/config", "notes/../../outside/a.md"])
+@pytest.mark.parametrize("path", ["../outside/a.md", ".git/config", "notes/../../outside/a.md", ".git", "notes/.."])
 def test_the_opener_checks_names_itself(folder: Folder, path: str) -> None:
     """A path that nobody cleaned is refused where files are opened, too."""
     with pytest.raises(BadPathError):
@@ -231,6 +231,35 @@ def test_a_folder_that_flips_to_a_link_lets_nothing_out(folder: Folder, root: Pa
     assert min(flips, *seen.values()) > 20
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged by a call of Linux")
+def test_a_file_that_flips_to_another_name_of_an_outer_one_is_not_grown(folder: Folder, root: Path) -> None:
+    """A line never lands in a file that has a second name outside, however late the name is exchanged."""
+    (root / NOTE).write_bytes(b"- inside\n")
+    (root / "door").hardlink_to(root.parent / "outside/a.md")
+    stop, added, refused = threading.Event(), 0, 0
+
+    def flip() -> None:
+        while not stop.is_set():
+            swap(root / NOTE, root / "door")
+            time.sleep(0)
+
+    thread = threading.Thread(target=flip)
+    thread.start()
+    try:
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            try:
+                folder.append(NOTE, "x\n", "")
+                added += 1
+            except (BadPathError, FileChangedError):
+                refused += 1
+    finally:
+        stop.set()
+        thread.join()
+    assert (root.parent / "outside/a.md").read_bytes() == SECRET
+    assert min(added, refused) > 10
+
+
 @pytest.mark.parametrize(
     ("existing", "twin"),
     [("MEMORY.md", "memory.md"), ("notes/Ideas.md", "Notes/ideas.md"), ("é.md", "e\u0301.md"), ("n/A/x", "n/a/y")],
@@ -249,8 +278,8 @@ def test_twins_are_one_file_never_two(folder: Folder, existing: str, twin: str) 
 
 def test_sizes_and_numbers_have_caps(folder: Folder, root: Path) -> None:
     """A file over the cap is neither read, written nor grown; a full folder takes no new name, but old ones change."""
-    (root / "big.md").write_bytes(b"x" * 100_001)
-    with pytest.raises(TooLargeError, match="100,001 bytes"):
+    (root / "big.md").write_bytes(b"x" * 200_000)
+    with pytest.raises(TooLargeError, match="200,000 bytes; files of at most 100,000"):
         folder.read(PurePosixPath("big.md"))
     with pytest.raises(TooLargeError):
         folder.write(NOTE, b"x" * 100_001, expected=None)
@@ -280,6 +309,46 @@ def test_nothing_is_added_to_what_is_not_text(folder: Folder, root: Path) -> Non
     (root / NOTE).write_bytes("# Tag\n".encode("utf-16"))
     with pytest.raises(NotTextError):
         folder.append(NOTE, "- one\n", "")
+
+
+def test_a_line_is_added_to_the_file_that_an_editor_just_saved(
+    folder: Folder, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor that saves by renaming, right between our write and its proof, does not swallow the line."""
+    (root / NOTE).write_text("- old\n")
+    sync = os.fsync
+
+    def save_and_sync(handle: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        (root / "notes/saved").write_text("- old\n- theirs\n")
+        (root / "notes/saved").rename(root / NOTE)
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", save_and_sync)
+    assert folder.append(NOTE, "- ours\n", "") == 3
+    assert (root / NOTE).read_text() == "- old\n- theirs\n- ours\n"
+
+
+def test_a_file_is_on_disk_before_it_takes_its_name(
+    folder: Folder, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order that survives a power cut: the new file's bytes, then the name, then the folder."""
+    steps = []
+    sync, rename = os.fsync, os.replace
+
+    def synced(handle: int) -> None:
+        steps.append(f"sync {Path(f'/dev/fd/{handle}').resolve().name.partition('-')[0]}")
+        sync(handle)
+
+    def renamed(source: str, target: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        steps.append("rename")
+        rename(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", renamed)
+    folder.write(NOTE, b"text", expected=None)
+    folder.append(NOTE, "- line\n", "")
+    assert steps == ["sync .strandline", "rename", "sync notes", "sync a.md", "sync notes"]
 
 
 def test_two_processes_that_append_lose_no_line(root: Path) -> None:
@@ -412,11 +481,14 @@ def test_what_the_system_forbids_is_told_as_such() -> None:
 
 
 def test_a_closed_folder_opens_nothing(folder: Folder, root: Path) -> None:
-    """After `close` the handle's number may be another file's: it is not used again."""
-    (root / NOTE).write_bytes(b"inside")
+    """After `close` the handle's number may be another folder's: it is not used again."""
+    number = folder._handle
     folder.close()
+    other = os.open(root.parent / "outside", os.O_RDONLY)
+    assert other == number
     with pytest.raises(WorkspaceUnusableError):
-        folder.read(NOTE)
+        folder.read(PurePosixPath("a.md"))
+    os.close(other)
 
 
 def test_a_walk_tells_what_an_index_needs(folder: Folder, root: Path) -> None:
