@@ -30,7 +30,8 @@ Sink = Callable[[OutboundMessage], Awaitable[None]]
 
 OWNER = Sender(id="0", name="owner")
 """Whoever can use this machine's terminal as the gateway's own user; a terminal has no other people."""
-ADDRESS = Address(channel="terminal", account="local", chat="owner")
+CHANNEL = "terminal"
+CHAT = "owner"
 READER_PATIENCE_S = 5.0
 """How long a reader may take over one message before it counts as gone; our choice."""
 
@@ -48,10 +49,14 @@ def _now() -> datetime:
 class TerminalAdapter:
     """The owner's terminals on this machine: many may be open, all show the one chat."""
 
-    channel = ADDRESS.channel
-    account = ADDRESS.account
+    channel = CHANNEL
 
-    def __init__(self, *, now: Callable[[], datetime] = _now, patience_s: float = READER_PATIENCE_S) -> None:
+    def __init__(
+        self, account: str, *, now: Callable[[], datetime] = _now, patience_s: float = READER_PATIENCE_S
+    ) -> None:
+        """Take the name of the *account*: a gateway gives each of its agents a terminal."""
+        self.account = account
+        self._address = Address(CHANNEL, account, CHAT)
         self._now = now
         self._patience_s = patience_s
         self._said: asyncio.Queue[_Said] = asyncio.Queue()
@@ -67,7 +72,7 @@ class TerminalAdapter:
         """
         self._check_open()
         message = InboundMessage(
-            ADDRESS, str(uuid7()), OWNER, ChatKind.DIRECT, text, is_for_us=True, sent_at=self._now()
+            self._address, str(uuid7()), OWNER, ChatKind.DIRECT, text, is_for_us=True, sent_at=self._now()
         )
         said = _Said(message, asyncio.get_running_loop().create_future())
         self._said.put_nowait(said)

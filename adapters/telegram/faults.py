@@ -31,8 +31,12 @@ from adapters.channel import (
     UnsureSendError,
 )
 
-CALL_FAULTS = (TelegramAPIError, ClientDecodeError, UnicodeDecodeError)
-"""All that a call through aiogram raises when the platform or the way to it is at fault."""
+CALL_FAULTS = (TelegramAPIError, ClientDecodeError, UnicodeDecodeError, TypeError)
+"""All that a call through aiogram raises when the platform or the way to it is at fault.
+
+UnicodeDecodeError stands for a page that is no text, TypeError for an error 5xx without a description: aiogram 3.31
+looks into both before it looks whether they can be looked into.
+"""
 
 
 def unread_result(fault: ClientDecodeError) -> Any:
@@ -83,7 +87,7 @@ class Faults:
         )
 
     def _said(self, fault: TelegramAPIError) -> str:
-        return f"Telegram says: {fault.message}".replace(self.token, "<token>")
+        return f"Telegram says: {fault.message or 'no reason'}".replace(self.token, "<token>")
 
 
 def _may_have_arrived(fault: Exception) -> bool:
@@ -93,7 +97,7 @@ def _may_have_arrived(fault: Exception) -> bool:
     have given up on one behind it that goes on to deliver. A refused connection is one; so is any other code.
     """
     match fault:
-        case TelegramServerError() | ClientDecodeError() | UnicodeDecodeError():
+        case TelegramServerError() | ClientDecodeError() | UnicodeDecodeError() | TypeError():
             return True
         case TelegramNetworkError():
             return not isinstance(fault.__cause__, ClientConnectorError)

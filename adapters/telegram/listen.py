@@ -64,7 +64,7 @@ class Polling:
         try:
             return await self._bot(request, request_timeout=self._timeout_s + CALL_TIMEOUT_S)
         except TelegramConflictError as fault:
-            if "webhook" not in fault.message:
+            if "webhook" not in (fault.message or ""):
                 raise self._faults.of_call(fault) from None
         except ClientDecodeError as fault:
             return self._salvage(fault)

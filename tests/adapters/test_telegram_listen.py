@@ -204,9 +204,11 @@ async def test_a_wrong_token_names_the_setting(server: BotApi, token: str) -> No
         ({"status": 200, "body": "<html>a captive portal</html>"}, None),
         ({"status": 403, "description": "Forbidden: something new"}, None),
         ({"status": 400, "description": "Bad Request: something new"}, None),
+        ({"status": 502, "body": '{"ok": false}'}, None),
+        ({"status": 409, "body": '{"ok": false}'}, None),
         ({"drops": True}, None),
     ],
-    ids=["429", "500", "502 page", "200 page", "403", "400", "reset"],
+    ids=["429", "500", "502 page", "200 page", "403", "400", "502 alone", "409 alone", "reset"],
 )
 async def test_an_outage_is_temporary(
     server: BotApi, adapter: TelegramAdapter, fault: dict[str, Any], retry_after_s: float | None
@@ -244,10 +246,11 @@ async def test_no_connection_is_temporary(server: BotApi, adapter: TelegramAdapt
     "fault",
     [
         {"status": 500, "description": f"no route to /bot{TOKEN}/getUpdates"},
+        {"status": 409, "description": f"Conflict at /bot{TOKEN}/getUpdates"},
         {"status": 502, "body": f"<html>no route to /bot{TOKEN}/getUpdates</html>"},
         {"status": 302, "location": "/bot{token}/getUpdates"},
     ],
-    ids=["JSON", "page", "redirects"],
+    ids=["JSON", "conflict", "page", "redirects"],
 )
 async def test_no_error_shows_the_token(
     server: BotApi, adapter: TelegramAdapter, caplog: pytest.LogCaptureFixture, fault: dict[str, Any]

@@ -132,6 +132,7 @@ def test_a_topic_is_a_thread() -> None:
     assert heard(chat=FORUM, text="hi", message_thread_id=77).address.thread == "1"
     assert heard(chat=FORUM | {"is_forum": False}, text="hi", message_thread_id=77).address.thread is None
     assert heard(chat=DIRECT, text="hi", is_topic_message=True, message_thread_id=9).address.thread == "9"
+    assert heard(chat=DIRECT | {"is_forum": True}, text="hi").address.thread is None
 
 
 def test_a_message_in_a_topic_that_we_opened_is_no_reply_to_us() -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from aiogram.exceptions import ClientDecodeError
 
 from adapters.channel import (
     Address,
@@ -21,6 +22,7 @@ from adapters.channel import (
     UnsureSendError,
 )
 from adapters.telegram import TelegramAdapter
+from adapters.telegram.faults import unread_result
 from adapters.telegram.send import PLAIN_FALLBACK, send_request
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.tally import Tally
@@ -126,6 +128,7 @@ async def test_what_telegram_will_never_take_is_refused(
     with pytest.raises(SendRefusedError, match=why):
         await adapter.send(to(address, body))
     assert server.sent == []
+    assert len(server.calls("sendMessage")) <= 1 + len(body.entities)
 
 
 async def test_a_person_who_blocked_us_is_left_alone(server: BotApi, adapter: TelegramAdapter) -> None:
@@ -174,10 +177,11 @@ async def test_a_verdict_of_telegram_leaves_no_doubt(
         {"drops": True},
         {"status": 500, "description": "Internal Server Error"},
         {"status": 502, "body": "<html>502 Bad Gateway</html>"},
+        {"status": 502, "body": '{"ok": false}'},
         {"status": 504, "body": "\udcff"},
         {"status": 503, "description": "Service Unavailable: restart"},
     ],
-    ids=["reset", "500", "502 page", "504 no text", "503"],
+    ids=["reset", "500", "502 page", "502 without a reason", "504 no text", "503"],
 )
 async def test_no_verdict_means_that_we_do_not_know(
     server: BotApi, adapter: TelegramAdapter, fault: dict[str, Any], accepts: bool
@@ -197,7 +201,8 @@ async def test_a_send_that_hangs_is_unsure(
     monkeypatch.setattr("adapters.telegram.send.SEND_TIMEOUT_S", 0.2)
     server.fault(Fault(hangs=True, accepts=True))
     with pytest.raises(UnsureSendError, match="TimeoutError"):
-        await adapter.send(to(ANNA))
+        async with asyncio.timeout(4):
+            await adapter.send(to(ANNA))
     assert len(server.sent) == 1
 
 
@@ -215,6 +220,8 @@ async def test_a_receipt_that_the_sdk_cannot_read_is_one(server: BotApi, adapter
     """Telegram said that it took the message, so it is not sent again."""
     server.fault(Fault(status=200, body='{"ok": true, "result": {"message_id": 5, "date": "invented"}}', accepts=True))
     assert (await adapter.send(to(ANNA))).message_id == "5"
+    refused = ClientDecodeError("unread", ValueError(), {"ok": False, "result": {"message_id": 5}})
+    assert unread_result(refused) is None
 
 
 async def test_typing_that_fails_is_a_channel_error(server: BotApi, adapter: TelegramAdapter) -> None:

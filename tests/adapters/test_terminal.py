@@ -17,14 +17,14 @@ from adapters.channel import (
     Sent,
     Wakes,
 )
-from adapters.terminal import ADDRESS, Sink, TerminalAdapter
+from adapters.terminal import CHANNEL, CHAT, Sink, TerminalAdapter
 from tests.fakes.listening import Received, listening
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 
 
 def reply(text: str) -> OutboundMessage:
-    return OutboundMessage(ADDRESS, Body(text), key="t1.0")
+    return OutboundMessage(Address(CHANNEL, "main", CHAT), Body(text), key="t1.0")
 
 
 async def nobody(message: InboundMessage) -> None:
@@ -33,12 +33,12 @@ async def nobody(message: InboundMessage) -> None:
 
 async def test_what_is_said_is_the_owners_direct_message() -> None:
     """The message says who spoke, where, when, and carries the id that `say` returns."""
-    adapter, received = TerminalAdapter(now=lambda: NOON), Received()
+    adapter, received = TerminalAdapter("main", now=lambda: NOON), Received()
     async with listening(adapter, received):
         said = await adapter.say("hello")
     assert received.messages == [
         InboundMessage(
-            address=Address("terminal", "local", "owner"),
+            address=Address("terminal", "main", "owner"),
             id=said,
             sender=Sender("0", "owner"),
             kind=ChatKind.DIRECT,
@@ -51,7 +51,7 @@ async def test_what_is_said_is_the_owners_direct_message() -> None:
 
 async def test_say_returns_only_when_the_message_is_durable() -> None:
     """Until `receive` has returned, whoever spoke still waits."""
-    adapter, received = TerminalAdapter(), Received(hold=True)
+    adapter, received = TerminalAdapter("main"), Received(hold=True)
     async with listening(adapter, received), asyncio.TaskGroup() as people:
         saying = people.create_task(adapter.say("hello"))
         await received.begun.wait()
@@ -62,7 +62,7 @@ async def test_say_returns_only_when_the_message_is_durable() -> None:
 
 async def test_who_speaks_hears_that_it_was_not_stored() -> None:
     """A full disk is no silence: `say` raises what `receive` raised, and the message does not come back."""
-    adapter, received = TerminalAdapter(), Received()
+    adapter, received = TerminalAdapter("main"), Received()
     async with asyncio.TaskGroup() as people:
         saying = people.create_task(_outcome(adapter.say("lost")))
         with pytest.raises(OSError, match="no space left"):
@@ -75,7 +75,7 @@ async def test_who_speaks_hears_that_it_was_not_stored() -> None:
 
 async def test_who_hung_up_before_being_heard_said_nothing() -> None:
     """A terminal that was closed while it waited leaves no message behind that is answered later."""
-    adapter, received = TerminalAdapter(), Received()
+    adapter, received = TerminalAdapter("main"), Received()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0):
             await adapter.say("never mind")
@@ -86,7 +86,7 @@ async def test_who_hung_up_before_being_heard_said_nothing() -> None:
 
 async def test_everybody_attached_sees_a_reply() -> None:
     """Two terminals show the same chat; one that was closed shows nothing more."""
-    adapter, first, second = TerminalAdapter(), list[str](), list[str]()
+    adapter, first, second = TerminalAdapter("main"), list[str](), list[str]()
 
     with adapter.attach(_into(first)):
         with adapter.attach(_into(second)):
@@ -99,7 +99,7 @@ async def test_everybody_attached_sees_a_reply() -> None:
 @pytest.mark.parametrize("is_stuck", [False, True], ids=["gone", "stuck"])
 async def test_a_broken_reader_is_dropped_and_the_others_read_on(is_stuck: bool) -> None:
     """One dead window neither fails nor delays a reply for the next one."""
-    adapter, alive, tries = TerminalAdapter(patience_s=0.01), list[str](), list[str]()
+    adapter, alive, tries = TerminalAdapter("main", patience_s=0.01), list[str](), list[str]()
 
     async def broken(message: OutboundMessage) -> None:
         tries.append(message.body.text)
@@ -116,7 +116,7 @@ async def test_a_broken_reader_is_dropped_and_the_others_read_on(is_stuck: bool)
 
 async def test_a_reply_that_nobody_took_is_not_sent() -> None:
     """With only a broken reader the reply stays in the outbox."""
-    adapter = TerminalAdapter()
+    adapter = TerminalAdapter("main")
 
     async def broken(_: OutboundMessage) -> None:
         raise BrokenPipeError
@@ -127,7 +127,7 @@ async def test_a_reply_that_nobody_took_is_not_sent() -> None:
 
 async def test_a_reader_who_comes_wakes_delivery() -> None:
     """What waited for a reader is sent as soon as there is one, and the reader is there by then."""
-    adapter, seen = TerminalAdapter(), list[str]()
+    adapter, seen = TerminalAdapter("main"), list[str]()
     assert isinstance(adapter, Wakes)
     async with asyncio.TaskGroup() as delivery:
         woken: asyncio.Queue[asyncio.Task[Sent]] = asyncio.Queue()
@@ -139,7 +139,7 @@ async def test_a_reader_who_comes_wakes_delivery() -> None:
 
 async def test_closing_answers_those_who_wait() -> None:
     """Nobody waits for a gateway that has gone."""
-    adapter = TerminalAdapter()
+    adapter = TerminalAdapter("main")
     async with asyncio.TaskGroup() as people:
         saying = people.create_task(_outcome(adapter.say("hello")))
         await asyncio.sleep(0)

@@ -19,7 +19,7 @@ from adapters.channel import (
     OutboundMessage,
 )
 from adapters.telegram import TelegramAdapter
-from adapters.terminal import ADDRESS, TerminalAdapter
+from adapters.terminal import CHANNEL, CHAT, TerminalAdapter
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
@@ -46,10 +46,10 @@ class Platform(Protocol):
 class Terminal:
     """A person at a terminal."""
 
-    address = ADDRESS
+    address = Address(CHANNEL, "main", CHAT)
 
     def __init__(self, people: asyncio.TaskGroup) -> None:
-        self._terminal = TerminalAdapter()
+        self._terminal = TerminalAdapter("main")
         self.adapter: Adapter = self._terminal
         self._people = people
         self._shown: list[str] = []
