@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from workspaces.bootstrap import BootstrapFile
-
 from workspaces.access import SessionType
+from workspaces.bootstrap import BootstrapFile
 
 _OPENING = """\
 You are a personal agent that lives in Strandline, a chat gateway. Your home is a workspace of Markdown files; what is

@@ -7,8 +7,9 @@ from adapters.channel import ChannelError
 from gateway.control.wire import AgentOrder, ChatOrder, Found, MemoryStatus, SearchOrder, Status
 from gateway.errors import StrandlineError
 from workspaces.errors import WorkspaceError
+from workspaces.memory.client import MemoryUnavailableError
 
-EXPECTED = (StrandlineError, WorkspaceError, ChannelError)
+EXPECTED = (StrandlineError, WorkspaceError, ChannelError, MemoryUnavailableError)
 """What may go wrong without a fault in the program; each message is a sentence for the operator."""
 
 OnReply = Callable[[str], Awaitable[None]]

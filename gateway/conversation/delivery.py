@@ -93,13 +93,14 @@ class Delivery:
                 if self._has_recovered:
                     self._lanes.submit(row.outgoing.address, job)
 
-    async def recover(self) -> int:
-        """Take up, at start, what an earlier run left; return how many replies. Raises StoreError.
+    async def recover(self, is_ours: Callable[[Address], bool]) -> int:
+        """Take up, at start, what an earlier run left for addresses that are ours; return how many replies.
 
         A part that was on its way when that run ended is recorded as unsure and sent again. Nothing is sent before:
-        what was woken meanwhile follows what is older.
+        what was woken meanwhile follows what is older. Raises StoreError.
         """
-        rows = [await self._settled(row) for row in await self._outbox.unfinished()]
+        unfinished = [row for row in await self._outbox.unfinished() if is_ours(row.outgoing.address)]
+        rows = [await self._settled(row) for row in unfinished]
         self.wake(rows)
         self._has_recovered = True
         for _, job in sorted(self._jobs.items()):

@@ -28,8 +28,9 @@ LONGEST_SNIPPET = 700
 MOST_RESULTS = 50
 CHECK_EVERY_S = 1.0
 """How often, at most, a search looks for files that were changed by others; `touched` makes the next one look."""
-PATIENCE_S = 3.0
-"""How long a search waits for changed notes to be indexed before it answers with what there is."""
+PATIENCE_S = 5.0
+"""How long a search waits for changed notes to be indexed, and the first one for the worker's start, before it answers
+with what there is."""
 
 Mode = Literal["hybrid", "keyword"]
 

@@ -49,7 +49,7 @@ class Gateway:
     async def start(self) -> int:
         self.store = await SqliteStore.open(self._path, clock=self.clock, checkpoint=self._check)
         self.delivery = Delivery(self._tasks, self.store.outbox, self.adapters, self._on_dead, self.pacing)
-        return await self.delivery.recover()
+        return await self.delivery.recover(lambda _: True)
 
     async def stop(self, grace_s: float = 0) -> None:
         await self.delivery.drain(grace_s)
@@ -369,7 +369,7 @@ async def test_what_an_earlier_run_left_goes_first(gateway: Gateway) -> None:
     new = await gateway.commit("new")
     delivery.wake(new)
     assert gateway.adapter.tries == []
-    assert await delivery.recover() == 3
+    assert await delivery.recover(lambda _: True) == 3
     await delivery.finished(new[0].id)
     assert gateway.adapter.texts() == ["old 1", "old 2", "new"]
     assert {row.id for row in old} < {OutboxId(int(each.key.split(".")[0])) for each in gateway.adapter.taken}

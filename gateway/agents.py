@@ -1,0 +1,112 @@
+"""This file turns the configuration's agents into agents, and closes what they hold."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from pydantic import SecretStr
+
+from gateway.agent.agent import Agent
+from gateway.agent.loop import TurnLimits
+from gateway.agent.models.choose import choose
+from gateway.agent.models.settings import HostedSettings
+from gateway.config import Config, MemorySettings
+from gateway.conversation.turn import TurnSettings
+from gateway.home import Home
+from workspaces.access import AgentId
+from workspaces.bootstrap import Limits
+from workspaces.memory.client import WorkerClient, WorkerSettings
+from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.workspace import Workspace
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Threads:
+    """Runs blocking work on threads of its own; on a single one, unless told otherwise, so one piece at a time."""
+
+    def __init__(self, name: str, count: int = 1) -> None:
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix=name)
+
+    async def __call__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *args, **kwargs))
+
+    def close(self) -> None:
+        """Finish what was begun and end the threads."""
+        self._threads.shutdown()
+
+
+@asynccontextmanager
+async def open_agents(
+    home: Home, config: Config, environ: Mapping[str, str], clock: Callable[[], datetime]
+) -> AsyncIterator[dict[AgentId, Agent]]:
+    """Give every configured agent, opened; *clock* tells the owner's time.
+
+    Raises WorkspaceUnusableError before anything is touched, and ConfigError for a secret that is missing.
+    """
+    hosted = {name: _hosted(name, config, environ) for name in config.models}
+    agents: dict[AgentId, Agent] = {}
+    async with AsyncExitStack() as stack:
+        worker = await stack.enter_async_context(WorkerClient(WorkerSettings(embedder=config.memory.embedder)))
+        for name, settings in config.agents.items():
+            agent = AgentId(name)
+            workspace = Workspace.open(settings.workspace or home.agent(name).workspace, agent)
+            stack.callback(workspace.folder.close)
+            run = Threads(f"workspace-{name}")
+            stack.callback(run.close)
+            model = choose([settings.model, *settings.fallbacks], hosted)
+            stack.push_async_callback(model.close)
+            memory = MemoryIndex(
+                agent,
+                home.agent(name).index,
+                [WorkspaceNotes(workspace.folder)],
+                worker,
+                run,
+                Clock(time.monotonic, lambda: clock().date()),
+            )
+            agents[agent] = Agent(agent, workspace, memory, model, run)
+        yield agents
+
+
+def _hosted(name: str, config: Config, environ: Mapping[str, str]) -> HostedSettings:
+    settings = config.models[name]
+    key = settings.api_key(name)
+    return HostedSettings(
+        name,
+        settings.provider,
+        settings.model,
+        SecretStr(key.read(environ)) if key else None,
+        settings.base_url,
+        settings.window_tokens,
+        settings.request_timeout_s,
+        settings.temperature,
+    )
+
+
+def turn_settings(config: Config) -> TurnSettings:
+    """Return what the configuration says about turns."""
+    limits = config.limits
+    temperatures = {AgentId(name): agent.temperature for name, agent in config.agents.items()}
+    return TurnSettings(
+        bootstrap=_bootstrap_limits(config.memory),
+        limits=TurnLimits(limits.steps, limits.identical_calls, limits.tokens, limits.turn_s),
+        temperature={name: value for name, value in temperatures.items() if value is not None},
+    )
+
+
+def _bootstrap_limits(memory: MemorySettings) -> Limits:
+    return Limits(
+        file_chars=memory.file_chars,
+        total_chars=memory.total_chars,
+        today_chars=memory.today_chars,
+        yesterday_chars=memory.yesterday_chars,
+        daily_notes=memory.daily_notes_in_prompt,
+        oneclaw=memory.preset == "oneclaw",
+    )

@@ -1,0 +1,157 @@
+"""This file composes the gateway from its parts, and starts and stops them in order."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import structlog
+
+from adapters.channel import Adapter, Address, Wakes
+from gateway.agents import Threads, open_agents, turn_settings
+from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
+from gateway.config import Config, owner_zone
+from gateway.control.local import Health, LocalDesk
+from gateway.conversation.delivery import Adapters, Delivery
+from gateway.conversation.lanes import Lanes
+from gateway.conversation.listening import Account, listen
+from gateway.conversation.outcomes import Outcomes
+from gateway.conversation.pacing import Pacing
+from gateway.conversation.presence import Presence
+from gateway.conversation.reception import Reception
+from gateway.conversation.sessions import Sessions
+from gateway.conversation.turn import Turns
+from gateway.door.routing import SessionKey
+from gateway.home import Home
+from gateway.stores.ports import InboxRow, OutboxRow, Store
+from gateway.stores.sqlite import SqliteStore
+from gateway.timing import SystemClock
+from workspaces.access import AgentId
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.search import MemoryIndex
+
+log = structlog.get_logger()
+
+TRANSCRIPT_THREADS = 4
+"""Transcripts written at the same time; each write waits for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """One gateway, put together."""
+
+    desk: LocalDesk
+    readiness: Health
+    reception: Reception
+    lanes: Lanes[SessionKey, InboxRow]
+    delivery: Delivery
+    adapters: Adapters
+    accounts: list[Account]
+    has_channels: bool
+    drain_s: float
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool
+    ) -> "AsyncIterator[App]":
+        """Put the gateway of *home* together; the caller holds its lock. Without *channels* only terminals speak.
+
+        Raises ConfigError, StoreError and WorkspaceUnusableError before anything is touched.
+        """
+        clock, zone = SystemClock(), owner_zone(config.owner.time_zone, environ)
+
+        def owner_now() -> datetime:
+            return clock.now().astimezone(zone.zone)
+
+        async with AsyncExitStack() as stack:
+            agents = await stack.enter_async_context(open_agents(home, config, environ, owner_now))
+            store = await SqliteStore.open(home.state_db)
+            stack.push_async_callback(store.close)
+            threads = Threads("transcripts", TRANSCRIPT_THREADS)
+            stack.callback(threads.close)
+            sessions = Sessions({agent: home.agent(agent).sessions for agent in agents}, threads)
+            terminals, routes = terminals_of(config), routes_of(config)
+            bots = bot_accounts(config, environ, store.count) if channels else []
+            accounts = [*map(terminal_account, terminals.values()), *bots]
+            adapters = Adapters(account.key for account in accounts)
+            stack.push_async_callback(_close, adapters)
+            presence = await stack.enter_async_context(Presence(adapters.loaded))
+            tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            delivery = Delivery(tasks, store.outbox, adapters, partial(_tell_owner, store), Pacing(clock))
+            outcomes = Outcomes()
+
+            def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
+                outcomes.tell(row, replies)
+                delivery.wake(replies)
+
+            turns = Turns(
+                agents, sessions, store, routes, presence, turn_settings(config), clock=owner_now, outcome=committed
+            )
+            lanes: Lanes[SessionKey, InboxRow] = Lanes(tasks, turns.answer, clock)
+            health = Health(bots)
+            default = AgentId(config.default_agent)
+            desk = LocalDesk(
+                str(home.path), zone, agents, default, terminals, store, sessions, outcomes, delivery, health
+            )
+            reception = Reception(routes, store, lanes.submit)
+            yield cls(desk, health, reception, lanes, delivery, adapters, accounts, channels, config.limits.drain_s)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Answer what comes until *stop* is set, then finish what was begun."""
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(self._listen(account)) for account in self.accounts]
+            await self._recover()
+            if self.has_channels:
+                running += [tasks.create_task(_warm(agent.memory)) for agent in self.desk.agents.values()]
+            self.readiness.ready = True
+            await stop.wait()
+            for task in running:
+                task.cancel()
+        await self._drain()
+
+    async def _recover(self) -> None:
+        """Go on with what an earlier run left; without channels, with what belongs to a terminal."""
+
+        def is_ours(address: Address) -> bool:
+            return self.has_channels or address.channel == TERMINAL
+
+        replies, messages = await self.delivery.recover(is_ours), await self.reception.recover(is_ours)
+        log.info("took up what an earlier run left", messages=messages, replies=replies)
+
+    async def _listen(self, account: Account) -> None:
+        def loaded(adapter: Adapter) -> None:
+            self.adapters.loaded[account.key] = adapter
+            wake = partial(self.delivery.wake_channel, *account.key)
+            wake()
+            if isinstance(adapter, Wakes):
+                adapter.on_reachable(wake)
+
+        await listen(account, self.reception.receive, loaded)
+
+    async def _drain(self) -> None:
+        self.readiness.ready = False
+        turns = await self.lanes.drain(self.drain_s)
+        replies = await self.delivery.drain(self.drain_s)
+        if turns or replies:
+            log.warning("cut off; the next start goes on with them", turns=len(turns), replies=len(replies))
+
+
+async def _warm(memory: MemoryIndex) -> None:
+    """Bring the index up to date at start, so that the first search is quick; the gateway is ready without it."""
+    try:
+        await memory.sync()
+    except MemoryUnavailableError as exc:
+        log.warning("memory not ready", detail=str(exc))
+
+
+async def _tell_owner(store: Store, row: OutboxRow, why: str) -> None:
+    """Count a reply that could not be delivered; `status` shows it."""
+    log.error("undeliverable", outbox=row.id, why=why)
+
+
+async def _close(adapters: Adapters) -> None:
+    for adapter in adapters.loaded.values():
+        await adapter.close()

@@ -1,0 +1,142 @@
+"""This file is the operator's desk of the gateway in this process."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from adapters.channel import OutboundMessage
+from adapters.terminal import OWNER, TerminalAdapter
+from gateway.agent.agent import Agent
+from gateway.config import OwnerZone
+from gateway.control.desk import OnReply, Progress
+from gateway.control.wire import (
+    AgentOrder,
+    AgentStatus,
+    ChannelStatus,
+    ChatOrder,
+    Found,
+    FoundHit,
+    MemoryStatus,
+    SearchOrder,
+    Status,
+    UnsureStatus,
+)
+from gateway.conversation.delivery import Delivery
+from gateway.conversation.listening import Account, ListeningState
+from gateway.conversation.outcomes import Outcomes
+from gateway.conversation.sessions import Sessions
+from gateway.errors import StrandlineError
+from gateway.stores.ports import Store
+from workspaces.access import PRIVATE, Access, AgentId, SessionType
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.search import Hit, Query
+
+
+@dataclass(slots=True)
+class Health:
+    """Whether the gateway takes messages, and what is still on its way."""
+
+    accounts: list[Account]
+    ready: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def loading(self) -> list[str]:
+        """Bot accounts whose platform's library still loads."""
+        return [f"{a.channel}.{a.account}" for a in self.accounts if a.state is ListeningState.LOADING]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDesk:
+    """Does what the commands ask, with the gateway's own parts."""
+
+    home: str
+    zone: OwnerZone
+    agents: Mapping[AgentId, Agent]
+    default_agent: AgentId
+    terminals: Mapping[AgentId, TerminalAdapter]
+    store: Store
+    sessions: Sessions
+    outcomes: Outcomes
+    delivery: Delivery
+    health: Health
+
+    async def status(self) -> Status:
+        """Return the state of the gateway. Raises StoreError."""
+        report = await self.store.report()
+        return Status(
+            version=version("strandline"),
+            home=self.home,
+            ready=self.health.ready,
+            uptime_s=time.monotonic() - self.health.started,
+            time_zone=self.zone.name,
+            time_zone_source=self.zone.source,
+            agents=tuple([await self._agent_status(agent) for agent in self.agents.values()]),
+            channels=tuple(ChannelStatus(a.channel, a.account, a.state, a.detail) for a in self.health.accounts),
+            loading=tuple(self.health.loading),
+            inbox_waiting=report.inbox_waiting,
+            outbox_queued=report.outbox_queued,
+            outbox_dead=report.outbox_dead,
+            unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
+            reasons=report.reasons,
+            repairs=tuple(self.sessions.repairs()),
+        )
+
+    async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
+        """Say something to an agent as the owner; return its name once the answer, or a notice, was delivered."""
+        agent = self._named(order.agent)
+        terminal = self.terminals[agent.id]
+
+        async def show(message: OutboundMessage) -> None:
+            await on_reply(message.body.text)
+
+        with terminal.attach(show):
+            said = await terminal.say(order.text)
+            for reply in await self.outcomes.of(said):
+                await self.delivery.finished(reply.id)
+        return agent.id
+
+    async def search(self, order: SearchOrder) -> Found:
+        """Search an agent's notes as their owner."""
+        agent = self._named(order.agent)
+        query = Query(order.query) if order.max_results is None else Query(order.query, order.max_results)
+        result = await agent.memory.search(query, _owner_access(agent.id))
+        return Found(tuple(map(_found, result.hits)), result.mode, result.notice)
+
+    async def index(self, order: AgentOrder, progress: Progress) -> str:
+        """Bring an agent's index up to date."""
+        report = await self._named(order.agent).memory.sync(progress)
+        return (
+            f"{report.changed:,} files read, {report.removed:,} gone; {report.stored:,} entries stored, "
+            f"{report.embedded:,} texts embedded, {report.reused:,} known before"
+        )
+
+    async def memory_status(self, order: AgentOrder) -> MemoryStatus:
+        """Return the state of an agent's index, which is opened for it."""
+        state = await self._named(order.agent).memory.status()
+        return MemoryStatus(state.entries, state.mode, state.reason, state.skipped)
+
+    async def _agent_status(self, agent: Agent) -> AgentStatus:
+        if not agent.memory.is_open:
+            return AgentStatus(agent.id, agent.model.name, None)
+        try:
+            memory = await self.memory_status(AgentOrder(agent.id))
+        except MemoryUnavailableError as exc:
+            memory = MemoryStatus(0, "keyword", str(exc))
+        return AgentStatus(agent.id, agent.model.name, memory)
+
+    def _named(self, name: str | None) -> Agent:
+        found = self.agents.get(AgentId(name) if name is not None else self.default_agent)
+        if found is None:
+            raise StrandlineError(f"there is no agent {name!r}; the agents are: {', '.join(self.agents)}")
+        return found
+
+
+def _owner_access(agent: AgentId) -> Access:
+    """Return what the owner sees who works at this machine's command line."""
+    return Access(agent, SessionType.MAIN, PRIVATE, f"terminal:{OWNER.id}", depth=0, grants=frozenset())
+
+
+def _found(hit: Hit) -> FoundHit:
+    return FoundHit(hit.path, hit.start_line, hit.end_line, round(hit.score, 4), hit.snippet, hit.citation)

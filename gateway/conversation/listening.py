@@ -1,0 +1,71 @@
+"""This file keeps every bot account listening: it loads the adapter, waits out outages, and says how it stands."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import structlog
+
+from adapters.channel import Adapter, ChannelConfigError, ChannelUnavailableError, Receive
+from gateway.errors import ConfigError, StoreError
+
+log = structlog.get_logger()
+
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+
+
+class ListeningState(StrEnum):
+    """How a bot account stands."""
+
+    LOADING = "loading"
+    LISTENING = "listening"
+    WAITING = "waiting"
+    """It cannot receive now and tries again by itself."""
+    REFUSED = "refused"
+    """It cannot work as configured; the other accounts go on."""
+
+
+@dataclass(slots=True)
+class Account:
+    """One bot account: how to make its adapter, and how it stands."""
+
+    channel: str
+    account: str
+    build: Callable[[], Awaitable[Adapter]]
+    """Loads what the adapter needs and makes it. Raises ConfigError."""
+    state: ListeningState = ListeningState.LOADING
+    detail: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What addresses say of this account."""
+        return self.channel, self.account
+
+
+async def listen(account: Account, receive: Receive, loaded: Callable[[Adapter], None]) -> None:
+    """Listen on *account* until cancelled; *loaded* is told of the adapter before it listens.
+
+    Returns only when the account cannot work as configured.
+    """
+    wait_s = FIRST_WAIT_S
+    try:
+        adapter = await account.build()
+        loaded(adapter)
+        while True:
+            account.state, account.detail = ListeningState.LISTENING, ""
+            started = asyncio.get_running_loop().time()
+            try:
+                await adapter.listen(receive)
+            except (ChannelUnavailableError, StoreError) as exc:
+                if asyncio.get_running_loop().time() - started > LONGEST_WAIT_S:
+                    wait_s = FIRST_WAIT_S
+                told_s = exc.retry_after_s if isinstance(exc, ChannelUnavailableError) else None
+                account.state, account.detail = ListeningState.WAITING, str(exc)
+                log.warning("not listening", channel=account.channel, account=account.account, detail=str(exc))
+                await asyncio.sleep(wait_s if told_s is None else told_s)
+                wait_s = min(LONGEST_WAIT_S, wait_s * 2)
+    except (ChannelConfigError, ConfigError) as exc:
+        account.state, account.detail = ListeningState.REFUSED, str(exc)
+        log.error("channel refused", channel=account.channel, account=account.account, detail=str(exc))

@@ -1,0 +1,36 @@
+"""This file tells whoever waits for a message's turn what it came to."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from gateway.stores.ports import InboxRow, OutboxRow
+
+KEPT = 1_000
+"""Outcomes that nobody has asked for yet; the oldest are forgotten."""
+
+
+class Outcomes:
+    """What the latest turns came to, by the message that they answered."""
+
+    def __init__(self) -> None:
+        self._futures: OrderedDict[str, asyncio.Future[Sequence[OutboxRow]]] = OrderedDict()
+
+    def tell(self, row: InboxRow, replies: Sequence[OutboxRow]) -> None:
+        """Say what the turn of *row* committed: an answer, silence, or the notice that it must wait."""
+        future = self._future(row.message.id)
+        if not future.done():
+            future.set_result(replies)
+
+    async def of(self, message_id: str) -> Sequence[OutboxRow]:
+        """Return what the turn of the message came to, when it has."""
+        try:
+            return await self._future(message_id)
+        finally:
+            self._futures.pop(message_id, None)
+
+    def _future(self, message_id: str) -> asyncio.Future[Sequence[OutboxRow]]:
+        future = self._futures.setdefault(message_id, asyncio.get_running_loop().create_future())
+        while len(self._futures) > KEPT:
+            self._futures.popitem(last=False)
+        return future

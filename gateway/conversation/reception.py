@@ -1,0 +1,46 @@
+"""This file takes a message in: admitted, made durable, routed, handed to its lane."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from adapters.channel import Address, InboundMessage
+from gateway.door.admission import Refused, admit
+from gateway.door.routing import Routes, SessionKey, route
+from gateway.stores.ports import InboxRow, Store
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Reception:
+    """The one way in."""
+
+    routes: Routes
+    store: Store
+    submit: Callable[[SessionKey, InboxRow], None]
+    """Hands a stored message to the lane of its session."""
+
+    async def receive(self, message: InboundMessage) -> None:
+        """Take *message* in, or refuse it; on return it is durable. Raises StoreError when it cannot be kept."""
+        decision = admit(message, self.routes.policy)
+        if isinstance(decision, Refused):
+            log.info("refused", reason=decision.reason, channel=message.address.channel)
+            await self.store.count(f"refused.{decision.reason}")
+            return
+        row = await self.store.inbox.append(message)
+        if row is None:
+            await self.store.count("duplicate")
+            return
+        self._hand_on(row)
+
+    async def recover(self, is_ours: Callable[[Address], bool]) -> int:
+        """Hand on the messages from addresses that are ours, taken in before and not answered; return how many."""
+        rows = [row for row in await self.store.inbox.waiting() if is_ours(row.message.address)]
+        for row in rows:
+            self._hand_on(row)
+        return len(rows)
+
+    def _hand_on(self, row: InboxRow) -> None:
+        self.submit(route(row.message, self.routes).key, row)

@@ -1,0 +1,63 @@
+"""This file finds the transcript of a session, and keeps those in use open."""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+import structlog
+
+from gateway.agent.tools.tool import Run
+from gateway.conversation.transcript import Repairs, Transcript
+from gateway.door.routing import SessionKey
+from gateway.stores.checkpoint import Checkpoint, unchecked
+from workspaces.access import AgentId
+
+log = structlog.get_logger()
+
+OPEN_AT_MOST = 256
+"""Transcripts kept in memory; the least recently used is let go, to be read again when its chat speaks."""
+
+
+class Sessions:
+    """The conversations of all agents; each session is used by its own lane only."""
+
+    def __init__(self, folders: Mapping[AgentId, Path], run: Run, checkpoint: Checkpoint = unchecked) -> None:
+        """*folders* holds each agent's transcripts; *run* does the reading and writing."""
+        self._folders = folders
+        self._run = run
+        self._checkpoint = checkpoint
+        self._open: OrderedDict[SessionKey, Transcript] = OrderedDict()
+        self._repairs: dict[SessionKey, Repairs] = {}
+
+    async def open(self, key: SessionKey) -> Transcript:
+        """Return the transcript of *key*, begun if there is none. Raises StoreError."""
+        transcript = self._open.get(key)
+        if transcript is None:
+            transcript = await Transcript.open(self.path(key), self._run, self._checkpoint)
+            self._open[key] = transcript
+            if transcript.repairs != Repairs():
+                self._repairs[key] = transcript.repairs
+                log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
+        self._open.move_to_end(key)
+        while len(self._open) > OPEN_AT_MOST:
+            self._open.popitem(last=False)
+        return transcript
+
+    def path(self, key: SessionKey) -> Path:
+        """Return where the transcript of *key* lies."""
+        return self._folders[key.agent] / f"{quote(key.name, safe=':.-')}.jsonl"
+
+    def repairs(self) -> Iterator[str]:
+        """Say, a line a session, what was found damaged since the start."""
+        for key, repairs in self._repairs.items():
+            yield f"session {key}: {_in_words(repairs)}"
+
+
+def _in_words(repairs: Repairs) -> str:
+    parts = (
+        (repairs.torn, "torn last line cut and kept beside the file"),
+        (repairs.damaged, "damaged lines skipped"),
+        (repairs.unknown, "lines of an unknown kind skipped"),
+    )
+    return ", ".join(f"{count} {what}" for count, what in parts if count)

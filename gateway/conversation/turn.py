@@ -1,0 +1,179 @@
+"""This file answers one message: it opens the session, builds the prompt, runs the agent and commits the outcome."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from types import MappingProxyType
+
+import structlog
+
+from adapters.channel import ChatKind, InboundMessage
+from gateway.agent.agent import Agent
+from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
+from gateway.agent.loop import TurnLimits, run_turn
+from gateway.agent.models.port import ModelRequest
+from gateway.agent.prompt import build_prompt
+from gateway.agent.window.recent import recent
+from gateway.conversation.lanes import RetryLater
+from gateway.conversation.presence import Presence
+from gateway.conversation.sessions import Sessions
+from gateway.conversation.transcript import Transcript
+from gateway.door.admission import Refused, admit
+from gateway.door.routing import Envelope, Routes, route
+from gateway.errors import ModelError, ModelRefusedError, StoreError, TurnLimitError
+from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store, TurnCommit
+from workspaces.access import Access, AgentId, SessionType, rights
+from workspaces.bootstrap import Limits, bootstrap_files
+from workspaces.errors import WorkspaceUnusableError
+
+log = structlog.get_logger()
+
+GIVE_UP_AFTER = timedelta(hours=24)
+"""How long a message waits for a model that is down before its sender is told to ask again."""
+FIRST_RETRY_S = 5.0
+LONGEST_RETRY_S = 600.0
+_FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """What the configuration says about turns."""
+
+    bootstrap: Limits = field(default_factory=Limits)
+    limits: TurnLimits = field(default_factory=TurnLimits)
+    temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Answers messages, one turn each; a lane calls it for one message of a session at a time."""
+
+    agents: Mapping[AgentId, Agent]
+    sessions: Sessions
+    store: Store
+    routes: Routes
+    presence: Presence
+    settings: TurnSettings
+    clock: Callable[[], datetime]
+    """Now, in the owner's zone."""
+    outcome: Callable[[InboxRow, list[OutboxRow]], None]
+    """Told of what was committed for a message: an answer, silence, or the notice that it must wait."""
+
+    async def answer(self, row: InboxRow) -> RetryLater | None:
+        """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
+        if isinstance(refusal := admit(row.message, self.routes.policy), Refused):
+            await self.store.inbox.drop(row.id, f"revoked.{refusal.reason}")
+            self.outcome(row, [])
+            return None
+        envelope = route(row.message, self.routes)
+        with structlog.contextvars.bound_contextvars(agent=envelope.key.agent, turn=row.turn_id):
+            return await self._within_the_border(row, envelope)
+
+    async def _within_the_border(self, row: InboxRow, envelope: Envelope) -> RetryLater | None:
+        try:
+            async with self.presence.typing(row.message.address):
+                text = await self._text(row, envelope)
+        except (ModelError, StoreError, WorkspaceUnusableError) as exc:
+            return await self._postpone(row, exc)
+        except TurnLimitError as exc:
+            await self.store.count(f"limit.{exc.reason}")
+            text = await self._end(row, envelope, f"I stopped: {exc}.")
+        except Exception:  # the border of a turn: whatever went wrong, the chat gets one sentence and goes on
+            log.exception("turn failed")
+            await self.store.count("turn_failed")
+            text = await self._end(row, envelope, _FAILED.format(code=row.turn_id))
+        await self._commit(row, text)
+        return None
+
+    async def _text(self, row: InboxRow, envelope: Envelope) -> str:
+        """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
+        agent = self.agents[envelope.key.agent]
+        transcript = await self.sessions.open(envelope.key)
+        if not any(record.turn_id == row.turn_id for record in transcript.records):
+            await transcript.append(row.turn_id, _said(row, envelope.access.session_type))
+
+        async def journal(entry: Entry) -> None:
+            await transcript.append(row.turn_id, entry)
+
+        toolbox = agent.toolbox(envelope.access, self.clock)
+        request = await self._request(agent, envelope.access, transcript)
+        answer = await run_turn(agent.model, request, toolbox, self.settings.limits, journal, _no_draft)
+        return answer.text
+
+    async def _request(self, agent: Agent, access: Access, transcript: Transcript) -> ModelRequest:
+        now = self.clock()
+        files = await agent.run(bootstrap_files, agent.workspace, access, now.date(), self.settings.bootstrap)
+        prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
+        shown = recent([record.entry for record in transcript.records], agent.model.window_tokens)
+        return ModelRequest(
+            stable=prompt.stable,
+            volatile=prompt.volatile + _left_out(shown.left_out),
+            entries=shown.entries,
+            tools=(),
+            temperature=self.settings.temperature.get(agent.id),
+        )
+
+    async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:
+        """Note in the transcript how a turn that has no answer of its own ended, and return that sentence."""
+        transcript = await self.sessions.open(envelope.key)
+        await transcript.append(row.turn_id, ReplyEntry(text, (), "strandline", Usage()))
+        return text
+
+    async def _commit(self, row: InboxRow, text: str) -> None:
+        outgoing = [_outgoing(row.message, text)] if text else []
+        rows = await self.store.commit_turn(TurnCommit(row.turn_id, [row.id], outgoing))
+        self.outcome(row, list(rows))
+
+    async def _postpone(self, row: InboxRow, exc: Exception) -> RetryLater | None:
+        """Keep the message for later and tell its sender once; after a day give up with a plain sentence."""
+        log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
+        waited = self.clock() - row.received_at
+        if waited > GIVE_UP_AFTER:
+            await self.store.count("gave_up")
+            await self._commit(row, "I could not answer this within a day, so I let it go. Please ask again.")
+            return None
+        try:
+            await self.store.count(f"postponed.{type(exc).__name__}")
+            notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, _apology(exc)))
+        except StoreError:
+            notice = None
+        self.outcome(row, [notice] if notice else [])
+        return RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
+
+
+def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
+    """Return the message as an entry; quoted words are marked line by line: they cannot pass as the sender's."""
+    message = row.message
+    text = message.text
+    if message.quote:
+        author = " ".join(message.quote.author.split())
+        text = "\n".join([f"(quoting {author})", *(f"> {line}" for line in message.quote.text.splitlines()), "", text])
+    name = "" if session_type is SessionType.MAIN else " ".join(message.sender.name.split())
+    return UserEntry(text, message.sent_at, name, str(row.id))
+
+
+async def _no_draft(_: str) -> None:
+    """Drop a draft: no channel shows them yet."""
+
+
+def _left_out(count: int) -> str:
+    if not count:
+        return ""
+    return f"\n{count} earlier messages of this conversation no longer fit here; memory_search may find what was noted."
+
+
+def _outgoing(message: InboundMessage, text: str) -> Outgoing:
+    return Outgoing(message.address, text, message.id if message.kind is ChatKind.GROUP else None)
+
+
+def _apology(exc: Exception) -> str:
+    match exc:
+        case ModelRefusedError():
+            return (
+                "My language model refuses my requests, so I cannot answer yet; `strandline doctor` says why. "
+                "Your message is kept."
+            )
+        case ModelError():
+            return "My language model cannot be reached now. Your message is kept; I answer as soon as it is back."
+        case _:
+            return "I cannot write to my disk right now. Your message is kept; I answer as soon as it works again."
