@@ -21,6 +21,7 @@ from workspaces.memory.engine import (
     FloatArray,
     Point,
     PointId,
+    stepped,
 )
 from workspaces.memory.entry import Entry
 from workspaces.memory.hybrid import ALWAYS, HybridEngine, Scored, Shard, VectorQuery, Where, entry_of, payload_of
@@ -42,7 +43,7 @@ class OracleShard:
             datatype=models.Datatype.FLOAT16,
             multivector_config=models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM),
         )
-        sparse = models.SparseVectorParams(modifier=models.Modifier.IDF)
+        sparse = models.SparseVectorParams()
         self._client.create_collection(
             "notes",
             vectors_config={
@@ -59,13 +60,11 @@ class OracleShard:
 
     def _request(self, query: VectorQuery) -> models.QueryRequest:
         vector: Any = query.vector.tolist() if isinstance(query.vector, np.ndarray) else _sparse(query.vector)
-        idf = models.IdfCorpusParams(corpus=_filter(Where(query.where.scopes)))
         return models.QueryRequest(
             query=models.NearestQuery(nearest=vector),
             using=query.using,
             filter=_filter(query.where),
             limit=query.limit,
-            params=models.SearchParams(idf=idf) if isinstance(query.vector, SparseVector) else None,
         )
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
@@ -137,7 +136,7 @@ def _rows(chance: np.random.Generator, count: int) -> FloatArray:
 
 def _terms(chance: random.Random, count: int) -> SparseVector:
     numbers = chance.sample(range(40), count)
-    return SparseVector(numbers, [round(chance.uniform(0.5, 2.0), 3) for _ in numbers])
+    return stepped(SparseVector(numbers, [chance.uniform(0.5, 2.0) for _ in numbers]))
 
 
 def _point(number: int, scope: Scope = PRIVATE, day: date | None = None, seed: int | None = None) -> Point:
@@ -206,7 +205,7 @@ def test_no_scope_means_nothing_at_all(shard: Shard) -> None:
 
 
 def test_private_notes_do_not_move_a_groups_scores(shard: Shard) -> None:
-    """The IDF of a group's search is counted over the group's entries alone."""
+    """Not even the last bit of a score depends on what else is stored."""
     engine = HybridEngine(shard)
     engine.upsert([_point(n, GROUP) for n in range(20)])
     request = _request(frozenset({GROUP}))
@@ -215,7 +214,7 @@ def test_private_notes_do_not_move_a_groups_scores(shard: Shard) -> None:
     assert _ask(engine, request) == before
 
 
-def test_deleted_notes_leave_the_statistics(shard: Shard) -> None:
+def test_deleted_notes_leave_nothing_behind(shard: Shard) -> None:
     """Scores depend on what is there now, not on what once was."""
     engine = HybridEngine(shard)
     engine.upsert([_point(n) for n in range(20)])
@@ -236,7 +235,7 @@ def test_a_tie_at_the_cut_is_settled_by_place(shard: Shard) -> None:
     assert sorted(c.entry.position for c in found) == [0, 1, 2, 3]
 
 
-def test_dates_bound_a_search_but_not_its_statistics(shard: Shard) -> None:
+def test_dates_bound_a_search_but_not_its_scores(shard: Shard) -> None:
     """Only entries dated inside the bounds are found; their scores are those of the open search."""
     engine = HybridEngine(shard)
     engine.upsert([_point(n, day=date(2026, 3, n)) for n in range(1, 21)] + [_point(50)])

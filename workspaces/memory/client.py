@@ -153,7 +153,6 @@ class _Process(asyncio.SubprocessProtocol):
         except TimeoutError:
             self._transport.kill()
             await self._ended.wait()
-        self._transport.close()
 
     @property
     def _stdin(self) -> asyncio.WriteTransport:
@@ -182,6 +181,8 @@ class _Process(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self._ended.set()
+        if self._transport is not None:
+            self._transport.close()
         for replies in self._waiting.values():
             replies.put_nowait({"died": True})
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from workspaces.memory.chunking import entries_of
 from workspaces.memory.edge import EdgeShard
-from workspaces.memory.engine import Engine, EngineBrokenError, Point, PointId
+from workspaces.memory.engine import Engine, EngineBrokenError, Point, PointId, stepped
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.hybrid import HybridEngine
 from workspaces.memory.manifest import Manifest, PointRow
@@ -151,8 +151,8 @@ class Collection:
         point = Point(
             id=id_,
             entry=entry,
-            bm25=words,
-            bm25_context=contextual_vector(entry),
+            bm25=stepped(words),
+            bm25_context=stepped(contextual_vector(entry)),
             dense=vectors.dense if vectors else None,
             tokens=vectors.tokens if vectors else None,
             tokens_context=vectors.tokens_context if vectors else None,

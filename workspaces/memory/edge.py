@@ -110,7 +110,7 @@ def _config(dimension: int) -> edge.EdgeConfig:
         multivector_config=edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim),
         datatype=edge.VectorStorageDatatype.Float16,
     )
-    sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
+    sparse = edge.EdgeSparseVectorParams()
     dense = {"dense": edge.EdgeVectorParams(dimension, edge.Distance.Cosine)} if dimension else {}
     return edge.EdgeConfig(
         vectors=dense | {"tokens": tokens, "tokens_context": tokens} if dimension else None,
@@ -141,13 +141,11 @@ def _sparse(vector: SparseVector) -> edge.SparseVector:
 
 
 def _request(query: VectorQuery, where: edge.Filter) -> edge.QueryRequest:
-    is_sparse = isinstance(query.vector, SparseVector)
-    corpus = edge.IdfParams(_filter(Where(query.where.scopes))) if is_sparse else None
     return edge.QueryRequest(
         limit=query.limit,
         query=edge.Query.Nearest(_nearest(query.vector), query.using),
         filter=where,
-        params=edge.SearchParams(exact=True, idf=corpus),
+        params=edge.SearchParams(exact=True),
     )
 
 

@@ -1,7 +1,11 @@
 """This file is the port to the vector engine: one collection an agent, asked by scope, never without.
 
 Vectors of a point: `dense` (pooled, cosine), `tokens` and `tokens_context` (multivectors, MaxSim by dot product,
-float16), `bm25` (date and entry) and `bm25_context` (previous and this entry), both sparse with the engine's IDF.
+float16), `bm25` (date and entry) and `bm25_context` (previous and this entry), both sparse.
+
+An IDF is part of a query's weights and counted by `manifest.Rarity` in the scopes that are searched. Weights are whole
+numbers of 1/128, so that their sums are exact in 32-bit floats: an engine adds them in an order that changes from run
+to run (Qdrant's own IDF differs in its last bit, seen in one of two runs), and equal entries would be told apart.
 
     EngineBrokenError   a collection on disk cannot be used; it is built anew from the files
 """
@@ -33,6 +37,15 @@ class EngineBrokenError(Exception):
     """A collection on disk cannot be used: damaged, or made by another version."""
 
 
+STEP = 1 / 128
+"""What weights are whole numbers of: a sum stays exact up to 1,024, and a usual weight loses 0.5 % at most."""
+
+
+def stepped(vector: SparseVector) -> SparseVector:
+    """Return *vector* with its weights rounded to steps, none to 0."""
+    return SparseVector(vector.indices, [max(round(value / STEP), 1) * STEP for value in vector.values])
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """One entry with its vectors; `dense` and `tokens` are `None` where no embedder could load."""
@@ -62,13 +75,14 @@ class CandidateRequest:
     """One question to the engine: all legs at once, limited to *scopes*."""
 
     scopes: frozenset[Scope] | None
-    """`None`: every scope of the agent. The same filter is the corpus of every IDF."""
+    """`None`: every scope of the agent."""
     bm25: SparseVector
+    """The query's words with their IDF in these scopes."""
     dense: FloatArray | None
     tokens: FloatArray | None
     """Shape [m, 128]; rows are scaled by their word piece's share of the query's IDF, so that MaxSim is weighted."""
     days: DayRange
-    """Only entries dated inside it; the corpus of an IDF stays that of *scopes*."""
+    """Only entries dated inside it."""
     limit: int
     """Candidates a leg."""
 

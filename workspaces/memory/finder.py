@@ -9,7 +9,7 @@ import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.embeddings import Embedder
-from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, Engine, FloatArray, PointId
+from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, Engine, FloatArray, PointId, stepped
 from workspaces.memory.entry import Entry
 from workspaces.memory.manifest import Manifest
 from workspaces.memory.ranking import (
@@ -22,7 +22,7 @@ from workspaces.memory.ranking import (
     relevance,
     thinned,
 )
-from workspaces.memory.sparse import query_vector
+from workspaces.memory.sparse import SparseVector, query_vector
 
 POOL = 100
 """Candidates a leg."""
@@ -80,12 +80,18 @@ class Finder:
         return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
 
     def _request(self, asked: Asked) -> CandidateRequest:
-        words = query_vector(asked.text)
+        words = self._rare(query_vector(asked.text), asked.scopes)
         if self._embedder is None:
             return CandidateRequest(asked.scopes, words, None, None, asked.days, POOL)
         query = self._embedder.embed_query(asked.text)
         tokens = self._weighted(query.tokens, query.piece_ids, asked.scopes) if len(query.tokens) else None
         return CandidateRequest(asked.scopes, words, query.pooled, tokens, asked.days, POOL)
+
+    def _rare(self, words: SparseVector, scopes: frozenset[Scope] | None) -> SparseVector:
+        """Multiply each word's weight by its IDF, counted in the scopes that are searched."""
+        idf = self._manifest.words.idf(words.indices, scopes)
+        values = [weight * rarity for weight, rarity in zip(words.values, idf, strict=True)]
+        return stepped(SparseVector(words.indices, values))
 
     def _weighted(self, tokens: FloatArray, pieces: Sequence[int], scopes: frozenset[Scope] | None) -> FloatArray:
         """Scale each row by its word piece's share of the query's IDF, counted in the scopes that are searched."""
@@ -114,11 +120,10 @@ class Finder:
 
     def _matched(self, id_: PointId, request: CandidateRequest) -> float:
         """Return how much of the query's IDF the entry's own words cover, 0 to 1."""
-        asked = request.bm25.indices
         held = set(self._manifest.points[id_].terms)
-        idf = self._manifest.words.idf(asked, request.scopes)
-        covered = sum(weight for term, weight in zip(asked, idf, strict=True) if term in held)
-        return covered / sum(idf) if idf else 0.0
+        weights = dict(zip(request.bm25.indices, request.bm25.values, strict=True))
+        covered = sum(weight for term, weight in weights.items() if term in held)
+        return covered / sum(weights.values()) if weights else 0.0
 
 
 def _is_clear(found: Found, min_score: float | None) -> bool:

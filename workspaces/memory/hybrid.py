@@ -30,7 +30,7 @@ class Where:
     """Which points a query may see."""
 
     scopes: frozenset[Scope] | None
-    """`None`: every scope. It alone is the corpus of an IDF."""
+    """`None`: every scope."""
     days: DayRange = ALWAYS
     ids: frozenset[PointId] | None = None
 
@@ -54,7 +54,7 @@ class Scored:
 
 
 class Shard(Protocol):
-    """What an engine has to do: keep points, answer exact queries with the scope as IDF corpus."""
+    """What an engine has to do: keep points, answer exact queries."""
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
         """Return the answer to each of *queries*, in their order; they travel as one request."""

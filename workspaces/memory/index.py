@@ -16,7 +16,7 @@ from workspaces.memory.embeddings import Embedder
 from workspaces.memory.engine import EngineBrokenError
 from workspaces.memory.vectors import EmbeddingCache, Vectors
 
-VERSION = 1
+VERSION = 2
 """Rises when chunking, tokens or vectors change what is stored."""
 KEYWORDS = "keywords"
 CACHED_TEXTS_A_POINT = 3

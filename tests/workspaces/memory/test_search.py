@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
@@ -262,8 +262,19 @@ async def _group_sees(shared: list[str], private: dict[str, list[str]], query: s
         return result.hits
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Without shrinking: an example takes half a second.
+@settings(
+    max_examples=6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+)
 @given(shared=LINES, private=PRIVATE_FILES, query=st.lists(WORDS, min_size=1, max_size=4).map(" ".join))
+@example(
+    shared=["tea tea why tea GLYPH-1", "bicycle tea 東京 GLYPH-2 rain", "bread tea 東京 GLYPH-2 rain"],
+    private={"MEMORY.md": ["bread"], "memory/2026-03-01.md": ["tea"], f"{OTHER}/2026-03-01.md": ["tea", "bread"]},
+    query="GLYPH-2 bread 東京",
+)
 async def test_private_text_never_shows_in_a_groups_search(
     shared: list[str], private: dict[str, list[str]], query: str
 ) -> None:

@@ -1,0 +1,95 @@
+"""This file says what a model gets from its memory tools."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.agent.entries import ToolCall
+from gateway.agent.tools.memory import memory_tools
+from gateway.agent.tools.tool import Toolbox
+from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OWN, SUBAGENT
+from workspaces.access import Access
+from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.search import MemoryIndex
+from workspaces.workspace import Workspace
+
+
+class Desk:
+    """An agent with notes, and its tools."""
+
+    def __init__(self, home: Path) -> None:
+        (home / "workspace").mkdir()
+        self.workspace = Workspace.open(home / "workspace", AGENT)
+        self.worker = DeskWorker(WordsEmbedder())
+        source = WorkspaceNotes(self.workspace.folder)
+        self.index = MemoryIndex(AGENT, home / "index", [source], self.worker, run_here, SetClock().clock())
+        self.workspace.write("MEMORY.md", "- tea is private\n", MAIN, None)
+        self.workspace.write(f"{OWN}/2026-03-01.md", "- tea\n- is shared\n", GROUP, None)
+
+    def tools(self, access: Access) -> Toolbox:
+        return Toolbox(memory_tools(self.index, self.workspace, access, run_here))
+
+    async def call(self, access: Access, name: str, **arguments: object) -> dict[str, Any]:
+        result = await self.tools(access).call(ToolCall("1", name, json.dumps(arguments)))
+        return {"error": result.text} if result.is_error else json.loads(result.text)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    yield desk
+    desk.worker.desk.close()
+
+
+async def test_a_search_gives_passages_with_their_source(desk: Desk) -> None:
+    """Each hit has citation, lines, date, text and the parts of its score; the answer says how it was found."""
+    answer = await desk.call(MAIN, "memory_search", query="private tea", max_results=1)
+    [hit] = answer["hits"]
+    assert (answer["mode"], answer["notice"]) == ("hybrid", "")
+    assert (hit["citation"], hit["snippet"], hit["date"]) == ("MEMORY.md#L1-L1", "tea is private", None)
+    assert hit["matched"] == 1.0
+    assert {"path", "start_line", "end_line", "score", "relevance", "similarity", "keyword"} <= hit.keys()
+
+
+async def test_a_group_searches_and_reads_its_own(desk: Desk) -> None:
+    """No argument widens what the turn may see: a private note looks absent."""
+    answer = await desk.call(GROUP, "memory_search", query="private tea")
+    assert {hit["path"] for hit in answer["hits"]} == {f"{OWN}/2026-03-01.md"}
+    private = await desk.call(GROUP, "memory_get", path="MEMORY.md")
+    absent = await desk.call(GROUP, "memory_get", path="NOTHING.md")
+    assert private == absent | {"path": "MEMORY.md"}
+    assert absent == {"path": "NOTHING.md", "text": ""}
+
+
+async def test_lines_of_a_note_can_be_read(desk: Desk) -> None:
+    """`from_line` and `lines` give a part; the whole is the default."""
+    path = f"{OWN}/2026-03-01.md"
+    part = await desk.call(MAIN, "memory_get", path=path, from_line=2, lines=1)
+    assert part == {"path": path, "from_line": 2, "total_lines": 2, "text": "- is shared\n"}
+    assert (await desk.call(MAIN, "memory_get", path=path))["text"] == "- tea\n- is shared\n"
+
+
+async def test_turns_without_memory_have_no_memory_tools(desk: Desk) -> None:
+    """Subagents and plain jobs are not even told of them."""
+    for access in (SUBAGENT, CRON):
+        assert desk.tools(access).specs == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"),
+    [
+        ("memory_search", {"query": "  "}, "empty"),
+        ("memory_search", {"query": "tea", "max_results": 0}, "max_results"),
+        ("memory_search", {"query": "tea", "scope": "private"}, "scope"),
+        ("memory_get", {"path": "../etc/passwd"}, "passwd"),
+    ],
+)
+async def test_mistakes_are_told_to_the_model(
+    desk: Desk, name: str, arguments: dict[str, object], problem: str
+) -> None:
+    """A bad argument is an error result that says what is wrong."""
+    assert problem in (await desk.call(MAIN, name, **arguments))["error"]
