@@ -94,7 +94,10 @@ def bootstrap_files(workspace: Workspace, access: Access, today: date, limits: L
 
 
 def gather(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:
-    """Read the files that the matrix names for *access*, whole and in order; missing and empty ones are left out."""
+    """Read what *access* may read of the files that prompts are made of, whole and in order, without empty ones.
+
+    A private turn may read more than its prompt shows: the filter decides.
+    """
     files = [_read(workspace, name, Part.FILE, access) for name in _ORDER]
     files.append(next(filter(None, (_read(workspace, name, Part.MEMORY, access) for name in _MEMORY_NAMES)), None))
     if limits.daily_notes:
@@ -156,8 +159,6 @@ def _in_one_block(files: Sequence[BootstrapFile]) -> list[BootstrapFile]:
 
 def _read(workspace: Workspace, name: str, part: Part, access: Access) -> BootstrapFile | None:
     """Read a file for the prompt; one that is there and is no readable text says so in its place."""
-    if not may_show(access, PurePosixPath(name)):
-        return None
     try:
         file = workspace.read(name, access)
     except NoSuchFileError:

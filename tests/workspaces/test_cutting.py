@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workspaces.cutting import cut, cut_end
@@ -24,6 +24,8 @@ def boundaries(clusters: list[str]) -> set[int]:
     return places
 
 
+@example(["a"] * 50, -1)
+@example(["a"] * 50, 0)
 @given(TEXTS, st.integers(min_value=-1, max_value=1_500))
 def test_a_cut_is_never_longer_than_its_limit(clusters: list[str], limit: int) -> None:
     """Any text in any limit: what fits stays as it is, the rest is cut to the limit."""
@@ -53,6 +55,17 @@ def test_what_a_cut_left_out_is_where_its_marker_says(clusters: list[str], limit
     lines = text.split("\n")
     assert head.count("\n") == first - 1
     assert last == len(lines) - tail.count("\n")
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_no_visible_character_is_split(cluster: str) -> None:
+    """At whatever place a limit falls, accents, emoji, flags and CRLF stay whole on both sides."""
+    text, places = cluster * 2_000, boundaries([cluster] * 2_000)
+    for limit in range(300, 330):
+        head, tail = HOW.split(cut(text, limit, "notes/a.md"))[::5]
+        assert {len(head), len(text) - len(tail)} <= places
+        assert len(cut_end(text, limit).removesuffix("\n[...truncated]")) in places
+        assert min(len(head), len(tail)) > 0
 
 
 def test_a_cut_keeps_seventy_and_twenty_percent() -> None:
