@@ -95,8 +95,6 @@ class Lanes(Generic[K, T]):
             task.cancel()
         if late:
             await asyncio.wait(late)
-        self._lanes.clear()  # a task that was cancelled before its first step could not take its lane away
-        self._is_idle.set()
         return cut
 
     def _begin(self, key: K, item: T) -> None:

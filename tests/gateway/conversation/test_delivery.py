@@ -223,6 +223,27 @@ async def test_a_waiting_channel_can_be_woken(gateway: Gateway) -> None:
     assert gateway.adapter.texts() == ["hello"]
 
 
+async def test_a_reply_that_waits_since_an_earlier_run_can_be_woken(gateway: Gateway) -> None:
+    """The time that was stored for it does not hold when its reader comes."""
+    gateway.adapter.faults["alice"] = [ChannelUnavailableError("nobody reads", 600)]
+    row = await gateway.answer("hello")
+    await gateway.clock.waiters(1)
+    await gateway.restart()
+    await gateway.clock.waiters(1)
+    gateway.delivery.wake_channel("fake", "home")
+    await gateway.delivered(row)
+    assert gateway.adapter.texts() == ["hello"]
+
+
+async def test_a_reply_that_is_woken_twice_is_sent_once(gateway: Gateway) -> None:
+    """Waking what is under way already changes nothing."""
+    rows = await gateway.commit("one", "two")
+    gateway.delivery.wake([*rows, *rows])
+    await gateway.delivered(rows[1])
+    assert gateway.adapter.texts() == ["one", "two"]
+    assert await gateway.delivery.drain(5) == []
+
+
 async def test_a_channel_may_be_loaded_after_its_replies_wait(gateway: Gateway) -> None:
     """A configured account that is still loading loses nothing; loading it wakes its replies."""
     row = await gateway.answer("hello", account="slow to load")
@@ -396,6 +417,7 @@ async def test_a_reply_that_becomes_late_by_waiting_says_so(gateway: Gateway) ->
         gateway.adapter.faults["alice"] = [fault]
         row = await gateway.answer("hello")
         await gateway.clock.waiters(1)
+        await gateway.restart()
         gateway.clock.advance(601)
         await gateway.delivered(row)
         sent = "".join(gateway.adapter.texts())

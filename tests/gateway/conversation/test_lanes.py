@@ -212,11 +212,35 @@ async def test_draining_cuts_off_what_takes_too_long_and_says_so(lanes: Lanes[st
     assert ("d", 1) not in work.begun
 
 
-async def test_draining_before_a_lane_could_begin(lanes: Lanes[str, Item], work: Work) -> None:
-    """A lane cancelled before its first step leaves nothing behind."""
-    lanes.submit("alice", ("alice", 1))
-    assert await lanes.drain(0) == []
-    await lanes.idle()
+async def test_draining_does_not_begin_what_waits_for_a_place(lanes: Lanes[str, Item], work: Work) -> None:
+    """A lane that gets its place only after the drain began leaves its item alone."""
+    doors = [work.hold((name, 1)) for name in "abc"]
+    for name in "abcd":
+        lanes.submit(name, (name, 1))
+    await work.has_begun(3)
+    draining = asyncio.ensure_future(lanes.drain(60))
+    await asyncio.sleep(0)
+    for door in doors:
+        door.set()
+    assert await draining == []
+    assert len(work.begun) == 3
+
+
+async def test_nothing_new_is_taken_while_queues_are_finished(lanes: Lanes[str, Item], work: Work) -> None:
+    """What comes during the drain is left, and what would have to be tried again ends its lane."""
+    door = work.hold(("alice", 1))
+    work.retries["alice", 2] = [RetryLater(600)]
+    for number in (1, 2, 3):
+        lanes.submit("alice", ("alice", number))
+    await work.has_begun(1)
+    draining = asyncio.ensure_future(lanes.drain(60, finish_queued=True))
+    await asyncio.sleep(0)
+    lanes.submit("alice", ("alice", 4))
+    lanes.submit("bob", ("bob", 1))
+    door.set()
+    assert await draining == []
+    await asyncio.sleep(0)
+    assert work.begun == [("alice", 1), ("alice", 2)]
 
 
 async def test_a_defect_in_an_answer_ends_the_group() -> None:
