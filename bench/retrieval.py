@@ -7,7 +7,7 @@ fitted here; conversations are only measured.
 import random
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from hashlib import blake2b
 from itertools import chain
@@ -20,12 +20,11 @@ from workspaces.memory.chunking import token_count
 from workspaces.memory.dates import date_in
 from workspaces.memory.embeddings import Embedder
 from workspaces.memory.embeddings.local import LocalEmbedder
-from workspaces.memory.engine import Candidate, CandidateRequest, DayRange
+from workspaces.memory.engine import Candidate, DayRange
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.finder import Asked, Finder
 from workspaces.memory.index import Index
 from workspaces.memory.ranking import WITHOUT_LATE, question_of, rank
-from workspaces.memory.sparse import query_vector
 
 DEPTHS = (5, 10, 25, 50)
 BUDGETS = (500, 1_000, 2_000)
@@ -162,13 +161,16 @@ class Bench:
         return _by(found, lambda candidate: (candidate.entry.date or date.min).toordinal())
 
     def _find(self, text: str, embedder: Embedder | None) -> list[Entry]:
-        asked = Asked(text, None, ALWAYS, DEPTHS[-1], None, self._today)
-        return [found.entry for found in Finder(self._engine, self._manifest, embedder).find(asked)]
+        finder = Finder(self._engine, self._manifest, embedder)
+        return [found.entry for found in finder.find(self._asked(text))]
 
     def _all(self, text: str) -> list[Candidate]:
-        dense = self._embedder.embed_query(text).pooled
-        request = CandidateRequest(None, query_vector(text), dense, None, ALWAYS, 1)
-        return self._engine.score(request, list(self._manifest.points))
+        """Score every entry: a baseline is not to suffer from a short list."""
+        request = Finder(self._engine, self._manifest, self._embedder).request(self._asked(text))
+        return self._engine.score(replace(request, tokens=None), list(self._manifest.points))
+
+    def _asked(self, text: str) -> Asked:
+        return Asked(text, None, ALWAYS, DEPTHS[-1], None, self._today)
 
 
 def _by(candidates: Iterable[Candidate], score: Callable[[Candidate], float]) -> list[Entry]:

@@ -32,6 +32,9 @@ _TURN = re.compile(r"\*{0,2}(?:\d{1,2}:\d{2}(?::\d{2})?\b|\w[\w .'’-]{0,30}\*{
 _SENTENCE_END = re.compile(r"\n\s*\n|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n")
 
 
+_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?\s+")
+
+
 class Chunking(StrEnum):
     """How a document is cut."""
 
@@ -67,6 +70,12 @@ def entries_of(document: Document, chunking: Chunking = Chunking.ENTRIES) -> lis
 def token_count(text: str) -> int:
     """Return about how many tokens *text* has, in any script."""
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN)
+
+
+def without_time(text: str) -> str:
+    """Return an entry's *text* without the time of day at its start: nothing is meant by it."""
+    match = _TIME.match(text)
+    return text[match.end() :] if match else text
 
 
 def _entry(document: Document, position: int, part: _Passage, before: _Passage | None) -> Entry:

@@ -69,7 +69,7 @@ class Finder:
 
     def find(self, asked: Asked) -> list[Found]:
         """Return the best `asked.limit` entries, best first; none where no scope may be searched."""
-        request = self._request(asked)
+        request = self.request(asked)
         ids = self._engine.find(request)
         question, weights = question_of(asked.text, asked.today), _weights(request)
         candidates = self._engine.score(request, ids)
@@ -79,7 +79,8 @@ class Finder:
         found = (self._found(each, request) for each in thinned(ranked) if _is_within(each, asked.days))
         return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
 
-    def _request(self, asked: Asked) -> CandidateRequest:
+    def request(self, asked: Asked) -> CandidateRequest:
+        """Return what the engine is asked for: words weighted by rarity, and the vectors of the query."""
         words = self._rare(query_vector(asked.text), asked.scopes)
         if self._embedder is None:
             return CandidateRequest(asked.scopes, words, None, None, asked.days, POOL)

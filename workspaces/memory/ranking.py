@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from math import exp2
 
+from workspaces.memory.chunking import without_time
 from workspaces.memory.dates import NamedDate, dates_named, relative_dates
 from workspaces.memory.engine import Candidate
 from workspaces.memory.entry import Entry
 from workspaces.memory.tokens import identifiers, normalised, terms
 
-_TURN = re.compile(r"(?:\d{1,2}:\d{2}\s+)?\w[\w .'’-]{0,30}: ")
-"""How a turn of a dialogue begins: a time of day perhaps, a name, a colon."""
-_TIME = re.compile(r"^\d{1,2}:\d{2}\s+")
+_TURN = re.compile(r"\w[\w .'’-]{0,30}: ")
+"""How a turn of a dialogue begins, after its time of day: a name, a colon."""
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -34,9 +34,9 @@ class Weights:
     dense: float = 0.3
     """Cosine, 0.7 counting as 1."""
     neighbour: float = 0.3
-    """The better of the entries before and after."""
+    """The better of the turns before and after; what stands beside a note that is no dialogue says little about it."""
     second_neighbour: float = 0.3
-    """The better of the entries two before and two after."""
+    """The better of the turns two before and two after."""
     date: float = 0.5
     """The entry's day is one that the question names."""
     question: float = 0.1
@@ -47,9 +47,9 @@ class Weights:
     """After this time half of what age may take is taken."""
 
 
-WITHOUT_LATE = Weights(keyword=0.6, late=0.0, late_context=0.0, dense=0.4, neighbour=0.5, second_neighbour=0.0)
+WITHOUT_LATE = Weights(keyword=0.4, late=0.0, late_context=0.0, dense=0.6)
 """For an embedder without token vectors."""
-KEYWORDS_ALONE = Weights(keyword=1.0, late=0.0, late_context=0.0, dense=0.0, neighbour=0.5, second_neighbour=0.0)
+KEYWORDS_ALONE = Weights(keyword=1.0, late=0.0, late_context=0.0, dense=0.0)
 """For an agent without an embedder."""
 
 
@@ -87,12 +87,12 @@ def rank(question: Question, candidates: Sequence[Candidate], weights: Weights, 
     """
     top = tuple(max((max(part, 0.0) for part in leg), default=0.0) for leg in _keyword_legs(candidates))
     own = {_place(c): _own_parts(c, top, weights) for c in candidates}
-    sums = {place: sum(parts.values()) for place, parts in own.items()}
+    spoken = {_place(c): sum(own[_place(c)].values()) for c in candidates if _is_turn(c.entry)}
     ranked = []
     for candidate in candidates:
         parts = own[_place(candidate)] | _earned(question, candidate.entry, weights)
-        parts["neighbour"] = weights.neighbour * _borrowed(_place(candidate), sums, 1)
-        parts["second_neighbour"] = weights.second_neighbour * _borrowed(_place(candidate), sums, 2)
+        parts["neighbour"] = weights.neighbour * _borrowed(_place(candidate), spoken, 1)
+        parts["second_neighbour"] = weights.second_neighbour * _borrowed(_place(candidate), spoken, 2)
         parts["age"] = -_faded(candidate.entry.date, weights, today) * max(sum(parts.values()), 0.0)
         ranked.append(Ranked(candidate, sum(parts.values()), parts, _held(question, candidate.entry)))
     return sorted(ranked, key=_order)
@@ -116,14 +116,20 @@ def _own_parts(candidate: Candidate, top: tuple[float, ...], weights: Weights) -
     }
 
 
-def _borrowed(place: tuple[str, int], sums: Mapping[tuple[str, int], float], distance: int) -> float:
+def _is_turn(entry: Entry) -> bool:
+    return _TURN.match(without_time(entry.text)) is not None
+
+
+def _borrowed(place: tuple[str, int], spoken: Mapping[tuple[str, int], float], distance: int) -> float:
     path, position = place
-    return max(sums.get((path, position - distance), 0.0), sums.get((path, position + distance), 0.0), 0.0)
+    if place not in spoken:
+        return 0.0
+    return max(spoken.get((path, position - distance), 0.0), spoken.get((path, position + distance), 0.0), 0.0)
 
 
 def _earned(question: Question, entry: Entry, weights: Weights) -> dict[str, float]:
     is_named = entry.date is not None and any(day.covers(entry.date) for day in question.dates)
-    only_asks = _TURN.match(entry.text) is not None and entry.text.endswith(_QUESTION_MARKS)
+    only_asks = _is_turn(entry) and entry.text.endswith(_QUESTION_MARKS)
     return {"date": weights.date * is_named, "question": -weights.question * only_asks}
 
 
@@ -160,7 +166,7 @@ def thinned(ranked: Iterable[Ranked]) -> Iterator[Ranked]:
     """
     shown: list[tuple[frozenset[str], frozenset[str]]] = []
     for each in ranked:
-        words = frozenset(terms(_TIME.sub("", each.candidate.entry.text)))
+        words = frozenset(terms(without_time(each.candidate.entry.text)))
         figures = frozenset(word for word in words if any(map(str.isdigit, word)))
         if not any(figures == others and _overlap(words, known) >= DUPLICATE for known, others in shown):
             shown.append((words, figures))

@@ -94,9 +94,9 @@ def test_more_of_any_part_never_ranks_lower(part: With, value: float, more: floa
 
 def test_neighbours_lend_a_score_within_their_file_only() -> None:
     """What stands beside a match comes before what stands elsewhere, one step before two steps before three."""
-    match = replace(candidate("match", 5), cosine=0.9, late=0.9, late_context=0.9)
-    beside = [candidate(f"off {n}", 5 + n) for n in (3, 2, 1)]
-    elsewhere = candidate("elsewhere", 4, "memory/b.md")
+    match = replace(candidate("Bo: match", 5), cosine=0.9, late=0.9, late_context=0.9)
+    beside = [candidate(f"Ann: off {n}", 5 + n) for n in (3, 2, 1)]
+    elsewhere = candidate("Bo: elsewhere", 4, "memory/b.md")
     ranked = rank(question_of("question", TODAY), [elsewhere, *beside, match], Weights(), TODAY)
     scores = {each.candidate.entry.text: each.score for each in ranked}
     assert ranked[0].candidate.entry.text == "match"
