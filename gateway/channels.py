@@ -31,7 +31,12 @@ def routes_of(config: Config) -> Routes:
         Binding(AgentId(given.agent), given.channel, given.account, given.chat, given.thread, given.person)
         for given in config.bindings
     ]
-    return Routes([*terminals, *bindings], AgentId(config.default_agent), policy_of(config))
+    return Routes(
+        [*terminals, *bindings],
+        AgentId(config.default_agent),
+        policy_of(config),
+        user_file_in_groups=config.memory.user_file_in_groups,
+    )
 
 
 def terminals_of(config: Config) -> dict[AgentId, TerminalAdapter]:

@@ -190,7 +190,7 @@ _ONECLAW = {"file_chars": 4_000, "today_chars": 4_000, "yesterday_chars": 2_000}
 
 
 class MemorySettings(Section):
-    """What memory puts into the prompt, and what a search returns."""
+    """What memory puts into the prompt, and how it is searched."""
 
     preset: Literal["standard", "oneclaw"] = "standard"
     """`oneclaw` changes the defaults of the limits below; a limit that is set wins."""
@@ -200,7 +200,6 @@ class MemorySettings(Section):
     yesterday_chars: int = Field(default=2_000, ge=0, le=100_000)
     daily_notes_in_prompt: bool = True
     user_file_in_groups: bool = False
-    max_results: int = Field(default=6, ge=1, le=50)
     embedder: Literal["local", "none"] = "local"
 
     @model_validator(mode="before")

@@ -3,6 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from gateway.channels import routes_of
 from gateway.config import Config, OwnerZone, collect_secrets, owner_zone, read_config
 from gateway.errors import ConfigError
 
@@ -73,6 +74,12 @@ def test_a_local_endpoint_needs_no_key_and_a_provider_does(file: Path) -> None:
     assert own.models["own"].api_key("own") is None
     assert own.models["own"].base_url == "http://127.0.0.1:1/v1"
     assert refusal(file, '[models.c]\nprovider = "cohere"\nmodel = "m"').startswith("models.c: needs api_key_env")
+
+
+def test_groups_see_the_user_file_only_if_told_so(file: Path) -> None:
+    """The setting reaches the place where a turn's access is computed."""
+    assert not routes_of(read_config(file)).user_file_in_groups
+    assert routes_of(accepted(file, "[memory]\nuser_file_in_groups = true")).user_file_in_groups
 
 
 # --- what is wrong
