@@ -84,6 +84,19 @@ async def test_who_hung_up_before_being_heard_said_nothing() -> None:
     assert received.texts == ["hello"]
 
 
+async def test_who_hangs_up_while_being_heard_has_spoken() -> None:
+    """The message is kept, and the listener goes on to the next."""
+    adapter, received = TerminalAdapter("main"), Received(hold=True)
+    async with listening(adapter, received), asyncio.TaskGroup() as people:
+        saying = people.create_task(adapter.say("remember this"))
+        await received.begun.wait()
+        saying.cancel()
+        await asyncio.wait([saying])
+        received.go_on.set()
+        await adapter.say("and this")
+    assert received.texts == ["remember this", "and this"]
+
+
 async def test_everybody_attached_sees_a_reply() -> None:
     """Two terminals show the same chat; one that was closed shows nothing more."""
     adapter, first, second = TerminalAdapter("main"), list[str](), list[str]()
