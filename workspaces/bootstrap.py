@@ -90,7 +90,7 @@ def bootstrap_files(workspace: Workspace, access: Access, today: date, limits: L
     before the cut, so that what is left out takes no room either.
     """
     files = gather(workspace, access, today, limits)
-    return fit(filter_for(access, files, hidden_files(workspace, access)), limits)
+    return fit(filter_for(access, files, hidden_files(workspace, access, files)), limits)
 
 
 def gather(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:
@@ -115,11 +115,22 @@ def filter_for(access: Access, files: Sequence[BootstrapFile], hidden: Collectio
     ]
 
 
-def hidden_files(workspace: Workspace, access: Access) -> frozenset[Identity]:
-    """Return which files on disk are not for *access*, whatever they are called when they are shown."""
-    if rights(access).private:
+def hidden_files(workspace: Workspace, access: Access, files: Sequence[BootstrapFile]) -> frozenset[Identity]:
+    """Return which files on disk are not for *access*, whatever they are called when they are shown.
+
+    A file has one name. Where all *files* are what stands under their own names, none can be another: nothing is
+    hidden then, and the workspace is not walked.
+    """
+    if rights(access).private or all(_is_itself(workspace, access, file) for file in files):
         return frozenset()
     return frozenset(found.identity for found in workspace.folder.walk() if not may_read(access, found.path))
+
+
+def _is_itself(workspace: Workspace, access: Access, file: BootstrapFile) -> bool:
+    if file.identity is None:
+        return True
+    now = _read(workspace, file.name, file.part, access)
+    return now is not None and now.identity == file.identity
 
 
 def fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:

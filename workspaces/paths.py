@@ -14,6 +14,8 @@ DEPTH = 16
 OWN_PREFIX = ".strandline-"
 """Names that begin so are ours (a file that is being written); they are neither read, written nor listed."""
 
+_USUAL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ .-]{0,200}")
+"""Names that need no closer look: a walk meets thousands of them."""
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 """Characters that some file systems ignore when they compare names."""
@@ -37,6 +39,8 @@ def clean_path(text: str) -> PurePosixPath:
 
 def is_taken(name: str) -> bool:
     """Say whether *name*, as found on disk, is one that `clean_path` would take as a component."""
+    if _USUAL.fullmatch(name):
+        return True
     try:
         return clean_path(name).parts == (name,)
     except BadPathError:

@@ -133,8 +133,8 @@ def test_private_files_change_nothing_in_what_others_are_shown(home: Path, acces
 def test_no_name_brings_a_private_file_in(workspace: Workspace, access: Access) -> None:
     """After a hook, a file is judged again by its name and by which file on disk it is."""
     private = {file.name: file for file in gather(workspace, MAIN, TODAY, Limits())}
-    hidden = hidden_files(workspace, access)
     sneaked = [replace(private[name], name="AGENTS.md") for name in ("MEMORY.md", *DAYS)]
+    hidden = hidden_files(workspace, access, sneaked)
     honest = BootstrapFile("AGENTS.md", "a hook's own rules")
     assert filter_for(access, [*private.values(), *sneaked, honest], hidden)[-1] == honest
     names = [file.name for file in filter_for(access, [*sneaked, *private.values()], hidden)]
@@ -234,6 +234,11 @@ def test_a_file_without_room_is_dropped() -> None:
 def test_what_is_hidden_from_a_group_is_every_file_that_it_may_not_read(workspace: Workspace) -> None:
     """The hidden set is known by inode, so no other name of such a file passes."""
     root = workspace.folder.root
-    hidden = {identity.inode for identity in hidden_files(workspace, GROUP)}
+    files = gather(workspace, GROUP, TODAY, Limits())
+    assert hidden_files(workspace, GROUP, files) == frozenset()
+    (root / "AGENTS.md").rename(root / "saved")
+    (root / "saved").with_name("AGENTS.md").write_text("saved anew")
+    hidden = {identity.inode for identity in hidden_files(workspace, GROUP, files)}
     readable = {*PERSONA, *OWN_DAYS, f"{OWN}/plan.md"}
-    assert hidden == {(root / PurePosixPath(name)).stat().st_ino for name in FILES if name not in readable}
+    private = {*FILES, "saved"} - readable
+    assert hidden == {(root / PurePosixPath(name)).stat().st_ino for name in private}

@@ -116,3 +116,10 @@ def test_a_name_that_is_taken_makes_an_exact_round_trip(tmp_path_factory: pytest
 def test_twins_fold_to_one_key(one: str, other: str) -> None:
     """Letter case and normal form do not tell two names apart."""
     assert fold(one) == fold(other)
+
+
+@given(st.text(alphabet="aZ0_ .-\u202e\n/", max_size=4))
+def test_what_a_walk_takes_is_what_a_path_takes(name: str) -> None:
+    """The quick look at usual names agrees with the close one."""
+    path, _ = _cleaned(name)
+    assert is_taken(name) == (path is not None and path.parts == (name,))
