@@ -71,6 +71,7 @@ async def open_agents(
                 run,
                 Clock(time.monotonic, lambda: clock().date()),
             )
+            workspace.folder.on_change = memory.touched
             agents[agent] = Agent(agent, workspace, memory, model, run)
         yield agents
 

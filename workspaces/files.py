@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -89,6 +89,8 @@ class Folder:
         except OSError as exc:
             raise WorkspaceUnusableError(f"the workspace {root} cannot be opened: {exc.strerror}") from exc
         self._release = weakref.finalize(self, os.close, self._handle)
+        self.on_change: Callable[[], None] = _nothing
+        """Called, on the thread that wrote, after every change through this object."""
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
     def close(self) -> None:
@@ -227,6 +229,7 @@ class Folder:
             yield
         finally:
             self._lock.release()
+            self.on_change()
 
     def _refuse_full(self, folder: int, name: str, path: PurePosixPath) -> None:
         names = names_in(folder)
@@ -284,3 +287,7 @@ __all__ = [
     "digest_of",
     "no_such_file",
 ]
+
+
+def _nothing() -> None:
+    """Nobody wants to hear of changes."""

@@ -526,3 +526,15 @@ def test_every_refusal_is_one_of_the_wing(folder: Folder) -> None:
         with pytest.raises(WorkspaceError):
             folder.read(path)
         (folder.root / NOTE).touch()
+
+
+def test_whoever_keeps_an_index_hears_of_every_change(folder: Folder) -> None:
+    """A write, an append and a removal through this object are told; a read is not."""
+    heard: list[int] = []
+    folder.on_change = lambda: heard.append(1)
+    digest = folder.write(NOTE, b"text\n", expected=None)
+    folder.append(NOTE, "more\n", "")
+    folder.read(NOTE)
+    assert len(heard) == 2
+    folder.delete(NOTE, digest_of(b"text\nmore\n"))
+    assert (len(heard), digest) == (3, digest_of(b"text\n"))

@@ -29,8 +29,9 @@ MOST_RESULTS = 50
 CHECK_EVERY_S = 1.0
 """How often, at most, a search looks for files that were changed by others; `touched` makes the next one look."""
 PATIENCE_S = 5.0
-"""How long a search waits for changed notes to be indexed, and the first one for the worker's start, before it answers
-with what there is."""
+"""How long a search waits for changed notes to be indexed before it answers with what there is."""
+FIRST_PATIENCE_S = 15.0
+"""The same until the index was once brought up to date: the worker and its model may still be loading."""
 
 Mode = Literal["hybrid", "keyword"]
 
@@ -139,6 +140,7 @@ class MemoryIndex:
         self._sync = Sync(folder, sources, worker, run)
         self._syncing = asyncio.Lock()
         self._is_dirty = True
+        self._was_fresh = False
         self._checked_at = clock.monotonic()
         self._mode: Mode = "hybrid"
         self.is_open = False
@@ -154,10 +156,12 @@ class MemoryIndex:
             self._is_dirty, self.is_open = False, True
             self._checked_at = self._clock.monotonic()
             try:
-                return await self._sync.bring_up_to_date(progress)
+                report = await self._sync.bring_up_to_date(progress)
             except BaseException:
                 self._is_dirty = True
                 raise
+            self._was_fresh = True
+            return report
 
     async def search(self, query: Query, access: Access) -> SearchResult:
         """Return the notes that answer *query* among those that *access* may read.
@@ -197,12 +201,11 @@ class MemoryIndex:
 
     async def _freshen(self) -> bool:
         """Sync if something may have changed, within patience; say whether the index is known to be up to date."""
-        if self._syncing.locked():
-            return False
-        if not self._is_dirty and self._clock.monotonic() - self._checked_at < CHECK_EVERY_S:
+        was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
+        if was_just_checked and not self._is_dirty and not self._syncing.locked():
             return True
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(PATIENCE_S if self._was_fresh else FIRST_PATIENCE_S):
                 await self.sync()
         except (TimeoutError, MemoryUnavailableError):
             return False

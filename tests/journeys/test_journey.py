@@ -1,0 +1,139 @@
+"""A message's whole way through real parts: Bot API server, aiogram, gateway, a model's SDK, Qdrant, files."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gateway.control.wire import ChatOrder
+from tests.fakes.botapi import BotApi
+from tests.fakes.cohere_stub import CohereStub
+from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.provider_stub import Body, ProviderStub, Refusal, Reply, Step, call
+from tests.journeys.house import OWNER, cohere_section, make_home, openai_section, running
+
+FACT = "the staging database moved to port 5433"
+
+
+def assistant(body: Body) -> Step:
+    """A model that notes what it is told, searches when it is asked, and quotes what it found."""
+    *_, last = body["messages"]
+    if last["role"] == "tool":
+        return _after_tool(_text(last))
+    said = _text(last)
+    if said.startswith("remember"):
+        return Reply(plan="I shall note it.", calls=(call("add_note", text=FACT),))
+    if "staging" in said:
+        return Reply(calls=(call("memory_search", "call_2", query=said),))
+    return f"You asked {sum(message['role'] == 'user' for message in body['messages'])} things."
+
+
+def _after_tool(result: str) -> Step:
+    if result.startswith("Noted"):
+        return "Noted."
+    hit = json.loads(result)["hits"][0]
+    return f"It is **5433** ({hit['citation']})." if "5433" in hit["snippet"] else "I do not know."
+
+
+def _text(message: Body) -> str:
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    part = content[0]
+    return str(part["text"] if part["type"] == "text" else part["document"]["data"])
+
+
+@pytest.mark.parametrize(
+    ("stub", "section"), [(OpenAIStub, openai_section), (CohereStub, cohere_section)], ids=["openai", "cohere"]
+)
+async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
+    tmp_path: Path, stub: Callable[[Callable[[Body], Step]], ProviderStub], section: Callable[[str], str]
+) -> None:
+    """Told, written to a real file, indexed, found by a tool call, answered with its source, followed up."""
+    async with BotApi() as bot, stub(assistant) as provider:
+        home = make_home(tmp_path / "home", bot, section(provider.url))
+        async with running(home):
+            bot.says(OWNER, f"remember that {FACT}")
+            await bot.wait_for_sent(1, 30)
+            bot.says(OWNER, "Where is the staging database?")
+            await bot.wait_for_sent(2, 30)
+            bot.says(OWNER, "thanks, what did I ask?")
+            sent = await bot.wait_for_sent(3, 30)
+            await bot.until(lambda: len(bot.confirmed) == 3)
+        (note,) = (home.agent("main").workspace / "memory").glob("*.md")
+        assert FACT in note.read_text()
+        assert [message.text for message in sent] == [
+            "Noted.",
+            f"It is 5433 (memory/{note.name}#L3-L3).",
+            "You asked 3 things.",
+        ]
+        assert {message.chat for message in sent} == {OWNER}
+        assert sent[1].entities == [{"type": "bold", "offset": 6, "length": 4}]
+        assert provider.problems == []
+        assert len(provider.bodies) == 5
+
+
+async def test_a_model_that_is_down_delays_the_answer_and_loses_nothing(tmp_path: Path) -> None:
+    """One short sentence at first; the answer itself when the model is back, and then the next message's."""
+    is_down = True
+
+    def script(body: Body) -> Step:
+        return Refusal(503) if is_down else f"Answer to: {_text(body['messages'][-1])}"
+
+    async with BotApi() as bot, OpenAIStub(script) as provider:
+        home = make_home(tmp_path / "home", bot, openai_section(provider.url))
+        async with running(home):
+            bot.says(OWNER, "first")
+            (notice,) = await bot.wait_for_sent(1, 30)
+            assert "cannot be reached" in notice.text
+            is_down = False
+            bot.says(OWNER, "second")
+            sent = await bot.wait_for_sent(3, 30)
+        assert [message.text for message in sent[1:]] == ["Answer to: first", "Answer to: second"]
+
+
+async def test_without_a_model_the_gateway_notes_and_quotes(tmp_path: Path) -> None:
+    """No key, no account: what was told today is quoted with its source after a restart."""
+    async with BotApi() as bot:
+        home = make_home(tmp_path / "home", bot)
+        async with running(home):
+            bot.says(OWNER, f"remember that {FACT}")
+            await bot.wait_for_sent(1, 30)
+        async with running(home) as app:
+            bot.says(OWNER, "which port has the staging database?")
+            sent = await bot.wait_for_sent(2, 30)
+            status = await app.desk.status()
+        assert FACT in sent[1].text
+        assert "#L3" in sent[1].text
+        assert (status.inbox_waiting, status.outbox_queued, status.unsure) == (0, 0, ())
+
+
+async def test_strangers_cost_nothing(tmp_path: Path) -> None:
+    """Fifty messages of a stranger: no model request, no reply, each one counted."""
+    async with BotApi() as bot, OpenAIStub(lambda _: "never") as provider:
+        home = make_home(tmp_path / "home", bot, openai_section(provider.url))
+        async with running(home) as app:
+            for number in range(50):
+                bot.says(OWNER + 1, f"message {number}")
+            await bot.until(lambda: len(bot.confirmed) == 50, 30)
+            reasons = (await app.desk.status()).reasons
+        assert (provider.bodies, bot.sent, reasons) == ([], [], {"refused.stranger": 50})
+
+
+async def test_a_chat_in_the_terminal_shares_the_owners_conversation(tmp_path: Path) -> None:
+    """What the owner says on Telegram is known at the terminal: it is one session, whatever the channel."""
+    async with BotApi() as bot, OpenAIStub(assistant) as provider:
+        home = make_home(tmp_path / "home", bot, openai_section(provider.url))
+        replies: list[str] = []
+
+        async def on_reply(text: str) -> None:
+            replies.append(text)
+
+        async with running(home) as app:
+            bot.says(OWNER, "hello")
+            await bot.wait_for_sent(1, 30)
+            async with asyncio.timeout(30):
+                await app.desk.chat(ChatOrder("and again"), on_reply)
+        assert replies == ["You asked 2 things."]
