@@ -99,8 +99,8 @@ def test_neighbours_lend_a_score_within_their_file_only() -> None:
     elsewhere = candidate("Bo: elsewhere", 4, "memory/b.md")
     ranked = rank(question_of("question", TODAY), [elsewhere, *beside, match], Weights(), TODAY)
     scores = {each.candidate.entry.text: each.score for each in ranked}
-    assert ranked[0].candidate.entry.text == "match"
-    assert scores["off 1"] == scores["off 2"] > scores["off 3"] == scores["elsewhere"]
+    assert ranked[0].candidate.entry.text == "Bo: match"
+    assert scores["Ann: off 1"] == scores["Ann: off 2"] > scores["Ann: off 3"] == scores["Bo: elsewhere"]
 
 
 def test_the_day_that_a_question_names_counts() -> None:
@@ -116,6 +116,13 @@ def test_a_turn_that_asks_comes_after_one_that_answers() -> None:
     assert order("question", asks, says) == [says.entry.text, asks.entry.text]
     note = candidate("which valve does the plumber need?", 0, "memory/x.md")
     assert order("question", says, note) == [note.entry.text, says.entry.text]
+
+
+def test_a_note_that_is_no_dialogue_lends_and_borrows_nothing() -> None:
+    """Two items of a list that stand beside each other may be about anything."""
+    match = replace(candidate("the kettle is new", 5), cosine=0.9, late=0.9)
+    ranked = rank(question_of("question", TODAY), [match, candidate("paid the rent", 6)], Weights(), TODAY)
+    assert [each.parts["neighbour"] for each in ranked] == [0.0, 0.0]
 
 
 @given(st.integers(0, 20_000), st.floats(0.4, 0.9), st.sampled_from(EVERY_WEIGHT))
