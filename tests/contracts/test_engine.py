@@ -65,6 +65,7 @@ class OracleShard:
             using=query.using,
             filter=_filter(query.where),
             limit=query.limit,
+            score_threshold=query.above,
         )
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:

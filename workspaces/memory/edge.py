@@ -49,7 +49,7 @@ class EdgeShard:
         filters = {query.where: _filter(query.where) for query in queries}
         requests = [_request(query, filters[query.where]) for query in queries]
         answers = self._shard.query_batch(edge.QueryBatchRequest(requests))
-        return [[Scored(cast("PointId", point.id), point.score) for point in answer] for answer in answers]
+        return [[_scored(point) for point in answer] for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the entries of those of *ids* that exist."""
@@ -103,6 +103,10 @@ class EdgeShard:
             self._shard.update(edge.UpdateOperation.create_field_index(name, kind))
 
 
+def _scored(point: edge.ScoredPoint) -> Scored:
+    return Scored(point.id, point.score)  # type: ignore[arg-type]  # we store no ids but numbers
+
+
 def _config(dimension: int) -> edge.EdgeConfig:
     tokens = edge.EdgeVectorParams(
         TOKEN_DIMENSION,
@@ -145,6 +149,7 @@ def _request(query: VectorQuery, where: edge.Filter) -> edge.QueryRequest:
         limit=query.limit,
         query=edge.Query.Nearest(_nearest(query.vector), query.using),
         filter=where,
+        score_threshold=query.above,
         params=edge.SearchParams(exact=True),
     )
 

@@ -1,8 +1,9 @@
 """This file answers one search in a collection: query vectors, the engine's candidates, their ranking and parts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from heapq import nlargest
 from itertools import islice
 
 import numpy as np
@@ -73,7 +74,7 @@ class Finder:
         ids = self._engine.find(request)
         question, weights = question_of(asked.text, asked.today), _weights(request)
         candidates = self._engine.score(request, ids)
-        best = rank(question, candidates, weights, asked.today)[: max(NEIGHBOURED, asked.limit)]
+        best = nlargest(max(NEIGHBOURED, asked.limit), candidates, _promise(candidates))
         candidates += self._engine.score(request, self._beside(best, candidates))
         ranked = rank(question, candidates, weights, asked.today)
         found = (self._found(each, request) for each in thinned(ranked) if _is_within(each, asked.days))
@@ -99,9 +100,9 @@ class Finder:
         idf = np.array(self._manifest.pieces.idf(pieces, scopes), np.float32)
         return np.asarray(tokens * (idf / idf.sum())[:, np.newaxis], np.float32)
 
-    def _beside(self, best: Sequence[Ranked], scored: Sequence[Candidate]) -> list[PointId]:
+    def _beside(self, best: Sequence[Candidate], scored: Sequence[Candidate]) -> list[PointId]:
         """Return the entries beside *best* that are not *scored* yet; a file has one scope, so theirs is the same."""
-        beside = (id_ for ranked in best for id_ in self._manifest.beside(ranked.candidate.id, NEIGHBOURS))
+        beside = (id_ for found in best for id_ in self._manifest.beside(found.id, NEIGHBOURS))
         known = {candidate.id for candidate in scored}
         return [id_ for id_ in dict.fromkeys(beside) if id_ not in known]
 
@@ -125,6 +126,17 @@ class Finder:
         weights = dict(zip(request.bm25.indices, request.bm25.values, strict=True))
         covered = sum(weight for term, weight in weights.items() if term in held)
         return covered / sum(weights.values()) if weights else 0.0
+
+
+def _promise(candidates: Sequence[Candidate]) -> Callable[[Candidate], tuple[float, str, int]]:
+    """Return a rough measure of a candidate, a tenth of the work of ranking it, that tells the better half."""
+    top = max((candidate.bm25 for candidate in candidates), default=0.0) or 1.0
+
+    def promise(candidate: Candidate) -> tuple[float, str, int]:
+        roughly = candidate.late_context + candidate.cosine + candidate.bm25 / top
+        return roughly, candidate.entry.path, candidate.entry.position
+
+    return promise
 
 
 def _is_clear(found: Found, min_score: float | None) -> bool:

@@ -43,6 +43,8 @@ class VectorQuery:
     vector: SparseVector | FloatArray
     where: Where
     limit: int
+    above: float | None = None
+    """Only points with a higher score count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +155,8 @@ class HybridEngine:
         An engine settles them by the order in which points came to it, and there private text would show.
         """
         if len(leg) > limit and leg[limit - 1].score == leg[limit].score:
-            [whole] = self._shard.ask([replace(query, limit=self._shard.size())])
-            leg = [scored for scored in whole if scored.score >= leg[limit].score]
+            just_below = float(np.nextafter(np.float32(leg[limit].score), np.float32(-np.inf)))
+            [leg] = self._shard.ask([replace(query, limit=self._shard.size(), above=just_below)])
             entries = self._known_entries([scored.id for scored in leg])
             leg = sorted(leg, key=lambda s: (-s.score, entries[s.id].path, entries[s.id].position))
         return [scored.id for scored in leg[:limit]]
