@@ -56,8 +56,8 @@ class Invocation:
         return Home(named.expanduser().absolute())
 
     def command(self, words: str, home: Home) -> str:
-        """Return the line that starts *words* on *home*."""
-        is_default = home == Invocation({**self.environ}, self.compose).home(None)
+        """Return the line that starts *words* on *home* in any terminal, whatever that one's environment."""
+        is_default = home.path == DEFAULT_HOME.expanduser().absolute()
         return f"{self.program} {words}" + ("" if is_default else f" --home {home.path}")
 
 

@@ -117,6 +117,14 @@ def test_the_home_is_named_before_or_after_the_command_or_by_the_environment(ter
     assert default.path == Path("~/.strandline").expanduser()
 
 
+def test_a_command_that_is_shown_works_in_another_terminal(terminal: Terminal) -> None:
+    """The home is named unless it is the default: the other terminal may have another environment."""
+    here = Invocation({"STRANDLINE_HOME": "/srv/home"}, terminal.gateway)
+    assert here.command("chat", here.home(None)) == "strandline chat --home /srv/home"
+    default = Invocation({}, terminal.gateway)
+    assert default.command("chat", default.home(None)) == "strandline chat"
+
+
 # --- failures
 
 
