@@ -56,7 +56,7 @@ class OracleShard:
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
         answers = self._client.query_batch_points("notes", [self._request(query) for query in queries])
-        return [[Scored(PointId(int(point.id)), point.score) for point in answer.points] for answer in answers]
+        return [[(PointId(int(point.id)), point.score) for point in answer.points] for answer in answers]
 
     def _request(self, query: VectorQuery) -> models.QueryRequest:
         vector: Any = query.vector.tolist() if isinstance(query.vector, np.ndarray) else _sparse(query.vector)

@@ -49,7 +49,7 @@ class EdgeShard:
         filters = {query.where: _filter(query.where) for query in queries}
         requests = [_request(query, filters[query.where]) for query in queries]
         answers = self._shard.query_batch(edge.QueryBatchRequest(requests))
-        return [[_scored(point) for point in answer] for answer in answers]
+        return [[(point.id, point.score) for point in answer] for answer in answers]  # type: ignore[misc]  # no ids but numbers
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the entries of those of *ids* that exist."""
@@ -101,10 +101,6 @@ class EdgeShard:
     def _index_payload(self) -> None:
         for name, kind in (("scope", edge.PayloadSchemaType.Keyword), ("day", edge.PayloadSchemaType.Integer)):
             self._shard.update(edge.UpdateOperation.create_field_index(name, kind))
-
-
-def _scored(point: edge.ScoredPoint) -> Scored:
-    return Scored(point.id, point.score)  # type: ignore[arg-type]  # we store no ids but numbers
 
 
 def _config(dimension: int) -> edge.EdgeConfig:

@@ -47,12 +47,8 @@ class VectorQuery:
     """Only points with a higher score count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A point with its score by one vector."""
-
-    id: PointId
-    score: float
+Scored = tuple[PointId, float]
+"""A point with its score by one vector; a plain pair, because a search makes two thousand of them."""
 
 
 class Shard(Protocol):
@@ -133,7 +129,7 @@ class HybridEngine:
         answers = self._shard.ask(queries)
         parts: dict[VectorName, dict[PointId, float]] = {name: {} for name in SCORING}
         for query, answer in zip(queries, answers, strict=True):
-            parts[query.using] = {scored.id: scored.score for scored in answer}
+            parts[query.using] = dict(answer)
         entries = self._known_entries(ids)
         allowed = (id_ for id_ in ids if id_ in entries and _is_allowed(entries[id_], request.scopes))
         return [
@@ -154,12 +150,12 @@ class HybridEngine:
 
         An engine settles them by the order in which points came to it, and there private text would show.
         """
-        if len(leg) > limit and leg[limit - 1].score == leg[limit].score:
-            just_below = float(np.nextafter(np.float32(leg[limit].score), np.float32(-np.inf)))
+        if len(leg) > limit and leg[limit - 1][1] == leg[limit][1]:
+            just_below = float(np.nextafter(np.float32(leg[limit][1]), np.float32(-np.inf)))
             [leg] = self._shard.ask([replace(query, limit=self._shard.size(), above=just_below)])
-            entries = self._known_entries([scored.id for scored in leg])
-            leg = sorted(leg, key=lambda s: (-s.score, entries[s.id].path, entries[s.id].position))
-        return [scored.id for scored in leg[:limit]]
+            entries = self._known_entries([id_ for id_, _ in leg])
+            leg = sorted(leg, key=lambda scored: (-scored[1], entries[scored[0]].path, entries[scored[0]].position))
+        return [id_ for id_, _ in leg[:limit]]
 
     def _known_entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         missing = [id_ for id_ in ids if id_ not in self._entries]
