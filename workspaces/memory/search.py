@@ -204,6 +204,8 @@ class MemoryIndex:
         was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
         if was_just_checked and not self._is_dirty and not self._syncing.locked():
             return True
+        if self._was_fresh and self._syncing.locked():
+            return False  # a long indexing delays no search: there is enough to answer from
         try:
             async with asyncio.timeout(PATIENCE_S if self._was_fresh else FIRST_PATIENCE_S):
                 await self.sync()
