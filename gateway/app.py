@@ -10,6 +10,7 @@ from functools import partial
 import structlog
 
 from adapters.channel import Adapter, Address, Wakes
+from adapters.terminal import CHAT
 from gateway.agents import Threads, open_agents, turn_settings
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
 from gateway.config import Config, owner_zone
@@ -24,16 +25,18 @@ from gateway.conversation.reception import Reception
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.turn import Turns
 from gateway.door.routing import SessionKey
+from gateway.errors import StoreError
 from gateway.home import Home
-from gateway.stores.ports import InboxRow, OutboxRow, Store
+from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
 from gateway.stores.sqlite import SqliteStore
-from gateway.timing import SystemClock
+from gateway.timing import SystemClock, utc_now
 from workspaces.access import AgentId
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import MemoryIndex
 
 log = structlog.get_logger()
 
+TIDY_EVERY_S = 86_400.0
 TRANSCRIPT_THREADS = 4
 """Transcripts written at the same time; each write waits for the disk."""
 
@@ -80,8 +83,14 @@ class App:
             stack.push_async_callback(_close, adapters)
             presence = await stack.enter_async_context(Presence(adapters.loaded))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
-            delivery = Delivery(tasks, store.outbox, adapters, partial(_tell_owner, store), Pacing(clock))
-            outcomes = Outcomes()
+            outcomes, owner = Outcomes(), Address(TERMINAL, config.default_agent, CHAT)
+
+            async def tell_owner(row: OutboxRow, why: str) -> None:
+                said = f"A reply to {row.outgoing.address} could not be delivered: {why}"
+                if notice := await store.notify(f"dead:{row.id}", Outgoing(owner, said)):
+                    delivery.wake([notice])
+
+            delivery = Delivery(tasks, store.outbox, adapters, tell_owner, Pacing(clock))
 
             def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
                 outcomes.tell(row, replies)
@@ -102,10 +111,11 @@ class App:
     async def run(self, stop: asyncio.Event) -> None:
         """Answer what comes until *stop* is set, then finish what was begun."""
         async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(self._listen(account)) for account in self.accounts]
             await self._recover()
+            running = [tasks.create_task(self._listen(account)) for account in self.accounts]
             if self.has_channels:
                 running += [tasks.create_task(_warm(agent.memory)) for agent in self.desk.agents.values()]
+                running.append(tasks.create_task(_tidy(self.desk.store)))
             self.readiness.ready = True
             await stop.wait()
             for task in running:
@@ -147,9 +157,14 @@ async def _warm(memory: MemoryIndex) -> None:
         log.warning("memory not ready", detail=str(exc))
 
 
-async def _tell_owner(store: Store, row: OutboxRow, why: str) -> None:
-    """Count a reply that could not be delivered; `status` shows it."""
-    log.error("undeliverable", outbox=row.id, why=why)
+async def _tidy(store: Store) -> None:
+    """Remove, at start and once a day, what nobody asks for any more."""
+    while True:
+        try:
+            await store.prune(utc_now())
+        except StoreError as exc:
+            log.warning("the store was not tidied", detail=str(exc))
+        await asyncio.sleep(TIDY_EVERY_S)
 
 
 async def _close(adapters: Adapters) -> None:

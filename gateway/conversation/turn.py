@@ -61,20 +61,24 @@ class Turns:
 
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
-        if isinstance(refusal := admit(row.message, self.routes.policy), Refused):
-            await self.store.inbox.drop(row.id, f"revoked.{refusal.reason}")
-            self.outcome(row, [])
-            return None
         envelope = route(row.message, self.routes)
         with structlog.contextvars.bound_contextvars(agent=envelope.key.agent, turn=row.turn_id):
-            return await self._within_the_border(row, envelope)
+            try:
+                if isinstance(refusal := admit(row.message, self.routes.policy), Refused):
+                    await self.store.inbox.drop(row.id, f"revoked.{refusal.reason}")
+                    self.outcome(row, [])
+                    return None
+                await self._within_the_border(row, envelope)
+            except (ModelError, StoreError, WorkspaceUnusableError) as exc:
+                return await self._postpone(row, exc)
+            return None
 
-    async def _within_the_border(self, row: InboxRow, envelope: Envelope) -> RetryLater | None:
+    async def _within_the_border(self, row: InboxRow, envelope: Envelope) -> None:
         try:
             async with self.presence.typing(row.message.address):
                 text = await self._text(row, envelope)
-        except (ModelError, StoreError, WorkspaceUnusableError) as exc:
-            return await self._postpone(row, exc)
+        except (ModelError, StoreError, WorkspaceUnusableError):
+            raise
         except TurnLimitError as exc:
             await self.store.count(f"limit.{exc.reason}")
             text = await self._end(row, envelope, f"I stopped: {exc}.")
@@ -83,7 +87,6 @@ class Turns:
             await self.store.count("turn_failed")
             text = await self._end(row, envelope, _FAILED.format(code=row.turn_id))
         await self._commit(row, text)
-        return None
 
     async def _text(self, row: InboxRow, envelope: Envelope) -> str:
         """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
@@ -128,17 +131,19 @@ class Turns:
         """Keep the message for later and tell its sender once; after a day give up with a plain sentence."""
         log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
         waited = self.clock() - row.received_at
-        if waited > GIVE_UP_AFTER:
-            await self.store.count("gave_up")
-            await self._commit(row, "I could not answer this within a day, so I let it go. Please ask again.")
-            return None
+        later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
         try:
+            if waited > GIVE_UP_AFTER:
+                await self.store.count("gave_up")
+                await self._commit(row, "I could not answer this within a day, so I let it go. Please ask again.")
+                return None
             await self.store.count(f"postponed.{type(exc).__name__}")
             notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, _apology(exc)))
-        except StoreError:
-            notice = None
+        except StoreError as trouble:
+            log.error("the store cannot be written", detail=str(trouble))
+            return later
         self.outcome(row, [notice] if notice else [])
-        return RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
+        return later
 
 
 def _said(row: InboxRow, session_type: SessionType) -> UserEntry:

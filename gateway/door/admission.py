@@ -81,7 +81,7 @@ def admit(message: InboundMessage, policy: Policy) -> Admitted | Refused:
     if message.sender.is_bot:
         return Refused(Reason.BOT)
     refusal = _direct(message, account, policy) if message.kind is ChatKind.DIRECT else _group(message, account)
-    if refusal is None and not message.text.strip():
+    if refusal is None and not message.text.strip() and message.quote is None:
         refusal = Reason.NO_TEXT
     return Admitted() if refusal is None else Refused(refusal)
 

@@ -107,7 +107,7 @@ async def test_without_a_model_the_gateway_notes_and_quotes(tmp_path: Path) -> N
             status = await app.desk.status()
         assert FACT in sent[1].text
         assert "#L3" in sent[1].text
-        assert (status.inbox_waiting, status.outbox_queued, status.unsure) == (0, 0, ())
+        assert (status.inbox_waiting, status.outbox_dead, status.unsure) == (0, 0, ())
 
 
 async def test_strangers_cost_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
 from gateway.door.admission import AccountPolicy, Admitted, DirectPolicy, GroupPolicy, Policy, Reason, Refused, admit
 
 ACCOUNT = AccountPolicy(DirectPolicy.OWNER, {"-100": GroupPolicy(), "-200": GroupPolicy(mention=False)})
@@ -66,3 +66,8 @@ def test_the_same_number_on_another_platform_is_not_the_owner() -> None:
     """A Person is a platform and a number together."""
     policy = Policy(frozenset({"discord:7"}), POLICY.accounts)
     assert admit(DIRECT, policy) == Refused(Reason.STRANGER)
+
+
+def test_a_forwarded_message_has_words_though_none_of_its_own() -> None:
+    """What is quoted is something to talk about."""
+    assert admit(replace(DIRECT, text="", quote=Quote("Ann", "See you at ten.")), POLICY) == Admitted()
