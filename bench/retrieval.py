@@ -15,6 +15,7 @@ from math import log2
 from pathlib import Path, PurePosixPath
 from statistics import fmean
 
+from gateway.cli.locomo import Conversation, read_locomo
 from workspaces.access import scope_of
 from workspaces.memory.chunking import token_count
 from workspaces.memory.dates import date_in
@@ -189,6 +190,24 @@ METHODS: Mapping[str, Callable[[Bench], Searched]] = {
     "substring": lambda bench: bench.substring,
 }
 """By the name that `--method` takes; the shipped defaults come first."""
+
+
+def run(file: Path, methods: Sequence[str]) -> "Report":
+    """Measure *methods* (names of `METHODS`) on the conversations in *file*, in LoCoMo's format. Raises LocomoError."""
+    return measure([corpus_of(conversation) for conversation in read_locomo(file)], methods)
+
+
+def corpus_of(conversation: Conversation) -> Corpus:
+    """Return *conversation* with the places of its questions' evidence."""
+    questions = [
+        Question(
+            asked.text,
+            asked.kind,
+            frozenset((at.path, at.line) for at in map(conversation.places.__getitem__, asked.evidence)),
+        )
+        for asked in conversation.questions
+    ]
+    return Corpus(conversation.agent, conversation.notes, questions)
 
 
 def measure(corpora: Sequence[Corpus], methods: Sequence[str], embedder: Embedder | None = None) -> "Report":

@@ -1,9 +1,12 @@
 """This file checks how the retrieval bench judges an answer, and runs it once on a small corpus."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from bench.notes import ordinary_notes
-from bench.retrieval import METHODS, Corpus, Outcome, Question, Report, interval, measure, outcome
+from bench.retrieval import METHODS, Corpus, Outcome, Question, Report, interval, measure, outcome, run
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Entry
 
@@ -86,3 +89,16 @@ def test_every_method_searches_the_real_index() -> None:
     assert found["keywords"][0] == found["bm25"][0] == found["substring"][0] == 1.0
     assert found["dense"][1] == found["pooled"][1] == 1.0
     assert "| default | 100.0 |" in report.as_text()
+
+
+def test_a_file_in_locomos_format_is_measured(tmp_path: Path) -> None:
+    """The evidence is looked for on the lines that the turns went to."""
+    turns = [
+        {"speaker": "Ann", "dia_id": f"D1:{n}", "text": text} for n, text in enumerate(("Hi!", "I like kites."), 1)
+    ]
+    talk = {"session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
+    asked = {"question": "What does Ann like?", "evidence": ["D1:2"], "category": 4}
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps([{"sample_id": "a", "conversation": talk, "qa": [asked]}]), encoding="utf-8")
+    [judged] = run(file, ["default"]).outcomes["default"]
+    assert (judged.kind, judged.recall[5], judged.ndcg) == ("single-hop", 1.0, 1.0)

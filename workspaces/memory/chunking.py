@@ -25,6 +25,9 @@ OVERLAP_TOKENS = 80
 _BYTES_A_TOKEN = 4
 """UTF-8 bytes: English words and single Han characters both come out near what tokenizers count."""
 
+_DEEPEST = 100
+"""Levels of lists and quotes inside each other; the parser drops what is deeper, and its own limit is 20."""
+
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _TURN = re.compile(r"\*{0,2}(?:\d{1,2}:\d{2}(?::\d{2})?\b|\w[\w .'’-]{0,30}\*{0,2}:\*{0,2}\s)\s*\S")
@@ -101,7 +104,7 @@ def _section_date(section: Sequence[str]) -> date | None:
 
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
+    return MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table").disable(["inline", "reference"])
 
 
 def _passages(text: str) -> Iterator[_Passage]:
@@ -120,7 +123,8 @@ class _Reader:
         self._bare_heading: _Passage | None = None
         self._item: _Passage | None = None
         self._depth = 0
-        self._header = ""
+        self._head: _Passage | None = None
+        self._has_rows = False
 
     def take(self, token: Token) -> Iterator[_Passage]:
         """Read one token and give the passages that it completes."""
@@ -131,13 +135,9 @@ class _Reader:
             case "heading_open":
                 yield from self._close_item()
                 yield from self._open_heading(token)
-            case "thead_open":
+            case "thead_open" | "tr_open" | "table_close":
                 yield from self._close_item()
-                self._header = self._row(token)
-            case "table_close":
-                self._header = ""
-            case "tr_open" if token.map and self._row(token) != self._header:
-                yield self._found(_Passage(token.map[0], self._row(token), self._section, self._header))
+                yield from self._table(token)
             case "inline" | "fence" | "code_block" | "html_block":
                 yield from self._block(token)
 
@@ -150,8 +150,21 @@ class _Reader:
     def _section(self) -> tuple[str, ...]:
         return tuple(title for _, title in self._headings if title)
 
-    def _row(self, token: Token) -> str:
-        return self._lines[token.map[0]].strip(" \t|>") if token.map else ""
+    def _table(self, token: Token) -> Iterator[_Passage]:
+        """Give each row with the head to read it by, or the head where no row follows."""
+        if token.type == "table_close":
+            if self._head and not self._has_rows:
+                yield self._found(self._head)
+            self._head = None
+        elif token.type == "thead_open":
+            self._head, self._has_rows = self._row(token), False
+        elif self._head and token.map and token.map[0] != self._head.line:
+            self._has_rows = True
+            yield self._found(replace(self._row(token), header=self._head.text))
+
+    def _row(self, token: Token) -> _Passage:
+        line = (token.map or [0])[0]
+        return _Passage(line, self._lines[line].strip(" \t|>"), self._section)
 
     def _found(self, passage: _Passage) -> _Passage:
         self._bare_heading = None
@@ -170,7 +183,7 @@ class _Reader:
         self._bare_heading = None
 
     def _block(self, token: Token) -> Iterator[_Passage]:
-        if token.map is None or self._header:
+        if token.map is None or self._head:
             return
         if token.type == "inline" and self._headings and not self._headings[-1][1]:
             self._name_heading(token)

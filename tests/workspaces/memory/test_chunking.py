@@ -107,6 +107,11 @@ def test_quotes_links_and_html_are_text() -> None:
     ]
 
 
+def test_deeply_nested_text_is_not_lost() -> None:
+    """Quotes of quotes in a forwarded mail, lists in lists."""
+    assert places("> " * 60 + "deep") == [(1, 1, "deep")]
+
+
 def test_line_ends_of_other_systems_count_alike() -> None:
     """CRLF and a lone CR end a line, as editors show it."""
     assert places("a\r\n\r\nb\r\rc") == [(1, 1, "a"), (3, 3, "b"), (5, 5, "c")]
@@ -175,3 +180,33 @@ def test_an_entry_stands_on_its_lines(lines: list[str], chunking: Chunking) -> N
 def _letters(text: str) -> str:
     """Markdown's own reading replaces NUL and turns tabs into spaces."""
     return "".join(text.replace("\0", "\ufffd").split())
+
+
+MARKS = st.sampled_from(
+    [
+        "",
+        "- ",
+        "  - ",
+        "1. ",
+        "> ",
+        "# ",
+        "### ",
+        "    ",
+        "| ",
+        "Ann: ",
+        "09:30 ",
+        "- > ",
+        "[x]: ",
+        "<b> ",
+        "- [ ] ",
+        "*** ",
+    ]
+)
+
+
+@given(st.lists(MARKS, min_size=1, max_size=25), st.sampled_from(["\n", "\n\n", "\n---\n", "\n===\n", "\n|--|\n"]))
+def test_no_word_is_lost(marks: list[str], between: str) -> None:
+    """Whatever the structure, each word of a document is in an entry, its context or its section."""
+    text = between.join(f"{mark}word{number}" for number, mark in enumerate(marks))
+    found = "\n".join(f"{entry.text}\n{entry.context}\n{entry.section}" for entry in cut(f"\n{text}")).split()
+    assert {f"word{number}" for number in range(len(marks))} <= set(found)
