@@ -7,7 +7,9 @@ WorkspaceError
 ├── EditError           no match, or more than one; nothing was written
 ├── TooLargeError       over a size cap or a quota
 ├── NotTextError        binary or not UTF-8
-└── WorkspaceUnusableError  the folder itself cannot be used (missing, read-only, disk full)
+├── WorkspaceUnusableError  the folder itself cannot be used (missing, read-only, disk full)
+├── NoSuchRevisionError  absent, ambiguous or not for this turn: told in the same words
+└── HistoryUnusableError  the history cannot be read or written; the files are as they were
 """
 
 
@@ -45,3 +47,11 @@ class NotTextError(WorkspaceError):
 
 class WorkspaceUnusableError(WorkspaceError):
     """The workspace cannot be read or written at all."""
+
+
+class NoSuchRevisionError(WorkspaceError):
+    """There is no such revision for this turn."""
+
+
+class HistoryUnusableError(WorkspaceError):
+    """The history of the workspace cannot be read or written now."""

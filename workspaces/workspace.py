@@ -67,7 +67,7 @@ class Workspace:
 
     def __init__(self, folder: Folder, agent: AgentId) -> None:
         self.folder = folder
-        """All files, whoever asks: for the index, which keeps each file's scope, and for nothing else."""
+        """All files, whoever asks: for index and history, which keep each file's scope, and for nothing else."""
         self.agent = agent
 
     @classmethod

@@ -1,0 +1,532 @@
+"""Every write of a text file becomes a commit that can be read, compared and brought back."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from datetime import datetime, timedelta
+from pathlib import Path, PurePosixPath
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workspaces.history.home import ORIGIN, START, Home
+from tests.workspaces.turns import GROUP, HEARTBEAT, MAIN, OWN, SUBAGENT
+from workspaces.errors import (
+    BadPathError,
+    FileChangedError,
+    HistoryUnusableError,
+    NoSuchFileError,
+    NoSuchRevisionError,
+    NotTextError,
+    TooLargeError,
+    WorkspaceError,
+)
+from workspaces.files import Folder
+from workspaces.history import KEPT_BYTES, History, LogQuery, Origin, Topic
+from workspaces.history.command import Git
+from workspaces.workspace import Workspace
+
+MEMORY = PurePosixPath("MEMORY.md")
+ALL = LogQuery(limit=1000)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def subjects(history: History, query: LogQuery = ALL) -> list[str]:
+    return [commit.subject for commit in history.view(MAIN).log(query)]
+
+
+def test_a_history_begins_with_the_files_that_are_there(home: Home) -> None:
+    """The first commit has every text file; the repository is bare, ours alone, and outside the workspace."""
+    home.put("MEMORY.md", "# Memory\n")
+    home.put(f"{OWN}/2026-03-01.md", "- 09:00 hello\n")
+    before = home.texts()
+    history = home.open()
+    assert home.commits() == ["init: initialize memory repository"]
+    assert home.tree() == {"MEMORY.md", f"{OWN}/2026-03-01.md"}
+    assert home.git("config", "core.bare").strip() == "true"
+    assert home.git_dir.stat().st_mode & 0o777 == 0o700
+    assert (home.texts(), history.repairs) == (before, ())
+    assert home.is_sound()
+
+
+def test_a_change_is_one_commit_with_its_origin(home: Home) -> None:
+    """Subject by the path, trailers from the turn, a neutral author, the time of the clock with its zone."""
+    history = home.open()
+    made = history.record([home.put("MEMORY.md", "tea\n")], None, ORIGIN)
+    assert home.git("log", "-1", "--format=%H%n%an <%ae>%n%aI%n%B").split("\n") == [
+        str(made),
+        "Strandline agent main <agent@strandline.invalid>",
+        home.clock.now.isoformat(),
+        "memory: update MEMORY.md",
+        "",
+        "Session: main",
+        "Message: m-1",
+        "Turn: t-1",
+        "",
+        "",
+    ]
+    (commit, _) = history.view(MAIN).log(ALL)
+    assert (commit.id, commit.at, commit.origin) == (made, home.clock.now, ORIGIN)
+
+
+def test_no_commit_is_empty(home: Home) -> None:
+    """What the history has already makes no commit, and neither does a file that never was."""
+    history = home.open()
+    path = home.put("a.md", "text\n")
+    assert history.record([path], None, ORIGIN)
+    assert history.record([path], None, ORIGIN) is None
+    assert history.record([PurePosixPath("never.md"), PurePosixPath("a.md/b")], None, ORIGIN) is None
+    assert history.record([], None, ORIGIN) is None
+    assert history.record_all(None, None) is None
+    assert len(home.commits()) == 2
+
+
+def test_several_files_of_a_turn_are_one_commit(home: Home) -> None:
+    """A turn's changes come together, deletions too; a subject that is given is kept."""
+    history = home.open()
+    history.record([home.put("a.md", "a"), home.put("b/c.md", "c")], None, ORIGIN)
+    history.record([home.remove("b/c.md")], None, ORIGIN)
+    history.record([home.put("a.md", "A")], "file: tidy up", ORIGIN)
+    assert home.commits()[1:] == ["file: write a.md and 1 more", "file: delete b/c.md", "file: tidy up"]
+    assert home.tree() == {"a.md"}
+
+
+def test_only_texts_of_a_sensible_size_are_kept(home: Home) -> None:
+    """Binaries, long files, attachments and names that git cannot hold stay out, and break nothing."""
+    history = home.open()
+    left_out = [
+        home.put("nul.md", "a\0b"),
+        home.put("latin.md", b"caf\xe9"),
+        home.put("long.md", "x" * (KEPT_BYTES + 1)),
+        home.put("attachments/photo.txt", "text"),
+        home.put("Attachments/other.txt", "text"),
+        home.put("notes/GIT~1", "text"),
+        home.put("notes/.git .", "text"),
+    ]
+    assert history.record(left_out, None, ORIGIN) is None
+    assert history.record([*left_out, home.put("just.md", "x" * KEPT_BYTES)], None, ORIGIN)
+    assert history.record_all(None, None) is None
+    assert home.tree() == {"just.md"}
+    history.record([home.put("just.md", "now\0binary")], None, ORIGIN)
+    assert home.tree() == set()
+    assert home.is_sound()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Café.md", "Cafe\u0301.md", "日記 🐙.md", '"quoted"', "it's", "-n", "--all", "*", ":(top)x", ":!x", "a:b", "#"],
+)
+def test_any_name_and_any_line_end_comes_back(home: Home, name: str) -> None:
+    """A name is never read as an option or a pattern, and a text comes back byte for byte."""
+    history = home.open()
+    text = "\ufeffone\r\ntwo\n\r\nlast without end 日"
+    path = home.put(f"notes/{name}", text)
+    other = home.put("notes/other", "x")
+    first = history.record([path], None, ORIGIN)
+    history.record([other], None, ORIGIN)
+    view = history.view(MAIN)
+    assert first is not None
+    assert view.text_at(first, path) == text
+    assert [commit.id for commit in view.log(LogQuery(path=path))] == [first]
+    assert [diff.path for diff in view.show(first, path).diff.files] == [path]
+    assert home.is_sound()
+
+
+def test_files_and_folders_may_change_places(home: Home) -> None:
+    """A file where a folder was, and the other way round, are recorded as they are on disk."""
+    history = home.open()
+    history.record([home.put("a/b/c.md", "1")], None, ORIGIN)
+    home.remove("a/b/c.md")
+    (home.root / "workspace/a/b").rmdir()
+    history.record([home.put("a/b", "2"), PurePosixPath("a/b/c.md")], None, ORIGIN)
+    assert home.tree() == {"a/b"}
+    home.remove("a/b")
+    history.record([home.put("a/b/d.md", "3"), PurePosixPath("a/b")], None, ORIGIN)
+    assert home.tree() == {"a/b/d.md"}
+
+
+def test_a_path_outside_the_workspace_is_refused(home: Home) -> None:
+    """Paths that lead out are no paths here, for writing and for reading."""
+    history = home.open()
+    newest = history.view(MAIN).log(ALL)[0].id
+    for path in ("../x.md", "/etc/passwd", "a/../../x"):
+        with pytest.raises(BadPathError):
+            history.record([PurePosixPath(path)], None, ORIGIN)
+        with pytest.raises(BadPathError):
+            history.view(MAIN).text_at(newest, path)
+
+
+def test_a_link_is_not_followed(home: Home) -> None:
+    """What a link leads to does not enter the history."""
+    history = home.open()
+    (home.root / "secret.md").write_text("secret")
+    (home.root / "workspace/link.md").symlink_to("../secret.md")
+    assert history.record([PurePosixPath("link.md")], None, ORIGIN) is None
+    assert history.record_all(None, None) is None
+
+
+def test_the_owners_own_edits_are_picked_up(home: Home) -> None:
+    """What an editor wrote, made or removed since the last commit is one commit, from no turn."""
+    home.put("gone.md", "x")
+    history = home.open()
+    home.put("MEMORY.md", "mine\n")
+    home.put("new/deep.md", "mine\n")
+    home.remove("gone.md")
+    assert history.record_all(None, None)
+    assert home.tree() == {"MEMORY.md", "new/deep.md"}
+    (commit, _) = history.view(MAIN).log(ALL)
+    assert (commit.subject, commit.origin) == ("memory: update MEMORY.md and 2 more", None)
+
+
+def test_the_log_is_filtered_by_path_topic_and_place(home: Home) -> None:
+    """Newest first, by file or folder, by topic, older than a revision, and no more than was asked for."""
+    history = home.open()
+    for number in range(3):
+        for path in ("MEMORY.md", "memory/2026-03-01.md", "notes/a.md", "notes/b.md"):
+            history.record([home.put(path, f"{number}\n")], None, ORIGIN)
+    view = history.view(MAIN)
+    every = view.log(ALL)
+    assert len(every) == 13
+    assert [commit.at for commit in every] == sorted((commit.at for commit in every), reverse=True)
+    assert subjects(history, LogQuery(topic=Topic.MEMORY)) == ["memory: update MEMORY.md"] * 3
+    assert subjects(history, LogQuery(topic=Topic.DAILY)) == ["log: add daily log 2026-03-01"] * 3
+    assert len(view.log(LogQuery(topic=Topic.FILES))) == 6
+    assert subjects(history, LogQuery(path=PurePosixPath("notes/a.md"))) == ["file: write notes/a.md"] * 3
+    assert len(view.log(LogQuery(path=PurePosixPath("notes")))) == 6
+    assert view.log(LogQuery(path=PurePosixPath("notes"), topic=Topic.MEMORY)) == ()
+    assert view.log(LogQuery(limit=4)) == every[:4]
+    assert view.log(LogQuery(before=every[3].id, limit=4)) == every[4:8]
+    assert view.log(LogQuery(before=every[-1].id)) == ()
+    assert view.log(LogQuery(path=PurePosixPath("not"))) == ()
+
+
+def test_a_diff_shows_the_lines_that_changed(home: Home) -> None:
+    """Show, and a diff of two revisions, give unified diffs by file; a missing last line end is said."""
+    history = home.open()
+    history.record([home.put("a.md", "one\ntwo\n"), home.put("b.md", "gone\n")], None, ORIGIN)
+    home.remove("b.md")
+    last = history.record([home.put("a.md", "one\n2"), PurePosixPath("b.md")], None, ORIGIN)
+    assert last is not None
+    shown = history.view(MAIN).show(last)
+    a, b = shown.diff.files
+    assert a.text == "--- a/a.md\n+++ b/a.md\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file\n"
+    assert (a.added, a.removed) == (1, 1)
+    assert b.text == "--- a/b.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n"
+    first = history.view(MAIN).log(ALL)[-1].id
+    (only,) = history.view(MAIN).diff(first, last).files
+    assert only.text == "--- /dev/null\n+++ b/a.md\n@@ -0,0 +1,2 @@\n+one\n+2\n\\ No newline at end of file\n"
+    assert history.view(MAIN).diff(first) == history.view(MAIN).diff(first, last)
+    assert history.view(MAIN).diff(first, path=PurePosixPath("b.md")).files == ()
+
+
+def test_a_commit_of_many_files_is_shown_in_part(home: Home) -> None:
+    """Fifty files are compared, and the rest is counted."""
+    for number in range(60):
+        home.put(f"{number:02}.md", "x\n")
+    history = home.open()
+    shown = history.view(MAIN).show(history.view(MAIN).log(ALL)[0].id)
+    assert (len(shown.diff.files), shown.diff.omitted) == (50, 10)
+
+
+def test_only_a_revision_of_the_log_is_a_revision(home: Home) -> None:
+    """Names, ranges, options and the ids of other objects are refused in the same words as an unknown id."""
+    history = home.open()
+    newest = history.record([home.put("a.md", "a")], None, ORIGIN)
+    assert newest is not None
+    blob = home.git("rev-parse", "main:a.md").strip()
+    tree = home.git("rev-parse", "main^{tree}").strip()
+    names = ["HEAD", "main", "@", f"{newest}~1", f"{newest}^", "--all", "-n1", ":/init", newest[:6], newest.upper(), ""]
+    view = history.view(MAIN)
+    for name in [*names, f"{newest}\n", f"{newest}0", blob, tree, "0" * 40, "f" * 7]:
+        for read in (view.show, view.diff, lambda name: view.text_at(name, "a.md"), view.resolve):
+            with pytest.raises(NoSuchRevisionError) as refusal:
+                read(name)
+            assert str(refusal.value).replace(repr(name), "") == (
+                ": there is no such revision, or more than one, or it is not for this conversation; "
+                "a revision is 7 to 40 hex digits, as the log gives them"
+            )
+    assert view.resolve(newest[:7]) == newest
+
+
+def test_a_file_is_brought_back_and_nothing_is_lost(home: Home) -> None:
+    """Restoring commits what the owner wrote meanwhile, then what comes back; it can be undone the same way."""
+    history = home.open()
+    first = history.record([home.put("MEMORY.md", "old\r\n")], None, ORIGIN)
+    assert first is not None
+    home.put("MEMORY.md", "the owner's own, not yet committed\n")
+    restored = history.restore(first[:9], "MEMORY.md", MAIN, Origin("main", "m-2"))
+    assert (restored.changed, restored.file.whole) == (True, "old\r\n")
+    assert home.texts()["MEMORY.md"] == b"old\r\n"
+    newest, kept, *_ = history.view(MAIN).log(ALL)
+    assert newest.subject == f"file: restore MEMORY.md from {first[:7]}"
+    assert newest.origin == Origin("main", "m-2")
+    assert history.view(MAIN).text_at(kept.id, "MEMORY.md") == "the owner's own, not yet committed\n"
+    assert not history.restore(first, "MEMORY.md", MAIN, ORIGIN).changed
+    history.restore(kept.id, "MEMORY.md", MAIN, ORIGIN)
+    assert home.texts()["MEMORY.md"] == b"the owner's own, not yet committed\n"
+
+
+def test_a_deleted_file_comes_back(home: Home) -> None:
+    """A file that is gone is written anew; one that was not there then is not found."""
+    history = home.open()
+    first = history.record([home.put("notes/a.md", "a\n")], None, ORIGIN)
+    second = history.record([home.remove("notes/a.md")], None, ORIGIN)
+    assert first is not None
+    assert second is not None
+    history.restore(first, "notes/a.md", MAIN, ORIGIN)
+    assert home.texts() == {"notes/a.md": b"a\n"}
+    with pytest.raises(NoSuchFileError):
+        history.restore(second, "notes/a.md", MAIN, ORIGIN)
+
+
+def test_a_restore_never_overwrites_what_it_has_not_kept(home: Home) -> None:
+    """An edit in the very moment, a binary and a text too long for the history stay as they are."""
+    history = home.open()
+    first = history.record([home.put("a.md", "old\n")], None, ORIGIN)
+    assert first is not None
+    home.put("a.md", "newer\n")
+
+    def looked_at_while_the_owner_types() -> datetime:
+        home.put("a.md", "the owner is typing\n")
+        return home.clock()
+
+    meddled = History.open(home.git_dir, home.workspace, looked_at_while_the_owner_types)
+    with pytest.raises(FileChangedError):
+        meddled.restore(first, "a.md", MAIN, ORIGIN)
+    assert home.texts()["a.md"] == b"the owner is typing\n"
+    for present, refusal in (("now\0binary", NotTextError), ("x" * (KEPT_BYTES + 1), TooLargeError)):
+        home.put("a.md", present)
+        with pytest.raises(refusal):
+            history.restore(first, "a.md", MAIN, ORIGIN)
+        assert home.texts()["a.md"] == present.encode()
+
+
+def test_a_restore_is_a_write_like_any_other(home: Home) -> None:
+    """Who may not write a file may not bring it back: the owner's turn none of a group's, and a group none but its."""
+    history = home.open()
+    private = history.record([home.put("MEMORY.md", "old\n")], None, ORIGIN)
+    shared = history.record([home.put(f"{OWN}/2026-03-01.md", "old\n")], None, ORIGIN)
+    assert private is not None
+    assert shared is not None
+    history.record([home.put("MEMORY.md", "new\n"), home.put(f"{OWN}/2026-03-01.md", "new\n")], None, ORIGIN)
+    with pytest.raises(NoSuchFileError):
+        history.restore(shared, f"{OWN}/2026-03-01.md", MAIN, ORIGIN)
+    own = history.view(GROUP).log(ALL)[-1].id
+    with pytest.raises(NoSuchFileError):
+        history.restore(own, "MEMORY.md", GROUP, ORIGIN)
+    assert set(home.texts().values()) == {b"new\n"}
+    history.restore(own, f"{OWN}/2026-03-01.md", GROUP, ORIGIN)
+    assert home.texts() == {"MEMORY.md": b"new\n", f"{OWN}/2026-03-01.md": b"old\n"}
+
+
+def test_a_bundle_is_the_whole_history_in_one_file(home: Home, tmp_path: Path) -> None:
+    """Git itself clones it; it lies beside the workspace, for its owner alone; five are kept."""
+    history = home.open()
+    history.record([home.put("MEMORY.md", "text\n")], None, ORIGIN)
+    bundle = history.bundle(MAIN)
+    assert bundle == history.bundle(HEARTBEAT)
+    assert (bundle.parent, bundle.stat().st_mode & 0o777) == (home.root / "bundles", 0o600)
+    home.git("clone", "--quiet", str(bundle), str(tmp_path / "clone"))
+    assert (tmp_path / "clone/MEMORY.md").read_text() == "text\n"
+    for number in range(6):
+        history.record([home.put("MEMORY.md", f"{number}\n")], None, ORIGIN)
+        bundle = history.bundle(MAIN)
+    assert len(list(bundle.parent.iterdir())) == 5
+    assert bundle.exists()
+    for access in (GROUP, SUBAGENT):
+        with pytest.raises(NoSuchRevisionError):
+            history.bundle(access)
+
+
+def test_a_past_moment_has_its_texts(home: Home) -> None:
+    """As of a time the files are what the last commit before it says; before the first there are none."""
+    history = home.open()
+    history.record([home.put("MEMORY.md", "one\n")], None, ORIGIN)
+    moment = home.clock.now
+    history.record([home.put("MEMORY.md", "two\n"), home.put("b.md", "b\n")], None, ORIGIN)
+    view = history.view(MAIN)
+    assert view.as_of(moment) == {MEMORY: "one\n"}
+    assert view.as_of(moment - timedelta(seconds=1)) == {}
+    assert view.as_of(START - timedelta(days=9)) == {}
+    assert view.as_of(moment + timedelta(days=9)) == {MEMORY: "two\n", PurePosixPath("b.md"): "b\n"}
+
+
+def test_maintenance_is_done_once_a_month(home: Home) -> None:
+    """After thirty days the repository is packed, its paths are indexed, and the log says so; all stays readable."""
+    history = home.open()
+    for number in range(30):
+        history.record([home.put("MEMORY.md", f"{number}\n")], None, ORIGIN)
+    before = history.view(MAIN).log(ALL)
+    assert not history.maintain(START + timedelta(days=29))
+    assert history.maintain(START + timedelta(days=31))
+    assert not home.open().maintain(START + timedelta(days=60))
+    assert home.commits()[-1] == "gc: repository maintenance"
+    assert (home.git_dir / "objects/info/commit-graph").exists()
+    assert home.git("count-objects").startswith("1 objects")
+    assert history.view(MAIN).log(ALL)[1:] == before
+    assert history.view(MAIN).log(LogQuery(path=MEMORY, limit=1000)) == before[:-1]
+    assert home.is_sound()
+    assert home.open().maintain(START + timedelta(days=62))
+
+
+def test_maintenance_comes_early_when_much_was_written(home: Home) -> None:
+    """Thousands of loose objects are packed before the month is over."""
+    history = home.open()
+    crowd = home.git_dir / "objects/17"
+    crowd.mkdir(exist_ok=True)
+    for number in range(27):
+        (crowd / f"{number:038x}").symlink_to("nowhere")
+    assert history._repository.is_maintenance_due(START + timedelta(days=1))
+
+
+def test_nobodys_settings_count_and_no_hook_runs(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken configuration of the user's, hostile variables and hooks in the repository change nothing."""
+    (home.root / ".gitconfig").write_text("[broken\n")
+    monkeypatch.setenv("HOME", str(home.root))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home.root))
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", f"touch {home.root}/ran")
+    history = home.open()
+    for name in ("post-commit", "reference-transaction", "pre-auto-gc", "post-index-change"):
+        hook = home.git_dir / "hooks" / name
+        hook.write_text(f"#!/bin/sh\ntouch {home.root}/ran\n")
+        hook.chmod(0o700)
+    made = history.record([home.put("a.md", "a\n")], None, ORIGIN)
+    assert made is not None
+    assert history.view(MAIN).show(made).diff.files
+    assert history.maintain(START + timedelta(days=40))
+    assert history.bundle(MAIN).exists()
+    assert not (home.root / "ran").exists()
+
+
+def test_git_ends_at_its_deadline(home: Home) -> None:
+    """A git that takes too long is stopped, and the refusal says so."""
+    home.open()
+    with pytest.raises(HistoryUnusableError, match="took too long"):
+        Git(home.git_dir).run("-c", "alias.wait=!sleep 60", "wait", deadline_s=0.2)
+    with pytest.raises(HistoryUnusableError, match="git log failed"):
+        Git(home.git_dir).run("log", "nothing", deadline_s=5)
+
+
+def test_a_log_that_is_read_in_part_leaves_no_process(home: Home) -> None:
+    """Whoever stops reading early ends git too."""
+    history = home.open()
+    for number in range(5):
+        history.record([home.put("a.md", f"{number}")], None, ORIGIN)
+    fields = Git(home.git_dir).fields("log", "-z", "--format=%H", "main", deadline_s=5)
+    next(fields)
+    fields.close()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_two_processes_lose_no_commit(home: Home) -> None:
+    """Sixty commits of two processes at once are all there, one after the other."""
+    home.open()
+    command = [sys.executable, "-m", "tests.workspaces.history.committing", str(home.root)]
+    both = [
+        subprocess.Popen([*command, label, "30"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for label in ("one", "two")
+    ]
+    for process in both:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in both:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert [process.communicate(timeout=50)[1] for process in both] == [None, None]
+    assert [process.returncode for process in both] == [0, 0]
+    history = home.open()
+    origins = [commit.origin for commit in history.view(MAIN).log(ALL)]
+    assert {each for each in origins if each} == {Origin(label, str(n)) for label in ("one", "two") for n in range(30)}
+    assert (len(origins), history.repairs) == (61, ())
+    assert home.is_sound()
+
+
+PATHS = st.sampled_from(["MEMORY.md", "memory/2026-03-01.md", "notes/a.md", "notes", f"{OWN}/x.md"])
+STEPS = st.tuples(st.sampled_from(["edit", "remove", "record", "record_all", "restore"]), PATHS, st.text(max_size=8))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(STEPS, max_size=12))
+def test_the_history_is_what_a_list_of_pasts_would_be(steps: list[tuple[str, str, str]]) -> None:
+    """Whatever is edited, removed, recorded and restored: every commit has the texts that a plain model says."""
+    with tempfile.TemporaryDirectory() as root:
+        home = Home(Path(root))
+        history = home.open()
+        past: list[dict[str, str]] = [{}]
+        for act, path, text in steps:
+            _step(home, history, past, act, (path, text))
+        assert history.repairs == ()
+        commits = history.view(MAIN).log(ALL)
+        assert len(commits) == len(past)
+        for commit, texts in zip(reversed(commits), past, strict=True):
+            found = history.view(MAIN).as_of(commit.at)
+            assert {str(path): text for path, text in found.items()} == texts
+        assert home.is_sound()
+
+
+def _step(home: Home, history: History, past: list[dict[str, str]], act: str, what: tuple[str, str]) -> None:
+    """Do one step with the history and with the model."""
+    path, text = what
+    place = home.root / "workspace" / path
+    if act == "edit" and not place.is_dir() and not place.parent.is_file():
+        home.put(path, text)
+    elif act == "remove" and place.is_file():
+        home.remove(path)
+    elif act == "record":
+        history.record([PurePosixPath(path)], None, ORIGIN)
+        _remember(past, _recorded(past[-1], path, home.texts()))
+    elif act == "record_all":
+        history.record_all(None, None)
+        _remember(past, {name: data.decode() for name, data in home.texts().items() if b"\0" not in data})
+    elif act == "restore":
+        _restore(home, history, past, path, len(text))
+
+
+def _restore(home: Home, history: History, past: list[dict[str, str]], path: str, back: int) -> None:
+    then, before = past[-1 - back % len(past)], home.texts()
+    revision = history.view(MAIN).log(ALL)[back % len(past)].id
+    try:
+        restored = history.restore(revision, path, MAIN, ORIGIN)
+    except WorkspaceError:
+        assert home.texts() == before
+        if path in then and path in before and before[path] != then[path].encode():
+            _remember(past, _recorded(past[-1], path, before))
+        return
+    assert home.texts() == before | {path: then[path].encode()}
+    if restored.changed:
+        if path in before:
+            _remember(past, _recorded(past[-1], path, before))
+        _remember(past, _recorded(past[-1], path, home.texts()))
+
+
+def _remember(past: list[dict[str, str]], texts: dict[str, str]) -> None:
+    if texts != past[-1]:
+        past.append(texts)
+
+
+def _recorded(known: dict[str, str], path: str, disk: dict[str, bytes]) -> dict[str, str]:
+    rest = {name: text for name, text in known.items() if name != path}
+    if path not in disk or b"\0" in disk[path]:
+        return rest
+    kept = {n: t for n, t in rest.items() if not n.startswith(f"{path}/") and not path.startswith(f"{n}/")}
+    return {**kept, path: disk[path].decode()}
+
+
+def test_a_workspace_of_another_agent_has_another_history(home: Home, tmp_path: Path) -> None:
+    """An access of one agent opens no view of another's history, whatever its type."""
+    other = Workspace(Folder(tmp_path / "workspace"), type(MAIN.agent)("other"))
+    history = History.open(tmp_path / "other.git", other, home.clock)
+    for access in (MAIN, GROUP):
+        with pytest.raises(NoSuchRevisionError):
+            history.view(access)
+        with pytest.raises(NoSuchRevisionError):
+            history.bundle(access)

@@ -1,0 +1,29 @@
+"""This room keeps every version of an agent's text files, and shows of them what a turn's access allows."""
+
+from workspaces.history.commits import Commit, CommitId, Diff, FileChange, FileDiff
+from workspaces.history.history import History, Restored
+from workspaces.history.kept import KEPT_BYTES
+from workspaces.history.mending import Repair, RepairReason
+from workspaces.history.messages import Act, Origin, Topic, message_for, subject_for
+from workspaces.history.view import LogQuery, Shown, View
+
+__all__ = [
+    "KEPT_BYTES",
+    "Act",
+    "Commit",
+    "CommitId",
+    "Diff",
+    "FileChange",
+    "FileDiff",
+    "History",
+    "LogQuery",
+    "Origin",
+    "Repair",
+    "RepairReason",
+    "Restored",
+    "Shown",
+    "Topic",
+    "View",
+    "message_for",
+    "subject_for",
+]

@@ -1,0 +1,170 @@
+"""This file is an agent's history: every write of a text file becomes a commit, outside the workspace."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from workspaces.access import Access
+from workspaces.errors import NoSuchFileError, NoSuchRevisionError, TooLargeError
+from workspaces.files import clean_path
+from workspaces.history.command import Git
+from workspaces.history.commits import CommitId
+from workspaces.history.filter import sees_all
+from workspaces.history.kept import differing, kept_content
+from workspaces.history.mending import Mender, Repair
+from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
+from workspaces.history.view import View
+from workspaces.workspace import TextFile, Workspace
+
+if TYPE_CHECKING:
+    from workspaces.history.repository import Blobs, Repository
+
+_LONG_DEADLINE_S = 300.0
+_BUNDLES_KEPT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A file after it was brought back."""
+
+    file: TextFile
+    changed: bool
+    """`False`: it was so already, and nothing was written."""
+
+
+class History:
+    """The versions of one agent's text files; what is left out, `kept.py` says.
+
+    Several processes may write: they take turns by a lock file beside the repository. Methods raise
+    HistoryUnusableError when it can be neither used nor mended. No method but `restore` changes a file.
+    """
+
+    def __init__(self, repository: "Repository", workspace: Workspace, clock: Callable[[], datetime]) -> None:
+        self._repository = repository
+        self._git = Git(repository.path)
+        self._workspace = workspace
+        self._clock = clock
+        self._mender = Mender(repository, workspace.folder, clock)
+
+    @classmethod
+    def open(cls, git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> "History":
+        """Open the history in *git_dir*; begin it where there is none; mend it where it is damaged or foreign.
+
+        *git_dir* lies outside the workspace, and *clock* tells the time in the owner's zone.
+        """
+        from workspaces.history.repository import Repository
+
+        history = cls(Repository(git_dir, workspace.agent), workspace, clock)
+        history._mender.check()
+        return history
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What was mended since this history was opened."""
+        return tuple(self._mender.repairs)
+
+    def view(self, access: Access) -> View:
+        """Return the history as a turn with *access* sees it: there is no other way to read it."""
+        if access.agent != self._workspace.agent:
+            raise NoSuchRevisionError("there is no history, or it is not for this conversation")
+        return View(self._repository, self._git, access)
+
+    def record(self, changes: Sequence[PurePosixPath], message: str | None, origin: Origin | None) -> CommitId | None:
+        """Commit the files at *changes* as they are on disk now; `None` when the history has them so already.
+
+        Without *message* the subject is made of what changed. The id is git's own: not for everybody to see.
+        """
+        paths = [clean_path(str(path)) for path in changes]
+
+        def present() -> "Blobs":
+            return {path: kept_content(self._workspace.folder, path) for path in paths}
+
+        return self._mender.attempt(lambda: self._commit(present(), message, origin))
+
+    def record_all(self, message: str | None, origin: Origin | None) -> CommitId | None:
+        """Commit every difference between the workspace and the history: what the owner's own editor did, too."""
+        return self._mender.attempt(lambda: self._commit(self._differences(), message, origin))
+
+    def restore(self, revision: str, path: str | PurePosixPath, access: Access, origin: Origin) -> Restored:
+        """Give the file at *path* the text that it had, after what it is now was committed.
+
+        Raises NoSuchRevisionError, NoSuchFileError, and what `Workspace.write` does: FileChangedError when somebody
+        else writes at the same time. TooLargeError: the present text is too large to be kept, so it stays.
+        """
+        view, place = self.view(access), clean_path(str(path))
+        git_id, text = view.resolve(revision), view.text_at(revision, place)
+        now = self._present(place, access)
+        if now is not None and now.whole == text:
+            return Restored(now, changed=False)
+        if now is not None:
+            self._keep(now)
+        file = self._workspace.write(place, text, access, now)
+        self.record([place], f"file: restore {place} from {git_id[:7]}", origin)
+        return Restored(file, changed=True)
+
+    def bundle(self, access: Access) -> Path:
+        """Write the whole history into one file beside the repository, for `git clone`, and return its path.
+
+        The newest five are kept. Raises NoSuchRevisionError for who does not see all of it.
+        """
+        self.view(access)
+        if not sees_all(access):
+            raise NoSuchRevisionError("there is no history to export, or it is not for this conversation")
+        with self._repository.locked():
+            return self._bundled(self._repository.head())
+
+    def maintain(self, now: datetime) -> bool:
+        """Once a month, pack the repository and index its paths; say whether it was time."""
+        return self._mender.attempt(lambda: self._maintain(now), self._is_whole)
+
+    def _commit(self, contents: "Blobs", message: str | None, origin: Origin | None) -> CommitId | None:
+        acts = self._repository.acts(contents)
+        if not acts:
+            return None
+        changed = {path: contents[path] for path in acts}
+        made = self._repository.commit(changed, compose(message or subject_for(acts), origin), self._clock())
+        return CommitId(made) if made else None
+
+    def _differences(self) -> "Blobs":
+        known = self._repository.files(self._repository.head())
+        return differing(self._workspace.folder, known, self._repository.id_of)
+
+    def _present(self, path: PurePosixPath, access: Access) -> TextFile | None:
+        try:
+            return self._workspace.read(path, access)
+        except NoSuchFileError:
+            return None
+
+    def _keep(self, file: TextFile) -> None:
+        """Commit what *file* is now, lest it be lost: the owner may have changed it since the last commit."""
+        if kept_content(self._workspace.folder, file.path) is None:
+            raise TooLargeError(f"{file.path} is not kept in the history, and its present text would be lost")
+        self.record([file.path], None, None)
+
+    def _bundled(self, head: str) -> Path:
+        folder = self._repository.path.with_name("bundles")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        older = sorted(folder.glob("*.bundle"))
+        if older and older[-1].stem.endswith(head[:10]):
+            return older[-1]
+        target = folder / f"history-{self._clock().astimezone(UTC):%Y%m%dT%H%M%SZ}-{head[:10]}.bundle"
+        self._git.run("bundle", "create", str(target), "HEAD", "main", deadline_s=_LONG_DEADLINE_S)
+        target.chmod(0o600)
+        for old in older[: 1 - _BUNDLES_KEPT]:
+            old.unlink(missing_ok=True)
+        return target
+
+    def _maintain(self, now: datetime) -> bool:
+        if not self._repository.is_maintenance_due(now):
+            return False
+        self._git.run("gc", "--quiet", deadline_s=_LONG_DEADLINE_S)
+        self._git.run("commit-graph", "write", "--reachable", "--changed-paths", deadline_s=_LONG_DEADLINE_S)
+        self._repository.commit_again(compose(MAINTENANCE, None), now)
+        self._repository.mark_maintained(now)
+        return True
+
+    def _is_whole(self) -> bool:
+        """Say whether every object that the history consists of can be read."""
+        return self._repository.is_sound() and self._git.succeeds("fsck", "--full", deadline_s=_LONG_DEADLINE_S)

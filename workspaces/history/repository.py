@@ -1,0 +1,271 @@
+"""This file stores versions of files in one bare git repository, without a work tree and without anybody's settings."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePosixPath
+
+import pygit2
+from filelock import FileLock, Timeout
+from pygit2.enums import ConfigLevel, ObjectType, RepositoryInitFlag, RepositoryOpenFlag
+
+from workspaces.access import AgentId
+from workspaces.errors import HistoryUnusableError
+from workspaces.history.commits import FileDiff
+from workspaces.history.messages import Act
+from workspaces.history.trees import blob_at, files_in, grafted, newest_whole
+
+_BRANCH = "refs/heads/main"
+_OPEN = RepositoryOpenFlag.BARE | RepositoryOpenFlag.NO_SEARCH
+_OTHERS = (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL)
+_SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.logAllRefUpdates": "false",
+    "gc.auto": "0",
+}
+_AGENT, _MAINTAINED = "strandline.agent", "strandline.maintained"
+_LOCKS = ("*.lock", "gc.pid", "refs/**/*.lock", "objects/info/**/*.lock")
+_LOCK_TIMEOUT_S = 30.0
+_MAINTAINED_EVERY = timedelta(days=30)
+_LOOSE_IN_A_FOLDER = 27
+"""Loose objects in one of 256 folders at which git itself finds that there are too many (6,700 in all)."""
+Blobs = Mapping[PurePosixPath, bytes | None]
+"""New contents by path; `None` where there is no file any more."""
+
+
+class Repository:
+    """A line of commits over the files of one agent; nothing in it is ever changed, only added to.
+
+    Every call opens the repository anew: another process may have packed it, or put another in its place. Raises
+    HistoryUnusableError when it cannot be read or written; whether it is damaged, `is_sound` says.
+    """
+
+    def __init__(self, path: Path, agent: AgentId) -> None:
+        self.path = path
+        self._agent = agent
+        self._lock = FileLock(f"{path}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
+
+    def beside(self, ending: str) -> "Repository":
+        """Return the repository whose path has *ending* added."""
+        return Repository(self.path.with_name(self.path.name + ending), self._agent)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only writer, among all processes."""
+        try:
+            self._lock.acquire()
+        except Timeout as exc:
+            raise HistoryUnusableError(f"another process has held {self._lock.lock_file} for too long") from exc
+        except OSError as exc:
+            raise HistoryUnusableError(f"{self._lock.lock_file} cannot be locked: {exc.strerror}") from exc
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def unlock(self) -> int:
+        """Remove the locks of git's that a crash has left and return how many; the caller holds ours."""
+        left = [lock for pattern in _LOCKS for lock in self.path.glob(pattern)]
+        for lock in left:
+            lock.unlink(missing_ok=True)
+        return len(left)
+
+    def create(self, now: datetime) -> None:
+        """Make an empty repository, for this agent alone."""
+        with _told(self.path):
+            self.path.mkdir(mode=0o700)
+            flags = RepositoryInitFlag.BARE | RepositoryInitFlag.NO_REINIT
+            repository = pygit2.init_repository(str(self.path), bare=True, flags=flags, initial_head="main")
+            for name, value in {**_SETTINGS, _AGENT: self._agent}.items():
+                repository.config[name] = value
+            repository.free()
+        self.mark_maintained(now)
+
+    def is_ours(self) -> bool:
+        """Say whether `create` made this for this agent. Raises where that cannot be found out: no permission."""
+        if self.path.is_symlink() or (self.path / "objects/info/alternates").exists():
+            return False
+        config = self.path / "config"
+        try:
+            config.read_bytes()
+            settings = pygit2.Config(str(config))
+            return _AGENT in settings and settings[_AGENT] == self._agent
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError, pygit2.GitError):
+            return False
+        except OSError as exc:
+            raise HistoryUnusableError(f"the history in {self.path} cannot be read: {exc.strerror}") from exc
+
+    def is_sound(self) -> bool:
+        """Say whether the newest commit can be read with every text of it."""
+        try:
+            with self._opened() as repository:
+                repository.lookup_reference("HEAD")  # git's own program needs it
+                for content in files_in(_newest(repository).tree).values():
+                    repository.odb.read(content)
+        except HistoryUnusableError:
+            return False
+        return True
+
+    def head(self) -> str:
+        """Return the id of the newest commit."""
+        with self._opened() as repository:
+            return str(_newest(repository).id)
+
+    def resolve(self, prefix: str) -> str | None:
+        """Return the id of the only commit whose id begins with *prefix*, 7 to 40 hex digits."""
+        with self._opened() as repository:
+            try:
+                found = repository.get(prefix)
+            except ValueError:
+                return None
+            return str(found.id) if found is not None and found.type == ObjectType.COMMIT else None
+
+    def parent(self, commit: str) -> str | None:
+        """Return the id of the commit before."""
+        with self._opened() as repository:
+            parents = _commit(repository, commit).parent_ids
+            return str(parents[0]) if parents else None
+
+    def newest_at(self, moment: datetime) -> str | None:
+        """Return the id of the commit that was the newest at *moment*."""
+        end = moment.timestamp()
+        with self._opened() as repository:
+            walk = repository.walk(_newest(repository).id)
+            return next((str(commit.id) for commit in walk if commit.commit_time <= end), None)
+
+    def files(self, commit: str | None) -> dict[PurePosixPath, str]:
+        """Return git's id of every file's content in *commit*; without a commit, there are none."""
+        if commit is None:
+            return {}
+        with self._opened() as repository:
+            return files_in(_commit(repository, commit).tree)
+
+    def contents(self, ids: Sequence[str]) -> list[bytes]:
+        """Return the contents of these *ids*."""
+        with self._opened() as repository:
+            return [repository.odb.read(each)[1] for each in ids]
+
+    def compare(self, path: PurePosixPath, older: str | None, newer: str | None) -> FileDiff:
+        """Return how a file's content differs between two ids; `None` stands for no file."""
+        with self._opened() as repository:
+            old, new = (repository.odb.read(each)[1] if each else b"" for each in (older, newer))
+        patch = pygit2.Patch.create_from(old, new, str(path), str(path))
+        names = f"--- {f'a/{path}' if older else os.devnull}\n+++ {f'b/{path}' if newer else os.devnull}\n"
+        _, added, removed = patch.line_stats
+        return FileDiff(path, added, removed, names + "".join(_lines_of(patch)))
+
+    def id_of(self, data: bytes | None) -> str | None:
+        """Return the id that git gives a file with the content *data*; for no file there is none."""
+        return None if data is None else str(pygit2.hash(data))
+
+    def acts(self, contents: Blobs) -> dict[PurePosixPath, Act]:
+        """Return what would change if the files were as *contents* says."""
+        with self._opened() as repository:
+            tree = _newest(repository).tree
+            known = {path: blob_at(tree, path) for path in contents}
+        return {
+            path: Act.DELETE if data is None else Act.WRITE
+            for path, data in contents.items()
+            if known[path] != self.id_of(data)
+        }
+
+    def commit(self, contents: Blobs, message: str, at: datetime) -> str | None:
+        """Add a commit in which the files are as *contents* says, and return its id; `None` if they are so already."""
+        with self._opened() as repository:
+            parent = _newest(repository) if _BRANCH in repository.references else None
+            tree = parent.tree if parent else None
+            made = grafted(repository, tree, {path.parts: data for path, data in contents.items()})
+            made = made or repository.TreeBuilder().write()
+            if parent and made == parent.tree_id:
+                return None
+            return self._add(repository, made, message, at)
+
+    def commit_again(self, message: str, at: datetime) -> str:
+        """Add a commit that changes no file and return its id."""
+        with self._opened() as repository:
+            return self._add(repository, _newest(repository).tree_id, message, at)
+
+    def salvage(self, damaged: "Repository") -> bool:
+        """Begin with the newest commit of *damaged* that can be read with all that it is made of, if there is one.
+
+        Objects are not synced to disk one by one (five times the duration of a commit), so a power failure may tear
+        the newest ones.
+        """
+        try:
+            with damaged._opened() as old, self._opened() as new:
+                found = newest_whole(old, new)
+                if found is not None:
+                    new.references.create(_BRANCH, found)
+        except HistoryUnusableError:
+            return False
+        return found is not None
+
+    def is_maintenance_due(self, now: datetime) -> bool:
+        """Say whether a month has gone by since the last maintenance, or git would find too many loose objects."""
+        with self._opened() as repository:
+            last = str(repository.config[_MAINTAINED]) if _MAINTAINED in repository.config else None
+        loose = sum(1 for _ in self.path.glob("objects/17/*"))
+        if last is None or loose >= _LOOSE_IN_A_FOLDER:
+            return True
+        try:
+            return not timedelta() <= now - datetime.fromisoformat(last) < _MAINTAINED_EVERY
+        except ValueError:
+            return True
+
+    def mark_maintained(self, now: datetime) -> None:
+        """Remember that maintenance was done."""
+        with self._opened() as repository:
+            repository.config[_MAINTAINED] = now.astimezone(UTC).isoformat()
+
+    def _add(self, repository: pygit2.Repository, tree: pygit2.Oid, message: str, at: datetime) -> str:
+        offset = at.utcoffset() or timedelta()
+        who = pygit2.Signature(
+            f"Strandline agent {self._agent}",
+            "agent@strandline.invalid",
+            int(at.timestamp()),
+            int(offset.total_seconds() // 60),
+        )
+        parents = [_newest(repository).id] if _BRANCH in repository.references else []
+        return str(repository.create_commit(_BRANCH, who, who, message, tree, parents))
+
+    @contextmanager
+    def _opened(self) -> Iterator[pygit2.Repository]:
+        with _told(self.path):
+            _ignore_others()
+            repository = pygit2.Repository(str(self.path), _OPEN)
+            try:
+                yield repository
+            finally:
+                repository.free()
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn what git and the system refuse into our errors."""
+    try:
+        yield
+    except (pygit2.GitError, KeyError, ValueError, OSError) as exc:
+        raise HistoryUnusableError(f"the history in {path} cannot be used: {exc}") from exc
+
+
+def _ignore_others() -> None:
+    """Let no settings of the user's or the system's count in this process, nor who owns the repository's folder."""
+    for level in _OTHERS:
+        pygit2.settings.search_path[level] = ""
+    pygit2.settings.owner_validation = False
+
+
+def _newest(repository: pygit2.Repository) -> pygit2.Commit:
+    return repository.references[_BRANCH].peel(pygit2.Commit)
+
+
+def _commit(repository: pygit2.Repository, commit: str) -> pygit2.Commit:
+    return repository[commit].peel(pygit2.Commit)
+
+
+def _lines_of(patch: pygit2.Patch) -> Iterator[str]:
+    for hunk in patch.hunks:
+        yield hunk.header
+        for line in hunk.lines:
+            yield (line.origin if line.origin in " +-" else "") + line.raw_content.decode(errors="replace")
