@@ -8,7 +8,7 @@ from pathlib import Path
 from gateway.app import App
 from gateway.config import read_config
 from gateway.home import Home
-from tests.fakes.botapi import TOKEN, BotApi
+from tests.fakes.botapi import TOKEN
 from workspaces.access import AgentId
 from workspaces.workspace import Workspace
 
@@ -17,15 +17,18 @@ GROUP = -100
 ENVIRON = {"BOT_TOKEN": TOKEN, "MODEL_KEY": "a-key-for-tests"}
 
 
-def make_home(path: Path, bot: BotApi | None = None, model: str = "") -> Home:
-    """Write the configuration of a home with one agent; *model* is the text of its `[models.stub]` section."""
+def make_home(path: Path, bot_url: str = "", model: str = "") -> Home:
+    """Write the configuration of a home with one agent; with a Telegram account if *bot_url* is given.
+
+    *model* is the text of its `[models.stub]` section; without one the offline responder answers.
+    """
     home = Home(path)
     home.create()
     agent = '[agents.main]\nmodel = "stub"\n' if model else "[agents.main]\n"
     sections = [f'[owner]\ntime_zone = "Europe/Berlin"\npeople = ["telegram:{OWNER}"]\n', agent]
-    if bot is not None:
+    if bot_url:
         sections.append(
-            f'[channels.telegram.home]\ntoken_env = "BOT_TOKEN"\nbase_url = "{bot.url}"\npoll_timeout_s = 5\n'
+            f'[channels.telegram.home]\ntoken_env = "BOT_TOKEN"\nbase_url = "{bot_url}"\npoll_timeout_s = 5\n'
             f'groups = {{ "{GROUP}" = {{ mention = true }} }}\n'
         )
     if model:

@@ -53,7 +53,7 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
 ) -> None:
     """Told, written to a real file, indexed, found by a tool call, answered with its source, followed up."""
     async with BotApi() as bot, stub(assistant) as provider:
-        home = make_home(tmp_path / "home", bot, section(provider.url))
+        home = make_home(tmp_path / "home", bot.url, section(provider.url))
         async with running(home):
             bot.says(OWNER, f"remember that {FACT}")
             await bot.wait_for_sent(1, 30)
@@ -83,7 +83,7 @@ async def test_a_model_that_is_down_delays_the_answer_and_loses_nothing(tmp_path
         return Refusal(503) if is_down else f"Answer to: {_text(body['messages'][-1])}"
 
     async with BotApi() as bot, OpenAIStub(script) as provider:
-        home = make_home(tmp_path / "home", bot, openai_section(provider.url))
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
         async with running(home):
             bot.says(OWNER, "first")
             (notice,) = await bot.wait_for_sent(1, 30)
@@ -97,7 +97,7 @@ async def test_a_model_that_is_down_delays_the_answer_and_loses_nothing(tmp_path
 async def test_without_a_model_the_gateway_notes_and_quotes(tmp_path: Path) -> None:
     """No key, no account: what was told today is quoted with its source after a restart."""
     async with BotApi() as bot:
-        home = make_home(tmp_path / "home", bot)
+        home = make_home(tmp_path / "home", bot.url)
         async with running(home):
             bot.says(OWNER, f"remember that {FACT}")
             await bot.wait_for_sent(1, 30)
@@ -113,7 +113,7 @@ async def test_without_a_model_the_gateway_notes_and_quotes(tmp_path: Path) -> N
 async def test_strangers_cost_nothing(tmp_path: Path) -> None:
     """Fifty messages of a stranger: no model request, no reply, each one counted."""
     async with BotApi() as bot, OpenAIStub(lambda _: "never") as provider:
-        home = make_home(tmp_path / "home", bot, openai_section(provider.url))
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
         async with running(home) as app:
             for number in range(50):
                 bot.says(OWNER + 1, f"message {number}")
@@ -125,7 +125,7 @@ async def test_strangers_cost_nothing(tmp_path: Path) -> None:
 async def test_a_chat_in_the_terminal_shares_the_owners_conversation(tmp_path: Path) -> None:
     """What the owner says on Telegram is known at the terminal: it is one session, whatever the channel."""
     async with BotApi() as bot, OpenAIStub(assistant) as provider:
-        home = make_home(tmp_path / "home", bot, openai_section(provider.url))
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
         replies: list[str] = []
 
         async def on_reply(text: str) -> None:

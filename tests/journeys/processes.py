@@ -1,0 +1,103 @@
+"""This file runs the gateway and its loopback servers as processes of their own, which outlive each other."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gateway.home import Home
+from tests.journeys.house import ENVIRON
+
+ROOT = Path(__file__).parents[2]
+START_TIMEOUT_S = 40.0
+
+
+@contextmanager
+def server(module: str, folder: Path, *arguments: str) -> Iterator[str]:
+    """Run a fake server of `tests.fakes` while the block runs; yields its address."""
+    port_file = folder / f"{module}.port"
+    command = [sys.executable, "-m", f"tests.fakes.{module}", "--port", "0", "--port-file", str(port_file), *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline(), f"{module} did not start"
+        yield f"http://127.0.0.1:{port_file.read_text().strip()}"
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+class Gateway:
+    """`strandline up` on one home; it may be killed and started again."""
+
+    def __init__(self, home: Home, log: Path) -> None:
+        self.home = home
+        self.log = log
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and return once it is ready."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "gateway", "up", "--home", str(self.home.path)],
+                cwd=ROOT,
+                env={**os.environ, **ENVIRON},
+                stdout=log,
+                stderr=log,
+            )
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not self._is_ready():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def stop(self) -> int:
+        """Ask it to end; return its exit status."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+    def get(self, path: str) -> Any:
+        """Ask its control door."""
+        control = self.home.control()
+        assert control is not None
+        request = urllib.request.Request(control.address + path, headers={"Authorization": f"Bearer {control.token}"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+    def _is_ready(self) -> bool:
+        control = self.home.control()
+        if control is None or self.process is None or control.pid != self.process.pid:
+            return False
+        try:
+            return bool(self.get("/readyz")["ready"])
+        except OSError:
+            return False
+
+
+def post(url: str, body: dict[str, Any]) -> Any:
+    """Send JSON to a fake server's control endpoint."""
+    data = json.dumps(body).encode()
+    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=40) as answer:
+        return json.load(answer)
+
+
+def state(bot: str, timeout_s: float = 30, **wanted: int) -> Any:
+    """Wait until the Bot API server counts so many, and return what it knows."""
+    query = "&".join([*(f"{name}={number}" for name, number in wanted.items()), f"timeout_s={timeout_s:g}"])
+    with urllib.request.urlopen(f"{bot}/control/state?{query}", timeout=timeout_s + 10) as answer:
+        return json.load(answer)
