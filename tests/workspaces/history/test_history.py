@@ -1,31 +1,18 @@
 """Every write of a text file becomes a commit that can be read, compared and brought back."""
 
-import os
-import subprocess
-import sys
-import tempfile
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.workspaces.history.home import ORIGIN, START, Home
 from tests.workspaces.turns import GROUP, HEARTBEAT, MAIN, OWN, SUBAGENT
 from workspaces.errors import (
     BadPathError,
-    FileChangedError,
-    HistoryUnusableError,
-    NoSuchFileError,
     NoSuchRevisionError,
-    NotTextError,
-    TooLargeError,
-    WorkspaceError,
 )
 from workspaces.files import Folder
-from workspaces.history import KEPT_BYTES, History, LogQuery, Origin, Topic
-from workspaces.history.command import Git
+from workspaces.history import KEPT_BYTES, History, LogQuery, Topic
 from workspaces.workspace import Workspace
 
 MEMORY = PurePosixPath("MEMORY.md")
@@ -254,77 +241,6 @@ def test_only_a_revision_of_the_log_is_a_revision(home: Home) -> None:
     assert view.resolve(newest[:7]) == newest
 
 
-def test_a_file_is_brought_back_and_nothing_is_lost(home: Home) -> None:
-    """Restoring commits what the owner wrote meanwhile, then what comes back; it can be undone the same way."""
-    history = home.open()
-    first = history.record([home.put("MEMORY.md", "old\r\n")], None, ORIGIN)
-    assert first is not None
-    home.put("MEMORY.md", "the owner's own, not yet committed\n")
-    restored = history.restore(first[:9], "MEMORY.md", MAIN, Origin("main", "m-2"))
-    assert (restored.changed, restored.file.whole) == (True, "old\r\n")
-    assert home.texts()["MEMORY.md"] == b"old\r\n"
-    newest, kept, *_ = history.view(MAIN).log(ALL)
-    assert newest.subject == f"file: restore MEMORY.md from {first[:7]}"
-    assert newest.origin == Origin("main", "m-2")
-    assert history.view(MAIN).text_at(kept.id, "MEMORY.md") == "the owner's own, not yet committed\n"
-    assert not history.restore(first, "MEMORY.md", MAIN, ORIGIN).changed
-    history.restore(kept.id, "MEMORY.md", MAIN, ORIGIN)
-    assert home.texts()["MEMORY.md"] == b"the owner's own, not yet committed\n"
-
-
-def test_a_deleted_file_comes_back(home: Home) -> None:
-    """A file that is gone is written anew; one that was not there then is not found."""
-    history = home.open()
-    first = history.record([home.put("notes/a.md", "a\n")], None, ORIGIN)
-    second = history.record([home.remove("notes/a.md")], None, ORIGIN)
-    assert first is not None
-    assert second is not None
-    history.restore(first, "notes/a.md", MAIN, ORIGIN)
-    assert home.texts() == {"notes/a.md": b"a\n"}
-    with pytest.raises(NoSuchFileError):
-        history.restore(second, "notes/a.md", MAIN, ORIGIN)
-
-
-def test_a_restore_never_overwrites_what_it_has_not_kept(home: Home) -> None:
-    """An edit in the very moment, a binary and a text too long for the history stay as they are."""
-    history = home.open()
-    first = history.record([home.put("a.md", "old\n")], None, ORIGIN)
-    assert first is not None
-    home.put("a.md", "newer\n")
-
-    def looked_at_while_the_owner_types() -> datetime:
-        home.put("a.md", "the owner is typing\n")
-        return home.clock()
-
-    meddled = History.open(home.git_dir, home.workspace, looked_at_while_the_owner_types)
-    with pytest.raises(FileChangedError):
-        meddled.restore(first, "a.md", MAIN, ORIGIN)
-    assert home.texts()["a.md"] == b"the owner is typing\n"
-    for present, refusal in (("now\0binary", NotTextError), ("x" * (KEPT_BYTES + 1), TooLargeError)):
-        home.put("a.md", present)
-        with pytest.raises(refusal):
-            history.restore(first, "a.md", MAIN, ORIGIN)
-        assert home.texts()["a.md"] == present.encode()
-
-
-def test_a_restore_is_a_write_like_any_other(home: Home) -> None:
-    """Who may not write a file may not bring it back: the owner's turn none of a group's, and a group none but its."""
-    history = home.open()
-    private = history.record([home.put("MEMORY.md", "old\n")], None, ORIGIN)
-    shared = history.record([home.put(f"{OWN}/2026-03-01.md", "old\n")], None, ORIGIN)
-    assert private is not None
-    assert shared is not None
-    history.record([home.put("MEMORY.md", "new\n"), home.put(f"{OWN}/2026-03-01.md", "new\n")], None, ORIGIN)
-    with pytest.raises(NoSuchFileError):
-        history.restore(shared, f"{OWN}/2026-03-01.md", MAIN, ORIGIN)
-    own = history.view(GROUP).log(ALL)[-1].id
-    with pytest.raises(NoSuchFileError):
-        history.restore(own, "MEMORY.md", GROUP, ORIGIN)
-    assert set(home.texts().values()) == {b"new\n"}
-    history.restore(own, f"{OWN}/2026-03-01.md", GROUP, ORIGIN)
-    assert home.texts() == {"MEMORY.md": b"new\n", f"{OWN}/2026-03-01.md": b"old\n"}
-
-
 def test_a_bundle_is_the_whole_history_in_one_file(home: Home, tmp_path: Path) -> None:
     """Git itself clones it; it lies beside the workspace, for its owner alone; five are kept."""
     history = home.open()
@@ -383,142 +299,6 @@ def test_maintenance_comes_early_when_much_was_written(home: Home) -> None:
     for number in range(27):
         (crowd / f"{number:038x}").symlink_to("nowhere")
     assert history._repository.is_maintenance_due(START + timedelta(days=1))
-
-
-def test_nobodys_settings_count_and_no_hook_runs(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken configuration of the user's, hostile variables and hooks in the repository change nothing."""
-    (home.root / ".gitconfig").write_text("[broken\n")
-    monkeypatch.setenv("HOME", str(home.root))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(home.root))
-    monkeypatch.setenv("GIT_DIR", "/nowhere")
-    monkeypatch.setenv("GIT_EXTERNAL_DIFF", f"touch {home.root}/ran")
-    history = home.open()
-    for name in ("post-commit", "reference-transaction", "pre-auto-gc", "post-index-change"):
-        hook = home.git_dir / "hooks" / name
-        hook.write_text(f"#!/bin/sh\ntouch {home.root}/ran\n")
-        hook.chmod(0o700)
-    made = history.record([home.put("a.md", "a\n")], None, ORIGIN)
-    assert made is not None
-    assert history.view(MAIN).show(made).diff.files
-    assert history.maintain(START + timedelta(days=40))
-    assert history.bundle(MAIN).exists()
-    assert not (home.root / "ran").exists()
-
-
-def test_git_ends_at_its_deadline(home: Home) -> None:
-    """A git that takes too long is stopped, and the refusal says so."""
-    home.open()
-    with pytest.raises(HistoryUnusableError, match="took too long"):
-        Git(home.git_dir).run("-c", "alias.wait=!sleep 60", "wait", deadline_s=0.2)
-    with pytest.raises(HistoryUnusableError, match="git log failed"):
-        Git(home.git_dir).run("log", "nothing", deadline_s=5)
-
-
-def test_a_log_that_is_read_in_part_leaves_no_process(home: Home) -> None:
-    """Whoever stops reading early ends git too."""
-    history = home.open()
-    for number in range(5):
-        history.record([home.put("a.md", f"{number}")], None, ORIGIN)
-    fields = Git(home.git_dir).fields("log", "-z", "--format=%H", "main", deadline_s=5)
-    next(fields)
-    fields.close()
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
-
-
-def test_two_processes_lose_no_commit(home: Home) -> None:
-    """Sixty commits of two processes at once are all there, one after the other."""
-    home.open()
-    command = [sys.executable, "-m", "tests.workspaces.history.committing", str(home.root)]
-    both = [
-        subprocess.Popen([*command, label, "30"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for label in ("one", "two")
-    ]
-    for process in both:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in both:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-    assert [process.communicate(timeout=50)[1] for process in both] == [None, None]
-    assert [process.returncode for process in both] == [0, 0]
-    history = home.open()
-    origins = [commit.origin for commit in history.view(MAIN).log(ALL)]
-    assert {each for each in origins if each} == {Origin(label, str(n)) for label in ("one", "two") for n in range(30)}
-    assert (len(origins), history.repairs) == (61, ())
-    assert home.is_sound()
-
-
-PATHS = st.sampled_from(["MEMORY.md", "memory/2026-03-01.md", "notes/a.md", "notes", f"{OWN}/x.md"])
-STEPS = st.tuples(st.sampled_from(["edit", "remove", "record", "record_all", "restore"]), PATHS, st.text(max_size=8))
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(STEPS, max_size=12))
-def test_the_history_is_what_a_list_of_pasts_would_be(steps: list[tuple[str, str, str]]) -> None:
-    """Whatever is edited, removed, recorded and restored: every commit has the texts that a plain model says."""
-    with tempfile.TemporaryDirectory() as root:
-        home = Home(Path(root))
-        history = home.open()
-        past: list[dict[str, str]] = [{}]
-        for act, path, text in steps:
-            _step(home, history, past, act, (path, text))
-        assert history.repairs == ()
-        commits = history.view(MAIN).log(ALL)
-        assert len(commits) == len(past)
-        for commit, texts in zip(reversed(commits), past, strict=True):
-            found = history.view(MAIN).as_of(commit.at)
-            assert {str(path): text for path, text in found.items()} == texts
-        assert home.is_sound()
-
-
-def _step(home: Home, history: History, past: list[dict[str, str]], act: str, what: tuple[str, str]) -> None:
-    """Do one step with the history and with the model."""
-    path, text = what
-    place = home.root / "workspace" / path
-    if act == "edit" and not place.is_dir() and not place.parent.is_file():
-        home.put(path, text)
-    elif act == "remove" and place.is_file():
-        home.remove(path)
-    elif act == "record":
-        history.record([PurePosixPath(path)], None, ORIGIN)
-        _remember(past, _recorded(past[-1], path, home.texts()))
-    elif act == "record_all":
-        history.record_all(None, None)
-        _remember(past, {name: data.decode() for name, data in home.texts().items() if b"\0" not in data})
-    elif act == "restore":
-        _restore(home, history, past, path, len(text))
-
-
-def _restore(home: Home, history: History, past: list[dict[str, str]], path: str, back: int) -> None:
-    then, before = past[-1 - back % len(past)], home.texts()
-    revision = history.view(MAIN).log(ALL)[back % len(past)].id
-    try:
-        restored = history.restore(revision, path, MAIN, ORIGIN)
-    except WorkspaceError:
-        assert home.texts() == before
-        if path in then and path in before and before[path] != then[path].encode():
-            _remember(past, _recorded(past[-1], path, before))
-        return
-    assert home.texts() == before | {path: then[path].encode()}
-    if restored.changed:
-        if path in before:
-            _remember(past, _recorded(past[-1], path, before))
-        _remember(past, _recorded(past[-1], path, home.texts()))
-
-
-def _remember(past: list[dict[str, str]], texts: dict[str, str]) -> None:
-    if texts != past[-1]:
-        past.append(texts)
-
-
-def _recorded(known: dict[str, str], path: str, disk: dict[str, bytes]) -> dict[str, str]:
-    rest = {name: text for name, text in known.items() if name != path}
-    if path not in disk or b"\0" in disk[path]:
-        return rest
-    kept = {n: t for n, t in rest.items() if not n.startswith(f"{path}/") and not path.startswith(f"{n}/")}
-    return {**kept, path: disk[path].decode()}
 
 
 def test_a_workspace_of_another_agent_has_another_history(home: Home, tmp_path: Path) -> None:

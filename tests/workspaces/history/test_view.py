@@ -1,7 +1,7 @@
 """A turn sees of the history what its access allows, and nothing of it depends on the rest."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -117,7 +117,7 @@ def _step(home: Home, history: History, kind: str, what: tuple[str, str], number
     history.record(changed, None, Origin(f"secret {number}"))
 
 
-def _everything(view: View, revisions: list[str]) -> list[str]:
+def _everything(view: View, revisions: Sequence[str]) -> list[str]:
     """Return an answer of *view* to every kind of question, refusals included."""
     paths = [PurePosixPath(path) for path in ("MEMORY.md", SHARED_PATHS[0])]
     queries = [ALL, LogQuery(path=PurePosixPath("memory")), LogQuery(topic=Topic.FILES)]

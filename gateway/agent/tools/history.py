@@ -1,0 +1,108 @@
+"""This file gives a model the history of its files: log, show, diff, restore and export, as far as the turn sees it."""
+
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from gateway.agent.tools.tool import Field, Run, Tool, tool
+from workspaces.access import Access, readable_scopes, rights
+from workspaces.files import clean_path
+from workspaces.history import Commit, Diff, History, LogQuery, Origin, Topic
+
+_SHOWN_DIGITS = 10
+"""Of a revision: short to read, and among a million of them the chance of two alike is under one half."""
+
+Revision = Annotated[str, Field(description="A revision that git_log gave.")]
+Place = Annotated[str | None, Field(description="A file or folder; without it, everything.")]
+
+
+def history_tools(history: History, access: Access, run: Run, origin: Origin) -> list[Tool]:
+    """Return the history tools of one turn, which *origin* names; none for a turn that sees no history.
+
+    Restoring is for turns that may write, and the export for those that see everything.
+    """
+    if readable_scopes(access) == frozenset():
+        return []
+    row = rights(access)
+    tools = _reading_tools(history, access, run)
+    if row.writes:
+        tools.append(_restoring_tool(history, access, run, origin))
+    if row.private:
+        tools.append(_bundling_tool(history, access, run))
+    return tools
+
+
+def _reading_tools(history: History, access: Access, run: Run) -> list[Tool]:
+    view = history.view(access)
+
+    async def git_log(
+        path: Place = None,
+        topic: Annotated[
+            Topic, Field(description="Only MEMORY.md, only daily notes, or only other files.")
+        ] = Topic.ALL,
+        limit: Annotated[int, Field(ge=1, le=100)] = 20,
+        before: Annotated[str | None, Field(description="Only what is older than this revision.")] = None,
+    ) -> str:
+        """List earlier changes of your files, newest first: revision, time, what was done."""
+        commits = await run(view.log, LogQuery(_place(path), topic, before, limit))
+        return "\n".join(map(_line, commits)) or "(no changes)"
+
+    async def git_show(revision: Revision, path: Place = None) -> str:
+        """Show what one change did: the lines added and removed, and where it came from."""
+        shown = await run(view.show, revision, _place(path))
+        return f"{_heading(shown.commit)}\n{_lines(shown.diff)}"
+
+    async def git_diff(
+        older: Revision,
+        newer: Annotated[str | None, Field(description="A later revision; without it, the newest.")] = None,
+        path: Place = None,
+    ) -> str:
+        """Compare two revisions: the lines added and removed in between."""
+        return _lines(await run(view.diff, older, newer, _place(path)))
+
+    return [tool(git_log), tool(git_show), tool(git_diff)]
+
+
+def _restoring_tool(history: History, access: Access, run: Run, origin: Origin) -> Tool:
+    async def git_restore(revision: Revision, path: str) -> str:
+        """Bring a file back as it was at a revision. What it is now stays in the history, so this can be undone."""
+        restored = await run(history.restore, revision, path, access, origin)
+        if not restored.changed:
+            return f"{restored.file.path} is as it was then; nothing was written."
+        return f"{restored.file.path} is again as it was at {revision}, {restored.file.total_lines} lines."
+
+    return tool(git_restore)
+
+
+def _bundling_tool(history: History, access: Access, run: Run) -> Tool:
+    async def git_bundle() -> str:
+        """Export the whole history into one file for a backup; `git clone` takes it."""
+        bundle = await run(history.bundle, access)
+        return f"The history is in {bundle.name}, in the folder {bundle.parent.name} beside your workspace."
+
+    return tool(git_bundle)
+
+
+def _place(path: str | None) -> PurePosixPath | None:
+    """Return the path that was asked for; the workspace itself is no limit."""
+    place = clean_path(path) if path is not None else PurePosixPath()
+    return place if place.name else None
+
+
+def _line(commit: Commit) -> str:
+    return f"{commit.id[:_SHOWN_DIGITS]} {commit.at:%Y-%m-%d %H:%M} {commit.subject}"
+
+
+def _heading(commit: Commit) -> str:
+    """Return the line of the log, and which message in which session the change came from."""
+    if commit.origin is None:
+        return _line(commit)
+    message = f", message {commit.origin.message}" if commit.origin.message else ""
+    return f"{_line(commit)}\nfrom session {commit.origin.session}{message}"
+
+
+def _lines(diff: Diff) -> str:
+    more = f"\n… and {diff.omitted:,} more files; name a path" if diff.omitted else ""
+    return (
+        "".join(each.text if each.text.endswith("\n") else f"{each.text}\n" for each in diff.files) + more
+        or "(no differences)"
+    )
