@@ -1,7 +1,12 @@
 """This file speaks OpenAI's chat protocol, to OpenAI or to any server that speaks it too."""
 
+from functools import cached_property
+from typing import Any
+
 import httpx2
 from openai import AsyncOpenAI
+from openai.resources.chat import AsyncChat
+from openai.resources.chat.completions import AsyncCompletions
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -17,7 +22,7 @@ _PROFILE = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 
 def openai_model(settings: HostedSettings, client: httpx2.AsyncClient) -> OpenAIChatModel:
     """Return the model that *settings* name; it never tries again by itself."""
-    sdk = AsyncOpenAI(
+    sdk = _Client(
         api_key=settings.api_key.get_secret_value() if settings.api_key else "none",
         base_url=settings.base_url or OPENAI_URL,
         timeout=settings.request_timeout_s,
@@ -27,3 +32,23 @@ def openai_model(settings: HostedSettings, client: httpx2.AsyncClient) -> OpenAI
     own = settings.base_url is None
     provider = OpenAIProvider(openai_client=sdk) if own else OpenAICompatibleProvider("compatible", openai_client=sdk)
     return OpenAIChatModel(settings.model, provider=provider, profile=_PROFILE)
+
+
+class _Completions(AsyncCompletions):
+    """Sends the messages as they are: the SDK's walk over their types takes 0.4 ms each, at every request."""
+
+    async def create(self, **request: Any) -> Any:
+        body = {**(request.pop("extra_body", None) or {}), "messages": request.pop("messages")}
+        return await super().create(messages=[], extra_body=body, **request)
+
+
+class _Chat(AsyncChat):
+    @cached_property
+    def completions(self) -> AsyncCompletions:
+        return _Completions(self._client)
+
+
+class _Client(AsyncOpenAI):
+    @cached_property
+    def chat(self) -> AsyncChat:
+        return _Chat(self)

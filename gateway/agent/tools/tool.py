@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from types import CodeType
 from typing import ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -49,6 +50,17 @@ def tool(function: Callable[..., Awaitable[str]]) -> Tool:
     Parameters are keyword-able and annotated, with `Annotated[..., Field(description=...)]` where the name does not
     say enough.
     """
+    shape = _SHAPES.get(function.__code__)
+    if shape is None:
+        shape = _SHAPES[function.__code__] = _shape_of(function)
+    return Tool(*shape, function)
+
+
+_SHAPES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
+"""What was read off each function; tools are made anew for every turn, and reading one takes a millisecond."""
+
+
+def _shape_of(function: Callable[..., Awaitable[str]]) -> tuple[ToolSpec, type[BaseModel]]:
     fields: dict[str, object] = {}
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
@@ -56,8 +68,7 @@ def tool(function: Callable[..., Awaitable[str]]) -> Tool:
     arguments = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
     schema = arguments.model_json_schema(schema_generator=_Untitled)
     schema.pop("title", None)
-    description = inspect.getdoc(function) or ""
-    return Tool(ToolSpec(function.__name__, description, schema), arguments, function)
+    return ToolSpec(function.__name__, inspect.getdoc(function) or "", schema), arguments
 
 
 class Toolbox:
