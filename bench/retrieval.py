@@ -242,17 +242,24 @@ class Report:
         first = next(iter(self.outcomes.values()), [])
         kinds = [[kind, *_row(_of_kind(first, kind))] for kind in _kinds(first)]
         low, high = interval(first, 10) if first else (0.0, 0.0)
-        note = f"R@10 of the first method, 95 % interval over corpora: {low:.1f} to {high:.1f}; {len(first)} questions."
+        drawn = "corpora" if len({each.corpus for each in first}) > 1 else "questions"
+        note = f"R@10 of the first method, 95 % interval over {drawn}: {low:.1f} to {high:.1f}; {len(first)} questions."
         return "\n".join([_table(head, rows), "", _table(["kind", *head[1:]], kinds), "", note])
 
 
 def interval(outcomes: Sequence[Outcome], depth: int) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of recall at *depth*, in per cent, with whole corpora drawn again."""
+    """Return the 95 % bootstrap interval of recall at *depth*, in per cent.
+
+    Whole corpora are drawn again, since questions of one conversation go well or badly together; of a single corpus,
+    its questions are drawn, which says nothing about other notes.
+    """
     by_corpus: dict[str, list[float]] = {}
     for each in outcomes:
         by_corpus.setdefault(each.corpus, []).append(each.recall[depth])
     draw = random.Random(0)
     groups = list(by_corpus.values())
+    if len(groups) == 1:
+        groups = [[recall] for recall in groups[0]]
     means = sorted(fmean(chain(*draw.choices(groups, k=len(groups)))) for _ in range(RESAMPLES))
     return 100 * means[RESAMPLES // 40], 100 * means[-RESAMPLES // 40 - 1]
 

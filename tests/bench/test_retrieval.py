@@ -51,6 +51,12 @@ def test_the_interval_is_over_whole_corpora() -> None:
     assert interval(outcomes, 10) == interval(outcomes, 10) == (0.0, 100.0)
 
 
+def test_a_single_corpus_is_not_reported_as_certain() -> None:
+    """With one corpus its questions are drawn, so that the interval has a width."""
+    low, high = interval([judged("a", 1.0), judged("a", 0.0)] * 20, 10)
+    assert 20 < low < 50 < high < 80
+
+
 def test_a_report_has_the_first_method_on_top_and_all_below() -> None:
     """The shape that scripts read, in per cent."""
     report = Report({"default": [judged("a", 0.75)], "bm25": [judged("a", 0.5)]}).as_json()
