@@ -125,7 +125,7 @@ class History:
             return None
         changed = {path: contents[path] for path in acts}
         made = self._repository.commit(changed, compose(message or subject_for(acts), origin), self._clock())
-        return CommitId(made) if made else None
+        return CommitId(made)
 
     def _differences(self) -> "Blobs":
         known = self._repository.files(self._repository.head())

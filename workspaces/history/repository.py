@@ -31,7 +31,7 @@ _MAINTAINED_EVERY = timedelta(days=30)
 _LOOSE_IN_A_FOLDER = 27
 """Loose objects in one of 256 folders at which git itself finds that there are too many (6,700 in all)."""
 Blobs = Mapping[PurePosixPath, bytes | None]
-"""New contents by path; `None` where there is no file any more."""
+"""New contents by path; `None` for a file that is there no more."""
 
 
 class Repository:
@@ -42,6 +42,7 @@ class Repository:
     """
 
     def __init__(self, path: Path, agent: AgentId) -> None:
+        _ignore_others()
         self.path = path
         self._agent = agent
         self._lock = FileLock(f"{path}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
@@ -170,16 +171,12 @@ class Repository:
             if known[path] != self.id_of(data)
         }
 
-    def commit(self, contents: Blobs, message: str, at: datetime) -> str | None:
-        """Add a commit in which the files are as *contents* says, and return its id; `None` if they are so already."""
+    def commit(self, contents: Blobs, message: str, at: datetime) -> str:
+        """Add a commit in which the files are as *contents* says, and return its id."""
         with self._opened() as repository:
-            parent = _newest(repository) if _BRANCH in repository.references else None
-            tree = parent.tree if parent else None
+            tree = _newest(repository).tree if _BRANCH in repository.references else None
             made = grafted(repository, tree, {path.parts: data for path, data in contents.items()})
-            made = made or repository.TreeBuilder().write()
-            if parent and made == parent.tree_id:
-                return None
-            return self._add(repository, made, message, at)
+            return self._add(repository, made or repository.TreeBuilder().write(), message, at)
 
     def commit_again(self, message: str, at: datetime) -> str:
         """Add a commit that changes no file and return its id."""
@@ -232,7 +229,6 @@ class Repository:
     @contextmanager
     def _opened(self) -> Iterator[pygit2.Repository]:
         with _told(self.path):
-            _ignore_others()
             repository = pygit2.Repository(str(self.path), _OPEN)
             try:
                 yield repository

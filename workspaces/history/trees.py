@@ -38,7 +38,10 @@ def files_in(tree: pygit2.Tree) -> dict[PurePosixPath, str]:
 def grafted(
     repository: pygit2.Repository, tree: pygit2.Tree | None, contents: Mapping[tuple[str, ...], bytes | None]
 ) -> pygit2.Oid | None:
-    """Write *tree* with *contents*, by the components of their paths, put in; `None` for a folder without files."""
+    """Write *tree* with *contents*, by the components of their paths, put in; `None` for a folder without files.
+
+    Content `None` takes a file out that is there.
+    """
     builder = repository.TreeBuilder(tree) if tree is not None else repository.TreeBuilder()
     for name, here in _by_first(contents).items():
         data = here.pop((), None)
@@ -48,7 +51,7 @@ def grafted(
             builder.insert(name, repository.create_blob(data), FileMode.BLOB)
         elif here and (made := grafted(repository, folder, here)):
             builder.insert(name, made, FileMode.TREE)
-        elif there is not None and bool(here) == (folder is not None):
+        else:
             builder.remove(name)
     return builder.write() if len(builder) else None
 
@@ -91,7 +94,6 @@ def _copied(old: pygit2.Repository, new: pygit2.Repository, commit: pygit2.Oid) 
 def _readable(repository: pygit2.Repository, oid: pygit2.Oid) -> _Stored | None:
     try:
         found = repository[oid]
-        found.read_raw()
     except (pygit2.GitError, KeyError, ValueError):
         return None
     return cast("_Stored", found)  # its stubs do not say that a Commit is an Object

@@ -24,12 +24,13 @@ def home(tmp_path: Path) -> Home:
 
 def test_nobodys_settings_count_and_no_hook_runs(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken configuration of the user's, hostile variables and hooks in the repository change nothing."""
+    history = home.open()
+    home.git("config", "--unset", "core.hooksPath")
     (home.root / ".gitconfig").write_text("[broken\n")
     monkeypatch.setenv("HOME", str(home.root))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.root))
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", f"touch {home.root}/ran")
-    history = home.open()
     for name in ("post-commit", "reference-transaction", "pre-auto-gc", "post-index-change"):
         hook = home.git_dir / "hooks" / name
         hook.write_text(f"#!/bin/sh\ntouch {home.root}/ran\n")
@@ -40,6 +41,22 @@ def test_nobodys_settings_count_and_no_hook_runs(home: Home, monkeypatch: pytest
     assert history.maintain(START + timedelta(days=40))
     assert history.bundle(MAIN).exists()
     assert not (home.root / "ran").exists()
+
+
+def test_a_process_begins_without_anybodys_settings(home: Home) -> None:
+    """A broken configuration in the user's home is not even read, and whose the repository is does not matter."""
+    (home.root / ".gitconfig").write_text("[broken\n")
+    environment = {"HOME": str(home.root), "PATH": os.defpath}
+    for label in ("one", "two"):
+        command = [sys.executable, "-m", "tests.workspaces.history.committing", str(home.root), label, "1"]
+        subprocess.run(command, input="\n", capture_output=True, text=True, check=True, env=environment)
+        if os.geteuid() == 0:
+            os.chown(home.git_dir, 12345, 12345)
+    assert [commit.origin for commit in home.open().view(MAIN).log(ALL)] == [
+        Origin("two", "0"),
+        Origin("one", "0"),
+        None,
+    ]
 
 
 def test_git_ends_at_its_deadline(home: Home) -> None:

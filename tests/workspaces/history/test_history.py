@@ -1,5 +1,7 @@
 """Every write of a text file becomes a commit that can be read, compared and brought back."""
 
+import hashlib
+import itertools
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
@@ -37,6 +39,7 @@ def test_a_history_begins_with_the_files_that_are_there(home: Home) -> None:
     assert home.commits() == ["init: initialize memory repository"]
     assert home.tree() == {"MEMORY.md", f"{OWN}/2026-03-01.md"}
     assert home.git("config", "core.bare").strip() == "true"
+    assert home.git("config", "core.hooksPath").strip() == "/dev/null"
     assert home.git_dir.stat().st_mode & 0o777 == 0o700
     assert (home.texts(), history.repairs) == (before, ())
     assert home.is_sound()
@@ -113,7 +116,7 @@ def test_any_name_and_any_line_end_comes_back(home: Home, name: str) -> None:
     """A name is never read as an option or a pattern, and a text comes back byte for byte."""
     history = home.open()
     text = "\ufeffone\r\ntwo\n\r\nlast without end 日"
-    path = home.put(f"notes/{name}", text)
+    path = home.put(name, text)
     other = home.put("notes/other", "x")
     first = history.record([path], None, ORIGIN)
     history.record([other], None, ORIGIN)
@@ -239,6 +242,28 @@ def test_only_a_revision_of_the_log_is_a_revision(home: Home) -> None:
                 "a revision is 7 to 40 hex digits, as the log gives them"
             )
     assert view.resolve(newest[:7]) == newest
+
+
+def test_an_ambiguous_revision_is_none(home: Home) -> None:
+    """Seven digits with which two objects begin mean neither."""
+    history = home.open()
+    one, two = _two_texts_whose_ids_begin_alike()
+    history.record([home.put("a.md", one), home.put("b.md", two)], None, ORIGIN)
+    with pytest.raises(NoSuchRevisionError):
+        history.view(MAIN).resolve(_git_id(one)[:7])
+
+
+def _git_id(text: str) -> str:
+    return hashlib.sha1(f"blob {len(text)}\0{text}".encode()).hexdigest()
+
+
+def _two_texts_whose_ids_begin_alike() -> tuple[str, str]:
+    """Return two texts with the same first seven digits of git's ids; some ten thousand tries find them."""
+    known: dict[str, str] = {}
+    for text in map(str, itertools.count()):
+        if (other := known.setdefault(_git_id(text)[:7], text)) != text:
+            return other, text
+    raise AssertionError
 
 
 def test_a_bundle_is_the_whole_history_in_one_file(home: Home, tmp_path: Path) -> None:

@@ -159,6 +159,10 @@ def _a_link(home: Home) -> None:
     home.git_dir.symlink_to("theirs")
 
 
+def _a_link_to_ours(home: Home) -> None:
+    home.git_dir.symlink_to("ours")
+
+
 def _somebodys_repository(home: Home) -> None:
     pygit2.init_repository(str(home.git_dir), bare=True)
     (home.git_dir / "HEAD.lock").touch()
@@ -177,7 +181,7 @@ def _with_alternates(home: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [_a_file, _a_link, _somebodys_repository, _another_agents, _with_alternates, _a_folder]
+    "make", [_a_file, _a_link, _a_link_to_ours, _somebodys_repository, _another_agents, _with_alternates, _a_folder]
 )
 def test_what_is_not_ours_is_set_aside_untouched(home: Home, make: Callable[[Home], None]) -> None:
     """A file, a link, somebody's or another agent's repository in our place keeps every byte; we begin anew."""

@@ -16,7 +16,7 @@ from tests.workspaces.history.home import ORIGIN, START, Home
 from tests.workspaces.turns import GROUP, GROUP_CHAT, GROUP_WITH_USER, GUEST, MAIN, OTHER, OWN
 from workspaces.access import Access, rights, scope_of
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError, WorkspaceError
-from workspaces.history import Act, Commit, CommitId, FileChange, History, LogQuery, Origin, Topic, View
+from workspaces.history import Act, Commit, CommitId, FileChange, History, LogQuery, Origin, Topic, View, view
 from workspaces.history.filter import seen, sees_path
 
 ALL = LogQuery(limit=1000)
@@ -181,6 +181,17 @@ def test_the_ids_of_a_chats_view_stay(home: Home) -> None:
     history.maintain(START + timedelta(days=40))
     assert history.view(GROUP).log(ALL)[-1] == given
     assert history.view(GROUP).text_at(given.id, SHARED) == "one\n"
+
+
+def test_an_ambiguous_id_of_a_chats_view_is_none(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Digits with which two ids begin mean neither."""
+    history = home.open()
+    for number in range(2):
+        history.record([home.put(str(SHARED), f"{number}\n")], None, ORIGIN)
+    monkeypatch.setattr(view, "partial_id", lambda commit, number: CommitId(f"abcdef0{number}"))
+    assert history.view(GROUP).show("abcdef01").commit.subject == "log: add daily log 2026-03-01"
+    with pytest.raises(NoSuchRevisionError):
+        history.view(GROUP).show("abcdef0")
 
 
 @pytest.mark.parametrize("access", SEEING_NONE)
