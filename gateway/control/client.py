@@ -6,7 +6,7 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import TypeVar
 
-import httpx
+import httpx2
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.control.desk import OnReply, Progress
@@ -14,7 +14,7 @@ from gateway.control.wire import AgentOrder, ChatOrder, Event, Found, MemoryStat
 from gateway.errors import StrandlineError
 from gateway.home import ControlFile
 
-PATIENT = httpx.Timeout(None, connect=2)
+PATIENT = httpx2.Timeout(None, connect=2)
 """A chat, a search over files that changed or an indexing run takes its time; the gateway has limits of its own."""
 FIRST_ANSWER_S = 2.0
 
@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 class RemoteDesk:
     """The desk, over HTTP."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    def __init__(self, client: httpx2.AsyncClient) -> None:
         self._client = client
 
     async def status(self) -> Status:
@@ -55,7 +55,7 @@ class RemoteDesk:
     async def _ask(self, method: str, path: str, order: SearchOrder | AgentOrder | None, kind: type[Answer]) -> Answer:
         try:
             response = await self._client.request(method, path, json=None if order is None else asdict(order))
-        except httpx.HTTPError as exc:
+        except httpx2.HTTPError as exc:
             raise _gone() from exc
         return _read(kind, _checked(response).content)
 
@@ -73,7 +73,7 @@ class RemoteDesk:
                     yield event
                     if event.event == "done":
                         return
-        except httpx.HTTPError as exc:
+        except httpx2.HTTPError as exc:
             raise _gone() from exc
         raise _gone()
 
@@ -82,19 +82,22 @@ class RemoteDesk:
 async def reached(control: ControlFile) -> AsyncIterator[RemoteDesk | None]:
     """Give the desk of the gateway that announced *control*; `None` if it no longer answers there."""
     headers = {"Authorization": f"Bearer {control.token}"}
-    async with httpx.AsyncClient(base_url=control.address, headers=headers, timeout=PATIENT, trust_env=False) as client:
+    transport = httpx2.AsyncHTTPTransport(verify=False)  # plain HTTP on loopback: no certificates to load
+    async with httpx2.AsyncClient(
+        base_url=control.address, headers=headers, timeout=PATIENT, transport=transport
+    ) as client:
         yield RemoteDesk(client) if await _is_ours(client) else None
 
 
-async def _is_ours(client: httpx.AsyncClient) -> bool:
+async def _is_ours(client: httpx2.AsyncClient) -> bool:
     """Say whether who listens there knows the token; a stale one is worthless to anybody else."""
     try:
         return (await client.get("/control/alive", timeout=FIRST_ANSWER_S)).status_code == HTTPStatus.OK
-    except httpx.HTTPError:
+    except httpx2.HTTPError:
         return False
 
 
-def _checked(response: httpx.Response) -> httpx.Response:
+def _checked(response: httpx2.Response) -> httpx2.Response:
     if not response.is_error:
         return response
     try:
