@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,21 +95,22 @@ async def _first_poll(place: Place) -> list[Figure]:
 
 
 async def _messages(place: Place) -> list[Figure]:
-    """Send one message at a time through the warm gateway; the model is instant."""
-    home = make_home(place.folder / "warm", place.bot.url, openai_section(place.model))
+    """Send one message at a time through the warm gateway, each run in a chat of its own; the model is instant."""
+    chats = [-2000 - number for number in range(RUNS + 1)]
+    home = _home_with_groups(place, "warm", chats)
     runs: list[float] = []
     async with _up(home, place):
-        for number in range(RUNS + 1):
-            times = [await _one(place.bot) for _ in range(MESSAGES_A_RUN)]
+        for number, chat in enumerate(chats):
+            times = [await _one(place.bot, chat) for _ in range(MESSAGES_A_RUN)]
             if number:  # the first run warms up
                 runs.append(sorted(times)[len(times) // 2] * 1000)
     return [Figure("one message, receive to send, warm", runs, "ms", "< 20", "65, 181, 248")]
 
 
-async def _one(bot: BotApi) -> float:
+async def _one(bot: BotApi, chat: int) -> float:
     sent = len(bot.sent)
     start = time.perf_counter()
-    bot.says(OWNER, "hello")
+    bot.says(chat, "hello", user_id=OWNER, chat_type="private" if chat == OWNER else "supergroup")
     await bot.wait_for_sent(sent + 1)
     return time.perf_counter() - start
 
@@ -117,10 +118,7 @@ async def _one(bot: BotApi) -> float:
 async def _throughput(place: Place) -> Figure:
     """Send to many groups at once; each group is a session of its own."""
     chats = [-1000 - number for number in range(CHATS)]
-    home = make_home(place.folder / "many", place.bot.url, openai_section(place.model))
-    groups = ", ".join(f'"{chat}" = {{ mention = false }}' for chat in chats)
-    text = home.config_file.read_text()
-    home.write(home.config_file, text.replace('"-100" = { mention = true }', groups))
+    home = _home_with_groups(place, "many", chats)
     rates = []
     async with _up(home, place):
         for _ in range(RUNS + 1):
@@ -134,12 +132,20 @@ async def _throughput(place: Place) -> Figure:
     return Figure("messages a second, 50 chats at once", rates[1:], "1/s", ">= 60", "16, 9, 4.7")
 
 
+def _home_with_groups(place: Place, name: str, chats: Sequence[int]) -> Home:
+    home = make_home(place.folder / name, place.bot.url, openai_section(place.model))
+    groups = ", ".join(f'"{chat}" = {{ mention = false }}' for chat in chats)
+    text = home.config_file.read_text()
+    home.write(home.config_file, text.replace('"-100" = { mention = true }', groups))
+    return home
+
+
 async def _request_size(place: Place) -> Figure:
     """Read what a model is sent for "hello" in a new home."""
     async with OpenAIStub(lambda _: "Hi.") as model:
         home = make_home(place.folder / "size", place.bot.url, openai_section(model.url))
         async with _up(home, place):
-            await _one(place.bot)
+            await _one(place.bot, OWNER)
         body = json.dumps(model.bodies[0], separators=(",", ":"), ensure_ascii=False)
     return Figure('model request for "hello"', [len(body.encode()) / 1000], "KB", "<= 12", "30, 57, 61")
 

@@ -45,10 +45,11 @@ def chat(
 async def _say_once(invocation: Invocation, home: Home, order: ChatOrder, as_json: bool) -> None:
     replies: list[str] = []
 
-    async def on_reply(text: str) -> None:
-        replies.append(text)
-        if not as_json:
-            print(text, flush=True)
+    async def on_reply(text: str, is_answer: bool) -> None:
+        if is_answer:
+            replies.append(text)
+        if not (as_json and is_answer):
+            print(text if is_answer else f"(earlier) {text}", file=sys.stdout if is_answer else sys.stderr, flush=True)
 
     async with reach(invocation, home, "strandline chat", answers=True) as reached:
         agent = await reached.desk.chat(order, on_reply)
@@ -82,8 +83,8 @@ async def _say(reached: Reached, order: ChatOrder) -> None:
 
     console = Console()
 
-    async def on_reply(text: str) -> None:
-        console.print(Markdown(text))
+    async def on_reply(text: str, is_answer: bool) -> None:
+        console.print(Markdown(text if is_answer else f"*(earlier)*\n\n{text}"))
 
     await reached.desk.chat(order, on_reply)
 

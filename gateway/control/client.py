@@ -39,8 +39,8 @@ class RemoteDesk:
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         outcome = ""
         async for event in self._events("/control/chat", order):
-            if event.event == "reply":
-                await on_reply(event.text)
+            if event.event in {"earlier", "reply"}:
+                await on_reply(event.text, event.event == "reply")
             outcome = event.text
         return outcome
 

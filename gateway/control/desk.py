@@ -12,8 +12,9 @@ from workspaces.memory.client import MemoryUnavailableError
 EXPECTED = (StrandlineError, WorkspaceError, ChannelError, MemoryUnavailableError)
 """What may go wrong without a fault in the program; each message is a sentence for the operator."""
 
-OnReply = Callable[[str], Awaitable[None]]
-"""Takes each message of an answer, as Markdown, when it was delivered."""
+OnReply = Callable[[str, bool], Awaitable[None]]
+"""Takes each message, as Markdown, when it was delivered, and whether it answers what was asked: an earlier answer
+that nobody was there to read comes first."""
 Progress = Callable[[int, int], None]
 """Told how many changed notes are indexed, and of how many."""
 

@@ -22,7 +22,7 @@ from gateway.control.wire import (
     Status,
     UnsureStatus,
 )
-from gateway.conversation.delivery import Delivery
+from gateway.conversation.delivery import Delivery, reply_of
 from gateway.conversation.listening import Account, ListeningState
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.sessions import Sessions
@@ -88,8 +88,11 @@ class LocalDesk:
         agent = self._named(order.agent)
         terminal = self.terminals[agent.id]
 
+        said = ""
+
         async def show(message: OutboundMessage) -> None:
-            await on_reply(message.body.text)
+            answers = {reply.id for reply in self.outcomes.known(said)}
+            await on_reply(message.body.text, reply_of(message) in answers)
 
         with terminal.attach(show):
             said = await terminal.say(order.text)

@@ -76,8 +76,8 @@ class ControlPages:
         order = await _order(request, ChatOrder)
 
         async def work(tell: Tell) -> str:
-            async def on_reply(text: str) -> None:
-                tell(Event("reply", text))
+            async def on_reply(text: str, is_answer: bool) -> None:
+                tell(Event("reply" if is_answer else "earlier", text))
 
             tell(Event("accepted"))
             return await self._desk.chat(order, on_reply)

@@ -100,9 +100,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of an answer that takes its time: some `reply` or `progress`, then `done` or `error`."""
+    """One line of an answer that takes its time: some `earlier`, `reply` or `progress`, then `done` or `error`."""
 
-    event: Literal["accepted", "reply", "progress", "done", "error"]
+    event: Literal["accepted", "earlier", "reply", "progress", "done", "error"]
     text: str = ""
     """A reply as Markdown, an outcome in words, or what went wrong."""
     done: int = 0

@@ -265,6 +265,11 @@ def _messages(row: OutboxRow, bodies: Sequence[Body]) -> list[OutboundMessage]:
     return [*notes, OutboundMessage(address, body, f"{row.id}.{part}", reply_to)]
 
 
+def reply_of(message: OutboundMessage) -> OutboxId:
+    """Return which reply *message* is a part of."""
+    return OutboxId(int(message.key.partition(".")[0]))
+
+
 class _Once:
     """Calls a function at the first call, and not again."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gateway.stores.ports import InboxRow, OutboxRow
 
 KEPT = 1_000
-"""Outcomes that nobody has asked for yet; the oldest are forgotten."""
+"""Outcomes that are remembered; the oldest are forgotten."""
 
 
 class Outcomes:
@@ -23,14 +23,18 @@ class Outcomes:
             future.set_result(replies)
 
     async def of(self, message_id: str) -> Sequence[OutboxRow]:
-        """Return what the turn of the message came to, when it has."""
-        try:
-            return await self._future(message_id)
-        finally:
-            self._futures.pop(message_id, None)
+        """Return what the turn of the message came to, when it has; it stays known for a while."""
+        return await asyncio.shield(self._future(message_id))
+
+    def known(self, message_id: str) -> Sequence[OutboxRow]:
+        """Return what the turn of the message came to, nothing if that is not known yet."""
+        future = self._futures.get(message_id)
+        return future.result() if future is not None and future.done() and not future.cancelled() else ()
 
     def _future(self, message_id: str) -> asyncio.Future[Sequence[OutboxRow]]:
-        future = self._futures.setdefault(message_id, asyncio.get_running_loop().create_future())
+        future = self._futures.get(message_id)
+        if future is None:
+            future = self._futures[message_id] = asyncio.get_running_loop().create_future()
         while len(self._futures) > KEPT:
             self._futures.popitem(last=False)
         return future

@@ -50,7 +50,7 @@ class FakeDesk:
         if order.text == "fail":
             raise StrandlineError("the model is down")
         for line in order.text.splitlines():
-            await on_reply(f"You said: {line}")
+            await on_reply(f"You said: {line}", True)
         return agent
 
     async def search(self, order: SearchOrder) -> Found:

@@ -43,7 +43,7 @@ async def desk(address: str) -> AsyncIterator[RemoteDesk]:
         yield desk
 
 
-async def no_reply(_: str) -> None:
+async def no_reply(_: str, __: bool) -> None:
     pytest.fail("a reply")
 
 
@@ -140,13 +140,13 @@ async def test_status_arrives_as_it_was_sent(desk: RemoteDesk, gateway: FakeDesk
 
 async def test_a_chat_arrives_message_by_message(desk: RemoteDesk) -> None:
     """Each reply is told once, in order, and the call returns when the answer is complete."""
-    replies: list[str] = []
+    replies: list[tuple[str, bool]] = []
 
-    async def on_reply(text: str) -> None:
-        replies.append(text)
+    async def on_reply(text: str, is_answer: bool) -> None:
+        replies.append((text, is_answer))
 
     assert await desk.chat(ChatOrder("one\ntwo ☂", "work"), on_reply) == "work"
-    assert replies == ["You said: one", "You said: two ☂"]
+    assert replies == [("You said: one", True), ("You said: two ☂", True)]
 
 
 async def test_a_failed_chat_says_why(desk: RemoteDesk) -> None:
@@ -204,7 +204,7 @@ async def test_one_slow_chat_does_not_hold_up_the_others(desk: RemoteDesk, gatew
     """Status is answered while an answer is being waited for."""
     gateway.may_answer.clear()
 
-    async def on_reply(_: str) -> None: ...
+    async def on_reply(_: str, __: bool) -> None: ...
 
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
         chat = tasks.create_task(desk.chat(ChatOrder("slow"), on_reply))

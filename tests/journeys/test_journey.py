@@ -128,7 +128,7 @@ async def test_a_chat_in_the_terminal_shares_the_owners_conversation(tmp_path: P
         home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
         replies: list[str] = []
 
-        async def on_reply(text: str) -> None:
+        async def on_reply(text: str, _: bool) -> None:
             replies.append(text)
 
         async with running(home) as app:

@@ -1,0 +1,27 @@
+"""What a terminal shows that comes back after a crash."""
+
+from pathlib import Path
+
+from adapters.channel import Address
+from adapters.terminal import CHANNEL, CHAT
+from gateway.control.wire import ChatOrder
+from gateway.stores.ports import Outgoing
+from gateway.stores.sqlite import SqliteStore
+from tests.journeys.house import make_home, running
+
+
+async def test_an_answer_that_nobody_was_there_to_read_comes_first_and_says_so(tmp_path: Path) -> None:
+    """Nothing that was committed is lost, and it does not pass for the answer to the new question."""
+    home = make_home(tmp_path / "home")
+    store = await SqliteStore.open(home.state_db)
+    await store.notify("old", Outgoing(Address(CHANNEL, "main", CHAT), "from before"))
+    await store.close()
+    shown: list[tuple[str, bool]] = []
+
+    async def on_reply(text: str, is_answer: bool) -> None:
+        shown.append((text.splitlines()[0], is_answer))
+
+    async with running(home) as app:
+        await app.desk.chat(ChatOrder("thanks"), on_reply)
+    assert [is_answer for _, is_answer in shown] == [False, True]
+    assert shown[0] == ("from before", False)
