@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
@@ -21,8 +21,9 @@ from gateway.home import Home
 from workspaces.access import AgentId
 from workspaces.bootstrap import Limits
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.scan import WorkspaceNotes, note_folders
 from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.watch import Watched, WatchSettings
 from workspaces.workspace import Workspace
 
 P = ParamSpec("P")
@@ -74,6 +75,16 @@ async def open_agents(
             workspace.folder.on_change = memory.touched
             agents[agent] = Agent(agent, workspace, memory, model, run)
         yield agents
+
+
+def watched_notes(agents: Iterable[Agent]) -> list[Watched]:
+    """Return the folders whose changes concern the agents' memories."""
+    return [Watched(agent.memory, partial(agent.run, note_folders, agent.workspace.folder)) for agent in agents]
+
+
+def watch_settings(memory: MemorySettings) -> WatchSettings:
+    """Return what the configuration says about noticing changes."""
+    return WatchSettings(memory.watch, memory.sync_every_s)
 
 
 def _hosted(name: str, config: Config, environ: Mapping[str, str]) -> HostedSettings:

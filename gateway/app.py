@@ -11,7 +11,7 @@ import structlog
 
 from adapters.channel import Adapter, Address, Wakes
 from adapters.terminal import CHAT
-from gateway.agents import Threads, open_agents, turn_settings
+from gateway.agents import Threads, open_agents, turn_settings, watch_settings, watched_notes
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
 from gateway.config import Config, owner_zone
 from gateway.control.local import Health, LocalDesk
@@ -33,6 +33,7 @@ from gateway.timing import SystemClock, utc_now
 from workspaces.access import AgentId
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import MemoryIndex
+from workspaces.memory.watch import Watched, WatchSettings, keep_fresh
 
 log = structlog.get_logger()
 
@@ -52,6 +53,8 @@ class App:
     delivery: Delivery
     adapters: Adapters
     accounts: list[Account]
+    watched: list[Watched]
+    watching: WatchSettings
     has_channels: bool
     drain_s: float
 
@@ -106,7 +109,19 @@ class App:
                 str(home.path), zone, agents, default, terminals, store, sessions, outcomes, delivery, health
             )
             reception = Reception(routes, store, lanes.submit)
-            yield cls(desk, health, reception, lanes, delivery, adapters, accounts, channels, config.limits.drain_s)
+            yield cls(
+                desk=desk,
+                readiness=health,
+                reception=reception,
+                lanes=lanes,
+                delivery=delivery,
+                adapters=adapters,
+                accounts=accounts,
+                watched=watched_notes(agents.values()),
+                watching=watch_settings(config.memory),
+                has_channels=channels,
+                drain_s=config.limits.drain_s,
+            )
 
     async def run(self, stop: asyncio.Event) -> None:
         """Answer what comes until *stop* is set, then finish what was begun."""
@@ -116,6 +131,7 @@ class App:
             if self.has_channels:
                 running += [tasks.create_task(_warm(agent.memory)) for agent in self.desk.agents.values()]
                 running.append(tasks.create_task(_tidy(self.desk.store)))
+                running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
             self.readiness.ready = True
             await stop.wait()
             for task in running:

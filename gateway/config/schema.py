@@ -201,6 +201,9 @@ class MemorySettings(Section):
     daily_notes_in_prompt: bool = True
     user_file_in_groups: bool = False
     embedder: Literal["local", "none"] = "local"
+    watch: Literal["events", "polling", "off"] = "events"
+    sync_every_s: float = Field(default=0, ge=0, le=86_400)
+    """0: never; the watch and each search look anyway."""
 
     @model_validator(mode="before")
     @classmethod

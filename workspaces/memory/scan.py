@@ -5,12 +5,13 @@ import re
 import time
 from collections.abc import Callable
 from datetime import date
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from workspaces.access import scope_of
 from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
 from workspaces.memory.entry import Document, UnreadableDocumentError
+from workspaces.paths import DEPTH
 
 LARGEST_NOTE = 1024 * 1024
 """In bytes: about 300 days of busy notes in one file; a larger one is no note."""
@@ -42,6 +43,22 @@ class WorkspaceNotes:
         except TooLargeError as exc:
             raise UnreadableDocumentError(str(exc)) from exc
         return _document(place, _text(data))
+
+
+def note_folders(folder: Folder) -> list[Path]:
+    """Return the folders of a workspace that hold notes, or may come to: itself, and `memory/` with all in it."""
+    found = [PurePosixPath()]
+    waiting = [PurePosixPath("memory")]
+    while waiting:
+        place = waiting.pop()
+        try:
+            inside = folder.listing(place)
+        except (NoSuchFileError, BadPathError):
+            continue
+        found.append(place)
+        if len(place.parts) < DEPTH - 1:
+            waiting += [place / entry.name for entry in inside if entry.is_folder]
+    return [folder.root / place for place in found]
 
 
 def is_note(path: PurePosixPath) -> bool:

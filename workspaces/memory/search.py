@@ -30,8 +30,10 @@ CHECK_EVERY_S = 1.0
 """How often, at most, a search looks for files that were changed by others; `touched` makes the next one look."""
 PATIENCE_S = 5.0
 """How long a search waits for changed notes to be indexed before it answers with what there is."""
+JUST_BEGUN_S = 0.3
+"""How long after its begin a sync is waited for: mostly it takes in one saved note, and is done by then."""
 FIRST_PATIENCE_S = 15.0
-"""The same until the index was once brought up to date: the worker and its model may still be loading."""
+"""The first until the index was once brought up to date: the worker and its model may still be loading."""
 
 Mode = Literal["hybrid", "keyword"]
 
@@ -141,7 +143,7 @@ class MemoryIndex:
         self._syncing = asyncio.Lock()
         self._is_dirty = True
         self._was_fresh = False
-        self._checked_at = clock.monotonic()
+        self._checked_at = self._began_at = clock.monotonic()
         self._mode: Mode = "hybrid"
         self.is_open = False
         """Whether the worker holds it; to ask for its status would open it."""
@@ -154,7 +156,7 @@ class MemoryIndex:
         """Index what changed. Raises MemoryUnavailableError."""
         async with self._syncing:
             self._is_dirty, self.is_open = False, True
-            self._checked_at = self._clock.monotonic()
+            self._checked_at = self._began_at = self._clock.monotonic()
             try:
                 report = await self._sync.bring_up_to_date(progress)
             except BaseException:
@@ -162,6 +164,10 @@ class MemoryIndex:
                 raise
             self._was_fresh = True
             return report
+
+    async def is_behind(self) -> bool:
+        """Say whether files changed since the last sync began; reads none of them."""
+        return self._is_dirty or await self._sync.is_behind()
 
     async def search(self, query: Query, access: Access) -> SearchResult:
         """Return the notes that answer *query* among those that *access* may read.
@@ -204,14 +210,19 @@ class MemoryIndex:
         was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
         if was_just_checked and not self._is_dirty and not self._syncing.locked():
             return True
-        if self._was_fresh and self._syncing.locked():
-            return False  # a long indexing delays no search: there is enough to answer from
         try:
-            async with asyncio.timeout(PATIENCE_S if self._was_fresh else FIRST_PATIENCE_S):
+            async with asyncio.timeout(self._patience_s()):
                 await self.sync()
         except (TimeoutError, MemoryUnavailableError):
             return False
         return True
+
+    def _patience_s(self) -> float:
+        if not self._was_fresh:
+            return FIRST_PATIENCE_S
+        if self._syncing.locked():  # a long indexing delays no search: there is enough to answer from
+            return max(JUST_BEGUN_S - (self._clock.monotonic() - self._began_at), 0.0)
+        return PATIENCE_S
 
     async def _ask(self, query: Query, text: str, scopes: frozenset[Scope] | None) -> Frame:
         arguments = {

@@ -70,11 +70,17 @@ class Sync:
         self._worker = worker
         self._run = run
         self._skipped: dict[str, tuple[str, str]] = {}
+        self._seen: dict[str, str] = {}
+        """The stamps that the last complete sync began with."""
 
     @property
     def skipped(self) -> dict[str, str]:
         """Documents that cannot be indexed, by path, with the reason."""
         return {path: reason for path, (_, reason) in self._skipped.items()}
+
+    async def is_behind(self) -> bool:
+        """Say whether a source has other stamps than when the last sync began."""
+        return {path: stamp for path, (stamp, _) in (await self._current()).items()} != self._seen
 
     async def bring_up_to_date(self, progress: Progress | None = None) -> SyncReport:
         """Index what changed and forget what went. Raises MemoryUnavailableError."""
@@ -96,6 +102,7 @@ class Sync:
             await self._call("drop", paths=sorted(gone))
         self._skipped = {path: skip for path, skip in self._skipped.items() if path in current}
         await self._call("commit", complete=True)
+        self._seen = {path: stamp for path, (stamp, _) in current.items()}
         return SyncReport(len(changed), len(gone), tally.stored, tally.embedded, tally.reused, self.skipped)
 
     async def _current(self) -> dict[str, tuple[str, Source]]:

@@ -1,0 +1,161 @@
+"""This file says when a changed file is found that nobody told the index of."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.memory import TODAY, DeskWorker, WordsEmbedder, run_here
+from tests.workspaces.turns import AGENT
+from workspaces.files import Folder
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.scan import WorkspaceNotes, note_folders
+from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.sync import Progress, SyncReport
+from workspaces.memory.watch import How, Watched, WatchSettings, keep_fresh
+
+GOAL_S = 2.0
+"""A changed file is searchable within this time of its save."""
+
+
+class Observed(MemoryIndex):
+    """An index that tells of each sync that is done."""
+
+    fails = 0
+
+    async def sync(self, progress: Progress | None = None) -> SyncReport:
+        if self.fails:
+            self.fails -= 1
+            self.synced.set()
+            raise MemoryUnavailableError("away")
+        report = await super().sync(progress)
+        self.synced.set()
+        return report
+
+    synced: asyncio.Event
+
+
+class Home:
+    """Notes in real files, and their index."""
+
+    def __init__(self, home: Path) -> None:
+        self.notes = home / "workspace"
+        self.notes.mkdir()
+        self.folder = Folder(self.notes)
+        self.worker = DeskWorker(WordsEmbedder())
+        clock = Clock(time.monotonic, lambda: date(TODAY.year, TODAY.month, TODAY.day))
+        self.index = Observed(AGENT, home / "index", [WorkspaceNotes(self.folder)], self.worker, run_here, clock)
+        self.index.synced = asyncio.Event()
+
+    @asynccontextmanager
+    async def watched(self, how: How = "events", settle_s: float = 0.0, every_s: float = 0.0) -> AsyncIterator[None]:
+        async def folders() -> list[Path]:
+            return note_folders(self.folder)
+
+        watched = Watched(self.index, folders, settle_s)
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(keep_fresh([watched], WatchSettings(how, every_s)))
+            try:
+                yield
+            finally:
+                task.cancel()
+
+    async def entries(self) -> int:
+        return (await self.index.status()).entries
+
+    async def becomes(self, entries: int) -> float:
+        """Return how long it took until the index held *entries*."""
+        began = time.monotonic()
+        async with asyncio.timeout(GOAL_S * 3):
+            while await self.entries() != entries:
+                self.index.synced.clear()
+                await self.index.synced.wait()
+        return time.monotonic() - began
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[Home]:
+    home = Home(tmp_path)
+    yield home
+    home.worker.desk.close()
+    home.folder.close()
+
+
+def _by_rename(path: Path, text: str) -> None:
+    beside = path.with_name(".beside.tmp")
+    beside.write_text(text)
+    beside.replace(path)
+
+
+def _in_place(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+@pytest.mark.parametrize("how", ["events", "polling"])
+@pytest.mark.parametrize("save", [_in_place, _by_rename])
+async def test_a_saved_file_is_searchable_soon_and_no_search_asked_for_it(
+    home: Home, how: How, save: Callable[[Path, str], None]
+) -> None:
+    """Within two seconds, however editors write files, where the system tells of changes and where it does not."""
+    async with home.watched(how):
+        await home.index.synced.wait()  # the first look
+        save(home.notes / "MEMORY.md", "- likes tea\n")
+        assert await home.becomes(1) < GOAL_S
+        save(home.notes / "MEMORY.md", "- likes tea\n- likes bread\n")
+        assert await home.becomes(2) < GOAL_S
+        (home.notes / "MEMORY.md").unlink()
+        assert await home.becomes(0) < GOAL_S
+        assert "search" not in home.worker.calls
+
+
+async def test_new_folders_are_watched_too(home: Home) -> None:
+    """A note in a folder made a moment ago, and a later one in the same folder."""
+    async with home.watched():
+        await home.index.synced.wait()
+        deep = home.notes / "memory" / "shared" / "telegram.home.-100"
+        deep.mkdir(parents=True)
+        (deep / "2026-03-01.md").write_text("- tea\n")
+        assert await home.becomes(1) < GOAL_S
+        (deep / "2026-03-02.md").write_text("- bread\n")
+        assert await home.becomes(2) < GOAL_S
+
+
+async def test_a_link_out_of_the_workspace_is_not_followed(home: Home, tmp_path: Path) -> None:
+    """Folders elsewhere are none of ours, whatever points to them."""
+    (tmp_path / "elsewhere").mkdir()
+    (home.notes / "memory").mkdir()
+    (home.notes / "memory" / "link").symlink_to(tmp_path / "elsewhere")
+    assert note_folders(home.folder) == [home.notes, home.notes / "memory"]
+
+
+async def test_without_events_the_clock_is_enough(home: Home) -> None:
+    """With an interval and no watch, changes are found when it is time."""
+    async with home.watched("off", every_s=0.05):
+        await home.index.synced.wait()
+        (home.notes / "MEMORY.md").write_text("- likes tea\n")
+        assert await home.becomes(1) < GOAL_S
+
+
+async def test_a_failed_sync_is_made_up_for(home: Home) -> None:
+    """A worker that is away costs one sync: the watch goes on, and the next change brings everything."""
+    async with home.watched():
+        await home.index.synced.wait()
+        home.index.fails = 1
+        home.index.synced.clear()
+        (home.notes / "MEMORY.md").write_text("- likes tea\n")
+        await home.index.synced.wait()
+        (home.notes / "memory").mkdir()
+        assert await home.becomes(1) < GOAL_S
+
+
+async def test_the_watch_ends_at_once_when_it_is_cancelled(home: Home) -> None:
+    """A stop does not wait for the next change."""
+    began = time.monotonic()
+    async with home.watched():
+        await home.index.synced.wait()
+        began = time.monotonic()
+    assert time.monotonic() - began < 0.5

@@ -1,0 +1,128 @@
+"""This file keeps indexes in step with their files in the background: what is saved is soon found, and no search waits.
+
+An event says only that something changed; what, the sync finds out. Files that are written beside their place and
+moved there (all of ours) show as an odd pair of events, and some events are lost: neither matters.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from workspaces.errors import WorkspaceError
+from workspaces.memory.search import MemoryIndex
+
+DEBOUNCE_MS = 1_500
+"""How long changes in a row are gathered at most."""
+QUIET_MS = 50
+"""Changes that nothing follows for so long are told at once."""
+LOOK_UP_MS = 500
+"""How soon after a watch began its folders are looked through for what changed before it stood."""
+POLL_S = 1.0
+"""How often files are looked at where nothing tells of changes; a look reads no file."""
+
+How = Literal["events", "polling", "off"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Folders whose changes concern an index."""
+
+    index: MemoryIndex
+    folders: Callable[[], Awaitable[Sequence[Path]]]
+    """Gives those that exist now, absolute; each is watched without the folders inside it."""
+    settle_s: float = 0.0
+    """How long to wait after a change: for files that are written to again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    """How changes are noticed."""
+
+    how: How = "events"
+    """`polling` where the file system tells of no changes, as on network mounts (watchfiles' own misses the second of
+    two changes within a second)."""
+    every_s: float = 0.0
+    """Look so often even if nothing was noticed; 0 is never."""
+
+
+async def keep_fresh(watched: Sequence[Watched], settings: WatchSettings) -> None:
+    """Sync the index of each of *watched* shortly after its folders change, until cancelled."""
+    marks = [(each, asyncio.Event()) for each in watched]
+    every_s = min(settings.every_s or POLL_S, POLL_S) if settings.how == "polling" else settings.every_s
+    async with asyncio.TaskGroup() as tasks:
+        for each, changed in marks:
+            tasks.create_task(_follow(each, changed, every_s or None))
+        if settings.how == "events" and marks:
+            tasks.create_task(_notice(marks))
+
+
+async def _follow(watched: Watched, changed: asyncio.Event, every_s: float | None) -> None:
+    while True:
+        try:
+            async with asyncio.timeout(every_s):
+                await changed.wait()
+            await asyncio.sleep(watched.settle_s)
+        except TimeoutError:
+            pass  # it is time to look anyway
+        changed.clear()
+        try:
+            if await watched.index.is_behind():
+                await watched.index.sync()
+        except WorkspaceError as exc:
+            watched.index.touched()
+            _log.warning("the index was not brought up to date: %s", exc)
+
+
+async def _notice(marks: Sequence[tuple[Watched, asyncio.Event]]) -> None:
+    while True:
+        owners = await _owners(marks)
+        try:
+            await _watch_until_folders_change(owners, marks)
+        except FileNotFoundError:
+            await asyncio.sleep(0)  # a folder went between listing and watching
+        except OSError as exc:
+            _log.warning("files cannot be watched (%s); they are looked at every %g s instead", exc, POLL_S)
+            await _look_now_and_then(owners.values())
+
+
+async def _look_now_and_then(marks: Iterable[asyncio.Event]) -> None:
+    while True:
+        await asyncio.sleep(POLL_S)
+        for changed in marks:
+            changed.set()
+
+
+async def _owners(marks: Iterable[tuple[Watched, asyncio.Event]]) -> dict[Path, asyncio.Event]:
+    return {folder: changed for each, changed in marks for folder in await each.folders()}
+
+
+async def _watch_until_folders_change(
+    owners: Mapping[Path, asyncio.Event], marks: Sequence[tuple[Watched, asyncio.Event]]
+) -> None:
+    from watchfiles import awatch
+
+    stands = False
+    changes = awatch(
+        *owners,
+        watch_filter=None,
+        debounce=DEBOUNCE_MS,
+        step=QUIET_MS,
+        rust_timeout=LOOK_UP_MS,
+        yield_on_timeout=True,
+        recursive=False,
+    )
+    async with aclosing(changes):
+        async for found in changes:
+            told = [owners.get(path.parent) or owners.get(path) for path in (Path(name) for _, name in found)]
+            if not stands and not found:
+                stands, told = True, list(owners.values())
+            for changed in filter(None, told):
+                changed.set()
+            if found and owners.keys() != (await _owners(marks)).keys():
+                return
