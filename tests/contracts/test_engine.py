@@ -12,6 +12,7 @@ import pytest
 from qdrant_client import QdrantClient, models
 
 from workspaces.access import PRIVATE, Scope
+from workspaces.memory import hybrid
 from workspaces.memory.edge import EdgeShard
 from workspaces.memory.engine import (
     Candidate,
@@ -234,6 +235,19 @@ def test_a_tie_at_the_cut_is_settled_by_place(shard: Shard) -> None:
     engine.upsert(points[:7])
     found = _ask(engine, _request(None, limit=4))
     assert sorted(c.entry.position for c in found) == [0, 1, 2, 3]
+
+
+def test_a_tie_below_better_ones_is_settled_by_place(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the spare points show the whole tie, or a part of it and the collection is asked again."""
+    points = [_point(n, seed=n // 5) for n in range(20)]
+    found = []
+    for spare, ordered in ((100, points), (100, points[::-1]), (1, points), (1, points[::-1])):
+        monkeypatch.setattr(hybrid, "SPARE", spare)
+        engine = HybridEngine(shard)
+        engine.delete([point.id for point in points])
+        engine.upsert(ordered)
+        found.append(set(engine.find(_request(None, limit=7))))
+    assert found == [found[0]] * 4
 
 
 def test_dates_bound_a_search_but_not_its_scores(shard: Shard) -> None:

@@ -46,7 +46,7 @@ class EdgeShard:
         """Return the answer to each of *queries*, in their order."""
         if not queries:
             return []
-        filters = {query.where: _filter(query.where) for query in queries}
+        filters = {where: _filter(where) for where in {query.where for query in queries}}
         requests = [_request(query, filters[query.where]) for query in queries]
         answers = self._shard.query_batch(edge.QueryBatchRequest(requests))
         return [[(point.id, point.score) for point in answer] for answer in answers]  # type: ignore[misc]  # no ids but numbers

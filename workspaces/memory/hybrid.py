@@ -6,6 +6,7 @@ It speaks to an engine through `Shard`, which `edge.py` implements, so that the 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import islice
 from typing import Literal, Protocol
 
 import numpy as np
@@ -21,6 +22,9 @@ FINDING: tuple[VectorName, ...] = ("dense", "bm25", "bm25_context")
 SCORING: tuple[VectorName, ...] = ("dense", "tokens", "tokens_context", "bm25", "bm25_context")
 ENTRIES_KEPT = 20_000
 """Entries held in memory after they were read once, about 1 kB each: reading 600 from the engine takes 3 ms."""
+SPARE = 100
+"""Points a leg gives beyond its limit: where the cut goes through a tie, they mostly show the whole of it, and a
+second look at the collection is not needed."""
 
 ALWAYS = DayRange(None, None)
 
@@ -108,13 +112,22 @@ class HybridEngine:
         """Flush and release the collection."""
         self._shard.close()
 
+    def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
+        """Return the entries of those of *ids* that exist."""
+        known = {id_: entry for id_ in ids if (entry := self._entries.get(id_))}
+        if len(known) < len(ids):
+            read = self._shard.entries([id_ for id_ in ids if id_ not in known])
+            known |= read
+            self._entries |= read
+            self._forget(list(islice(self._entries, max(len(self._entries) - ENTRIES_KEPT, 0))))
+        return known
+
     def find(self, request: CandidateRequest) -> list[PointId]:
         """Return the ids of what the legs found, each leg's best `request.limit`, without repeats."""
         if _sees_nothing(request):
             return []
         where = Where(request.scopes, request.days)
-        # One more than the limit: it shows whether the cut goes through a tie.
-        queries = _queries(request, FINDING, where, request.limit + 1)
+        queries = _queries(request, FINDING, where, request.limit + SPARE)
         found: dict[PointId, None] = {}
         for query, leg in zip(queries, self._shard.ask(queries), strict=True):
             found.update(dict.fromkeys(self._cut(query, leg, request.limit)))
@@ -130,8 +143,8 @@ class HybridEngine:
         parts: dict[VectorName, dict[PointId, float]] = {name: {} for name in SCORING}
         for query, answer in zip(queries, answers, strict=True):
             parts[query.using] = dict(answer)
-        entries = self._known_entries(ids)
-        allowed = (id_ for id_ in ids if id_ in entries and _is_allowed(entries[id_], request.scopes))
+        entries = self.entries(ids)
+        allowed = [id_ for id_ in ids if id_ in entries and _is_allowed(entries[id_], request.scopes)]
         return [
             Candidate(
                 id=id_,
@@ -150,21 +163,16 @@ class HybridEngine:
 
         An engine settles them by the order in which points came to it, and there private text would show.
         """
-        if len(leg) > limit and leg[limit - 1][1] == leg[limit][1]:
-            just_below = float(np.nextafter(np.float32(leg[limit][1]), np.float32(-np.inf)))
+        if len(leg) <= limit or leg[limit - 1][1] > leg[limit][1]:
+            return [id_ for id_, _ in leg[:limit]]
+        cut = leg[limit][1]
+        if leg[-1][1] == cut:
+            just_below = float(np.nextafter(np.float32(cut), np.float32(-np.inf)))
             [leg] = self._shard.ask([replace(query, limit=self._shard.size(), above=just_below)])
-            entries = self._known_entries([id_ for id_, _ in leg])
-            leg = sorted(leg, key=lambda scored: (-scored[1], entries[scored[0]].path, entries[scored[0]].position))
-        return [id_ for id_, _ in leg[:limit]]
-
-    def _known_entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
-        missing = [id_ for id_ in ids if id_ not in self._entries]
-        read = self._shard.entries(missing) if missing else {}
-        known = {id_: self._entries[id_] for id_ in ids if id_ in self._entries} | read
-        self._entries.update(read)
-        for id_ in list(self._entries)[: max(len(self._entries) - ENTRIES_KEPT, 0)]:
-            del self._entries[id_]
-        return known
+        better = [id_ for id_, score in leg if score > cut]
+        tied = self.entries([id_ for id_, score in leg if score == cut])
+        in_order = sorted(tied, key=lambda id_: (tied[id_].path, tied[id_].position))
+        return [*better, *in_order[: limit - len(better)]]
 
     def _forget(self, ids: Iterable[PointId]) -> None:
         for id_ in ids:

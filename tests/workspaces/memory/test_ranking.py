@@ -33,7 +33,7 @@ def candidate(text: str, position: int = 0, path: str = "memory/a.md", day: date
 
 
 def order(question: str, *candidates: Candidate, weights: Weights | None = None) -> list[str]:
-    ranked = rank(question_of(question, TODAY), candidates, weights or Weights(), TODAY)
+    ranked = list(rank(question_of(question, TODAY), candidates, weights or Weights(), TODAY))
     return [each.candidate.entry.text for each in ranked]
 
 
@@ -97,7 +97,7 @@ def test_neighbours_lend_a_score_within_their_file_only() -> None:
     match = replace(candidate("Bo: match", 5), cosine=0.9, late=0.9, late_context=0.9)
     beside = [candidate(f"Ann: off {n}", 5 + n) for n in (3, 2, 1)]
     elsewhere = candidate("Bo: elsewhere", 4, "memory/b.md")
-    ranked = rank(question_of("question", TODAY), [elsewhere, *beside, match], Weights(), TODAY)
+    ranked = list(rank(question_of("question", TODAY), [elsewhere, *beside, match], Weights(), TODAY))
     scores = {each.candidate.entry.text: each.score for each in ranked}
     assert ranked[0].candidate.entry.text == "Bo: match"
     assert scores["Ann: off 1"] == scores["Ann: off 2"] > scores["Ann: off 3"] == scores["Bo: elsewhere"]
@@ -121,7 +121,7 @@ def test_a_turn_that_asks_comes_after_one_that_answers() -> None:
 def test_a_note_that_is_no_dialogue_lends_and_borrows_nothing() -> None:
     """Two items of a list that stand beside each other may be about anything."""
     match = replace(candidate("the kettle is new", 5), cosine=0.9, late=0.9)
-    ranked = rank(question_of("question", TODAY), [match, candidate("paid the rent", 6)], Weights(), TODAY)
+    ranked = list(rank(question_of("question", TODAY), [match, candidate("paid the rent", 6)], Weights(), TODAY))
     assert [each.parts["neighbour"] for each in ranked] == [0.0, 0.0]
 
 
@@ -131,7 +131,7 @@ def test_age_takes_little_and_never_prefers_the_older(days: int, part: float, we
     new, old = candidate("new", 0, "memory/x.md"), candidate("old", 0, "memory/y.md", TODAY - timedelta(days))
     undated = candidate("undated", 0, "MEMORY.md", None)
     candidates = [replace(each, cosine=part, late=part, late_context=part, bm25=part) for each in (old, undated, new)]
-    ranked = rank(question_of("question", TODAY), candidates, weights, TODAY)
+    ranked = list(rank(question_of("question", TODAY), candidates, weights, TODAY))
     scores = {each.candidate.entry.text: each.score for each in ranked}
     assert scores["undated"] == scores["new"] >= scores["old"] >= 0.98 * scores["new"] - 1e-9
 
