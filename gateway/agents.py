@@ -5,8 +5,9 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
 from pydantic import SecretStr
@@ -17,10 +18,14 @@ from gateway.agent.models.choose import choose
 from gateway.agent.models.settings import HostedSettings
 from gateway.config import Config, MemorySettings
 from gateway.conversation.turn import TurnSettings
+from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.home import Home
 from workspaces.access import AgentId
 from workspaces.bootstrap import Limits
-from workspaces.memory.client import WorkerClient, WorkerSettings
+from workspaces.errors import HistoryUnusableError
+from workspaces.history import History
+from workspaces.memory.client import WorkerClient
+from workspaces.memory.entry import Source
 from workspaces.memory.scan import WorkspaceNotes, note_folders
 from workspaces.memory.search import Clock, MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings
@@ -67,7 +72,10 @@ async def open_agents(
             memory = MemoryIndex(
                 agent,
                 home.agent(name).index,
-                [WorkspaceNotes(workspace.folder)],
+                sources,
+            sources: list[Source] = [WorkspaceNotes(workspace.folder)]
+            if config.memory.transcripts:
+                sources.append(TranscriptNotes(agent, home.agent(name).sessions, clock().tzinfo or UTC))
                 worker,
                 run,
                 Clock(time.monotonic, lambda: clock().date()),
@@ -77,9 +85,33 @@ async def open_agents(
         yield agents
 
 
-def watched_notes(agents: Iterable[Agent]) -> list[Watched]:
+def _history(git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> History:
+    try:
+        git_dir.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise HistoryUnusableError(f"{git_dir.parent} cannot be made: {exc.strerror}") from exc
+    return History.open(git_dir, workspace, clock)
+
+
+def _changed(memory: MemoryIndex, keeper: Keeper, path: PurePosixPath) -> None:
+    memory.touched()
+    keeper.changed(path)
+
+
+def watched_folders(home: Home, config: Config, agents: Iterable[Agent]) -> list[Watched]:
     """Return the folders whose changes concern the agents' memories."""
-    return [Watched(agent.memory, partial(agent.run, note_folders, agent.workspace.folder)) for agent in agents]
+    watched = []
+    for agent in agents:
+        watched.append(Watched(agent.memory, partial(agent.run, note_folders, agent.workspace.folder)))
+        if config.memory.transcripts:
+            sessions = home.agent(agent.id).sessions
+            watched.append(Watched(agent.memory, partial(agent.run, _existing, sessions), SETTLE_S))
+    return watched
+
+
+def _existing(folder: Path) -> list[Path]:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return [folder]
 
 
 def watch_settings(memory: MemorySettings) -> WatchSettings:

@@ -11,7 +11,8 @@ import structlog
 
 from adapters.channel import Adapter, Address, Wakes
 from adapters.terminal import CHAT
-from gateway.agents import Threads, open_agents, turn_settings, watch_settings, watched_notes
+from gateway.agent.keeper import Keeper
+from gateway.agents import Threads, open_agents, turn_settings, watch_settings, watched_folders
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
 from gateway.config import Config, owner_zone
 from gateway.control.local import Health, LocalDesk
@@ -117,7 +118,7 @@ class App:
                 delivery=delivery,
                 adapters=adapters,
                 accounts=accounts,
-                watched=watched_notes(agents.values()),
+                watched=watched_folders(home, config, agents.values()),
                 watching=watch_settings(config.memory),
                 has_channels=channels,
                 drain_s=config.limits.drain_s,

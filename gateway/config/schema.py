@@ -200,7 +200,7 @@ class MemorySettings(Section):
     yesterday_chars: int = Field(default=2_000, ge=0, le=100_000)
     daily_notes_in_prompt: bool = True
     user_file_in_groups: bool = False
-    embedder: Literal["local", "none"] = "local"
+    transcripts: bool = False
     watch: Literal["events", "polling", "off"] = "events"
     sync_every_s: float = Field(default=0, ge=0, le=86_400)
     """0: never; the watch and each search look anyway."""

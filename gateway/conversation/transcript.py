@@ -5,7 +5,7 @@ A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"en
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -181,6 +181,13 @@ class Transcript:
 
     def _header(self) -> bytes:
         return f"{to_json(_lines(), _SessionLine(at=utc_now(), session=self._path.stem))}\n".encode()
+
+
+def numbered_records(content: bytes) -> Iterator[tuple[int, Record]]:
+    """Give every whole record of a transcript's *content* with its line, from 1; what is damaged is passed over."""
+    for number, line in enumerate(content.split(b"\n"), 1):
+        for record in _sort_out([line])[0]:
+            yield number, record
 
 
 def _append_to(path: Path, content: bytes) -> None:

@@ -89,13 +89,18 @@ def _entry(document: Document, position: int, part: _Passage, before: _Passage |
         path=document.path,
         scope=document.scope,
         position=position,
-        start_line=part.line + 1,
-        end_line=part.line + 1 + part.text.count("\n"),
+        start_line=_true_line(document, part.line),
+        end_line=_true_line(document, part.line + part.text.count("\n")),
         text=part.text,
         section=" > ".join(part.section),
         date=_section_date(part.section) or document.date,
         context=context,
     )
+
+
+def _true_line(document: Document, place: int) -> int:
+    """Return the number, in the file, of the line at *place* (from 0) of the document."""
+    return document.lines[place] if document.lines else place + 1
 
 
 def _section_date(section: Sequence[str]) -> date | None:

@@ -18,7 +18,9 @@ class Document:
     date: date | None
     """The day that the text is about; `None` does not decay."""
     digest: str
-    """Hash of everything above: the same digest needs no new work."""
+    """Hash of everything else: the same digest needs no new work."""
+    lines: tuple[int, ...] = ()
+    """For each line of `text`, the line of the file that it was read from; empty where they are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,9 @@ class Source(Protocol):
 
     def read(self, path: str) -> Document | None:
         """Return the document, or `None` if it is gone. Raises UnreadableDocumentError with the reason."""
+
+    def audience(self, path: str) -> Scope | None:
+        """Return who may find what stands at *path*, told by the path alone; `None` if it is not this source's."""
 
 
 class UnreadableDocumentError(Exception):

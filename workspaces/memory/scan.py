@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path, PurePosixPath
 
-from workspaces.access import scope_of
+from workspaces.access import Scope, scope_of
 from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
 from workspaces.memory.entry import Document, UnreadableDocumentError
@@ -43,6 +43,11 @@ class WorkspaceNotes:
         except TooLargeError as exc:
             raise UnreadableDocumentError(str(exc)) from exc
         return _document(place, _text(data))
+
+    def audience(self, path: str) -> Scope | None:
+        """Return who may find the note at *path*; `None` if it is no note's path."""
+        place = PurePosixPath(path)
+        return scope_of(place) if is_note(place) else None
 
 
 def note_folders(folder: Folder) -> list[Path]:

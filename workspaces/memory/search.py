@@ -11,13 +11,13 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
-from workspaces.access import Access, AgentId, Scope, may_read, readable_scopes
+from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.entry import Source
+from workspaces.memory.entry import Document, Source
 from workspaces.memory.sync import Calls, Progress, Run, Sync, SyncReport
 from workspaces.memory.wire import Frame, day_in, day_out, scopes_out
 
@@ -139,7 +139,9 @@ class MemoryIndex:
         self._folder = folder
         self._worker = worker
         self._clock = clock
+        self._sources = sources
         self._sync = Sync(folder, sources, worker, run)
+        self._run = run
         self._syncing = asyncio.Lock()
         self._is_dirty = True
         self._was_fresh = False
@@ -178,19 +180,31 @@ class MemoryIndex:
         text = query.text.strip().encode("utf-8", "replace").decode()
         if not text:
             raise QueryRefusedError("the query is empty: say what to look for")
-        scopes = readable_scopes(access) if access.agent == self._agent else frozenset[Scope]()
+        scopes = self._scopes(access)
         if scopes is not None and not scopes:
             return SearchResult((), self._mode, _cut_notice(text))
         is_fresh = await self._freshen()
         answer = await self._ask(query, text[:LONGEST_QUERY], scopes)
         self._mode = answer["mode"]
-        hits = tuple(hit for hit in map(_hit, answer["hits"]) if _may_see(hit, access, scopes))
+        hits = tuple(hit for hit in map(_hit, answer["hits"]) if self._may_see(hit, scopes))
         # Whether private notes are still being indexed is no business of a group's.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
         return SearchResult(hits, answer["mode"], _notice(text, answer, pending))
 
     async def status(self) -> IndexStatus:
         """Return the index's state. Raises MemoryUnavailableError."""
+    async def read(self, path: str, access: Access) -> Document | None:
+        """Return the document at *path* as it is indexed; `None` if there is none, or none that *access* may read.
+
+        Raises UnreadableDocumentError with the reason why it cannot be indexed.
+        """
+        scopes = self._scopes(access)
+        for source in self._sources:
+            audience = source.audience(path)
+            if audience is not None and (scopes is None or audience in scopes):
+                return await self._run(source.read, path)
+        return None
+
         state = await self._worker.call("status", self._folder, {})
         return IndexStatus(
             mode=state["mode"],
@@ -208,6 +222,14 @@ class MemoryIndex:
     async def _freshen(self) -> bool:
         """Sync if something may have changed, within patience; say whether the index is known to be up to date."""
         was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
+    def _scopes(self, access: Access) -> frozenset[Scope] | None:
+        return readable_scopes(access) if access.agent == self._agent else frozenset()
+
+    def _may_see(self, hit: Hit, scopes: frozenset[Scope] | None) -> bool:
+        """Say whether path and index agree that the hit is for these scopes."""
+        audiences = {source.audience(hit.path) for source in self._sources} - {None}
+        return scopes is None or (hit.scope in scopes and bool(audiences) and audiences <= scopes)
+
         if was_just_checked and not self._is_dirty and not self._syncing.locked():
             return True
         try:
@@ -255,10 +277,6 @@ def _hit(frame: Frame) -> Hit:
         matched=frame["matched"],
         relevance=frame["relevance"],
     )
-
-
-def _may_see(hit: Hit, access: Access, scopes: frozenset[Scope] | None) -> bool:
-    return (scopes is None or hit.scope in scopes) and may_read(access, PurePosixPath(hit.path))
 
 
 def _notice(text: str, answer: Frame, pending: bool) -> str:

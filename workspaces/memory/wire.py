@@ -74,12 +74,20 @@ def document_out(document: Document) -> Frame:
         "text": document.text,
         "date": day_out(document.date),
         "digest": document.digest,
+        "lines": document.lines,
     }
 
 
 def document_in(frame: Frame) -> Document:
     """Read a document in the worker."""
-    return Document(frame["path"], Scope(frame["scope"]), frame["text"], day_in(frame["date"]), frame["digest"])
+    return Document(
+        path=frame["path"],
+        scope=Scope(frame["scope"]),
+        text=frame["text"],
+        date=day_in(frame["date"]),
+        digest=frame["digest"],
+        lines=tuple(frame["lines"]),
+    )
 
 
 def scopes_out(scopes: frozenset[Scope] | None) -> list[str] | None:

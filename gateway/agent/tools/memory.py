@@ -4,8 +4,10 @@ import json
 from typing import Annotated
 
 from gateway.agent.tools.tool import Field, Tool, tool
+from gateway.errors import ToolError
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
+from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.search import Hit, MemoryIndex, Query
 from workspaces.memory.sync import Run
 from workspaces.workspace import Workspace
@@ -37,12 +39,31 @@ def memory_tools(index: MemoryIndex, workspace: Workspace, access: Access, run: 
         try:
             note = await run(workspace.read, path, access, from_line, lines)
         except NoSuchFileError:
-            return _compact({"path": path, "text": ""})
+            said = await _transcript(index, path, access)
+            return _compact({"path": path} | (_lines_of(said, from_line, lines) if said else {"text": ""}))
         return _compact(
             {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
         )
 
     return [tool(memory_search), tool(memory_get)]
+
+
+async def _transcript(index: MemoryIndex, path: str, access: Access) -> Document | None:
+    """Return the conversation at *path*; notes are read from their files."""
+    try:
+        document = await index.read(path, access)
+    except UnreadableDocumentError as exc:
+        raise ToolError(f"{path}: {exc}") from exc
+    return document if document is not None and document.lines else None
+
+
+def _lines_of(said: Document, from_line: int | None, lines: int | None) -> dict[str, object]:
+    """Return messages by the numbers that citations give; others (results of tools) have no text."""
+    first = from_line or 1
+    last = first + lines - 1 if lines else said.lines[-1]
+    shown = zip(said.lines, said.text.split("\n"), strict=False)
+    text = "".join(f"L{number} {line}\n" for number, line in shown if line and first <= number <= last)
+    return {"from_line": first, "total_lines": said.lines[-1], "text": text}
 
 
 def _shown(hit: Hit) -> dict[str, object]:

@@ -1,0 +1,124 @@
+"""This file offers an agent's conversations to its memory: what was said and answered, a line a message.
+
+Results of tools are left out: what a note says is found in the note.
+"""
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator
+from datetime import date, tzinfo
+from pathlib import Path
+from urllib.parse import unquote
+
+from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.conversation.transcript import Record, numbered_records
+from workspaces.access import PRIVATE, AgentId, Scope, SessionType
+from workspaces.memory.entry import Document, UnreadableDocumentError
+
+FOLDER = "sessions"
+SUFFIX = ".jsonl"
+AFTER_BYTES = 100_000
+AFTER_MESSAGES = 50
+"""A conversation that goes on is indexed again after so much more of it (the figures of the systems this follows)."""
+QUIET_S = 600.0
+"""One that rests so long is indexed to its end."""
+SETTLE_S = 5.0
+"""How long after a change it is looked at: a turn writes several times."""
+LARGEST_TRANSCRIPT = 32 * 1024 * 1024
+"""In bytes: some hundred thousand messages."""
+
+_MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
+"""Cannot stand inside a text, where quotation marks are escaped."""
+_NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
+_LONGEST_NAME = 30
+
+
+class TranscriptNotes:
+    """The `Source` of an agent's conversations; the main one is private, every other belongs to its own chat."""
+
+    def __init__(self, agent: AgentId, folder: Path, zone: tzinfo, now_s: Callable[[], float] = time.time) -> None:
+        """*folder* holds the transcripts; days and times are shown in *zone*; *now_s* is a Unix time."""
+        self._agent = agent
+        self._folder = folder
+        self._zone = zone
+        self._now_s = now_s
+        self._counts: dict[str, tuple[tuple[int, int], int]] = {}
+
+    def stamps(self) -> dict[str, str]:
+        """Return a mark of each transcript, which changes with every 100 kB, every 50 messages and every rest."""
+        return {f"{FOLDER}/{file.name}": self._stamp(file) for file in self._files()}
+
+    def read(self, path: str) -> Document | None:
+        """Return the conversation, or `None` if it is gone. Raises UnreadableDocumentError if it is too long."""
+        file = self._folder / path.removeprefix(f"{FOLDER}/")
+        if self.audience(path) is None or not file.is_file():
+            return None
+        if (size := file.stat().st_size) > LARGEST_TRANSCRIPT:
+            raise UnreadableDocumentError(f"it has {size:,} bytes; up to {LARGEST_TRANSCRIPT:,} are indexed")
+        shown = list(self._shown(numbered_records(file.read_bytes())))
+        text, lines = "".join(f"{line}\n" for _, line in shown), tuple(number for number, _ in shown)
+        scope = scope_of_session(unquote(file.stem))
+        digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{text}".encode()).hexdigest()
+        return Document(path, scope, text, None, digest, lines)
+
+    def audience(self, path: str) -> Scope | None:
+        """Return who may find the transcript at *path*; `None` if it is no transcript's path."""
+        folder, _, name = path.partition("/")
+        if folder != FOLDER or "/" in name or not name.endswith(SUFFIX):
+            return None
+        return scope_of_session(unquote(name.removesuffix(SUFFIX)))
+
+    def _files(self) -> list[Path]:
+        return sorted(file for file in self._folder.glob(f"*{SUFFIX}") if file.is_file() and not file.is_symlink())
+
+    def _stamp(self, file: Path) -> str:
+        facts = file.stat()
+        if self._now_s() - facts.st_mtime > QUIET_S:
+            return f"{facts.st_ino}-{facts.st_size}"
+        messages = self._messages(file, (facts.st_ino, facts.st_size))
+        return f"{facts.st_ino}-{facts.st_size // AFTER_BYTES}-{messages // AFTER_MESSAGES}"
+
+    def _messages(self, file: Path, version: tuple[int, int]) -> int:
+        known = self._counts.get(file.name)
+        if known is None or known[0] != version:
+            known = self._counts[file.name] = (version, len(_MESSAGE.findall(file.read_bytes())))
+        return known[1]
+
+    def _shown(self, records: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
+        """Give each line of the document with the line of the file that it comes from."""
+        day: date | None = None
+        for number, record in records:
+            said = self._said(record)
+            if said is None:
+                continue
+            at = record.at.astimezone(self._zone)
+            if at.date() != day:
+                day = at.date()
+                yield number, f"## {day}"
+                yield number, ""
+            yield number, f"{at:%H:%M} {said}"
+
+    def _said(self, record: Record) -> str | None:
+        match record.entry:
+            case UserEntry(text=text, sender=sender) if text.strip():
+                return f"{_name(sender) or 'Owner'}: {_one_line(text)}"
+            case ReplyEntry(text=text) if text.strip():
+                return f"{self._agent}: {_one_line(text)}"
+            case _:
+                return None
+
+
+def scope_of_session(name: str) -> Scope:
+    """Return the audience of the session called *name*, as `SessionKey` names it: what is no chat's is private."""
+    kind, _, address = name.partition(":")
+    return Scope(f"shared:{address}") if kind in {SessionType.GUEST, SessionType.GROUP} and address else PRIVATE
+
+
+def _name(sender: str) -> str:
+    return " ".join(_NOT_IN_A_NAME.sub(" ", sender).split())[:_LONGEST_NAME].strip()
+
+
+def _one_line(text: str) -> str:
+    """Return *text* as the rest of a line that opens no comment, which would hide what others say after it."""
+    return " ".join(text.split()).replace("<!--", "<! --")
