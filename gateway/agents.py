@@ -17,8 +17,8 @@ from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
 from gateway.agent.models.settings import HostedSettings
 from gateway.config import Config, MemorySettings
-from gateway.conversation.turn import TurnSettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
+from gateway.conversation.turn import TurnSettings
 from gateway.home import Home
 from workspaces.access import AgentId
 from workspaces.bootstrap import Limits
@@ -67,15 +67,15 @@ async def open_agents(
             stack.callback(workspace.folder.close)
             run = Threads(f"workspace-{name}")
             stack.callback(run.close)
+            sources: list[Source] = [WorkspaceNotes(workspace.folder)]
+            if config.memory.transcripts:
+                sources.append(TranscriptNotes(agent, home.agent(name).sessions, clock().tzinfo or UTC))
             model = choose([settings.model, *settings.fallbacks], hosted)
             stack.push_async_callback(model.close)
             memory = MemoryIndex(
                 agent,
                 home.agent(name).index,
                 sources,
-            sources: list[Source] = [WorkspaceNotes(workspace.folder)]
-            if config.memory.transcripts:
-                sources.append(TranscriptNotes(agent, home.agent(name).sessions, clock().tzinfo or UTC))
                 worker,
                 run,
                 Clock(time.monotonic, lambda: clock().date()),

@@ -137,11 +137,11 @@ class MemoryIndex:
         """*folder* is the agent's index folder; *run* runs blocking reads of *sources* on the files' own thread."""
         self._agent = agent
         self._folder = folder
-        self._worker = worker
-        self._clock = clock
         self._sources = sources
-        self._sync = Sync(folder, sources, worker, run)
+        self._worker = worker
         self._run = run
+        self._clock = clock
+        self._sync = Sync(folder, sources, worker, run)
         self._syncing = asyncio.Lock()
         self._is_dirty = True
         self._was_fresh = False
@@ -191,8 +191,6 @@ class MemoryIndex:
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
         return SearchResult(hits, answer["mode"], _notice(text, answer, pending))
 
-    async def status(self) -> IndexStatus:
-        """Return the index's state. Raises MemoryUnavailableError."""
     async def read(self, path: str, access: Access) -> Document | None:
         """Return the document at *path* as it is indexed; `None` if there is none, or none that *access* may read.
 
@@ -205,6 +203,8 @@ class MemoryIndex:
                 return await self._run(source.read, path)
         return None
 
+    async def status(self) -> IndexStatus:
+        """Return the index's state. Raises MemoryUnavailableError."""
         state = await self._worker.call("status", self._folder, {})
         return IndexStatus(
             mode=state["mode"],
@@ -219,9 +219,6 @@ class MemoryIndex:
             skipped=self._sync.skipped,
         )
 
-    async def _freshen(self) -> bool:
-        """Sync if something may have changed, within patience; say whether the index is known to be up to date."""
-        was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
     def _scopes(self, access: Access) -> frozenset[Scope] | None:
         return readable_scopes(access) if access.agent == self._agent else frozenset()
 
@@ -230,6 +227,9 @@ class MemoryIndex:
         audiences = {source.audience(hit.path) for source in self._sources} - {None}
         return scopes is None or (hit.scope in scopes and bool(audiences) and audiences <= scopes)
 
+    async def _freshen(self) -> bool:
+        """Sync if something may have changed, within patience; say whether the index is known to be up to date."""
+        was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
         if was_just_checked and not self._is_dirty and not self._syncing.locked():
             return True
         try:
