@@ -18,6 +18,7 @@ from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
+from workspaces.memory.exact import ExactQuery, ExactResult, find_exact
 from workspaces.memory.sync import Calls, Progress, Run, Sync, SyncReport
 from workspaces.memory.wire import Frame, day_in, day_out, scopes_out
 
@@ -190,6 +191,13 @@ class MemoryIndex:
         # Whether private notes are still being indexed is no business of a group's.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
         return SearchResult(hits, answer["mode"], _notice(text, answer, pending))
+
+    async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
+        """Return the lines that hold a text, newest first, among those that *access* may read.
+
+        It reads the files themselves: an index that is away or behind changes nothing. Raises ExactRefusedError.
+        """
+        return await find_exact(query, self._sources, self._scopes(access), self._run, self._clock.monotonic)
 
     async def read(self, path: str, access: Access) -> Document | None:
         """Return the document at *path* as it is indexed; `None` if there is none, or none that *access* may read.

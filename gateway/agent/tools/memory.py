@@ -1,6 +1,8 @@
 """This file gives a model its memory tools: search over the notes that the turn may read, and reading one of them."""
 
 import json
+from dataclasses import replace
+from datetime import date
 from typing import Annotated
 
 from gateway.agent.tools.tool import Field, Tool, tool
@@ -8,6 +10,7 @@ from gateway.errors import ToolError
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import Document, UnreadableDocumentError
+from workspaces.memory.exact import ExactQuery, ExactResult
 from workspaces.memory.search import Hit, MemoryIndex, Query
 from workspaces.memory.sync import Run
 from workspaces.workspace import Workspace
@@ -40,12 +43,40 @@ def memory_tools(index: MemoryIndex, workspace: Workspace, access: Access, run: 
             note = await run(workspace.read, path, access, from_line, lines)
         except NoSuchFileError:
             said = await _transcript(index, path, access)
-            return _compact({"path": path} | (_lines_of(said, from_line, lines) if said else {"text": ""}))
+            return _compact({"path": path, **(_lines_of(said, from_line, lines) if said else {"text": ""})})
         return _compact(
             {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
         )
 
-    return [tool(memory_search), tool(memory_get)]
+    async def search_history(
+        query: str,
+        exact: Annotated[bool, Field(description="Find it letter by letter, newest first.")] = False,
+        since: date | None = None,
+        until: date | None = None,
+        max_results: Annotated[int, Field(ge=1, le=50)] = 20,
+    ) -> str:
+        """Search notes and past conversations between two days."""
+        if exact:
+            return _listed(await index.find_exact(ExactQuery(query, since, until, max_results), access))
+        result = await index.search(Query(query, max_results, since=since, until=until), access)
+        return _compact({"hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice})
+
+    async def search_memory(query: str, max_results: Annotated[int, Field(ge=1, le=50)] = 20) -> str:
+        """Find a text letter by letter in notes and past conversations, newest first."""
+        return await search_history(query, exact=True, max_results=max_results)
+
+    unoffered = replace(tool(search_memory), is_offered=False)
+    return [tool(memory_search), tool(memory_get), tool(search_history), unoffered]
+
+
+def _listed(result: ExactResult) -> str:
+    """Return matches as text, one line of context around each; every line that holds the text begins with `>`."""
+    parts = [
+        f"{match.path}:{match.line}{f' ({match.date})' if match.date else ''}\n"
+        f"  {match.before}\n> {match.text}\n  {match.after}"
+        for match in result.matches
+    ]
+    return "\n\n".join([*(parts or ["nothing found"]), *([f"({result.notice})"] if result.notice else [])])
 
 
 async def _transcript(index: MemoryIndex, path: str, access: Access) -> Document | None:

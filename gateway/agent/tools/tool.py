@@ -42,6 +42,8 @@ class Tool:
     spec: ToolSpec
     arguments: type[BaseModel]
     run: Callable[..., Awaitable[str]]
+    is_offered: bool = True
+    """A tool that is not offered works for a model that calls it all the same: another name of one that is."""
 
 
 def tool(function: Callable[..., Awaitable[str]]) -> Tool:
@@ -79,7 +81,7 @@ class Toolbox:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(each.spec for each in self._tools.values())
+        return tuple(each.spec for each in self._tools.values() if each.is_offered)
 
     async def call(self, call: ToolCall) -> ResultEntry:
         """Run *call*; a failure is a result that says what was wrong, so that the model can mend it."""

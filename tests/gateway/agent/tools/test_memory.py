@@ -93,3 +93,24 @@ async def test_mistakes_are_told_to_the_model(
 ) -> None:
     """A bad argument is an error result that says what is wrong."""
     assert problem in (await desk.call(MAIN, name, **arguments))["error"]
+
+
+async def test_history_is_searched_between_days_and_letter_by_letter(desk: Desk) -> None:
+    """By meaning it answers as memory_search; exact, it lists lines with their neighbours and marks the match."""
+    day = {"since": "2026-03-01", "until": "2026-03-01"}
+    answer = await desk.call(MAIN, "search_history", query="tea", **day)
+    assert {hit["path"] for hit in answer["hits"]} == {f"{OWN}/2026-03-01.md"}
+    arguments = json.dumps({"query": "IS SHARED", "exact": True})
+    listed = await desk.tools(MAIN).call(ToolCall("1", "search_history", arguments))
+    assert listed.text == f"{OWN}/2026-03-01.md:2 (2026-03-01)\n  - tea\n> - is shared\n  "
+    private = await desk.tools(GROUP).call(ToolCall("1", "search_history", '{"query": "private", "exact": true}'))
+    assert private.text == "nothing found"
+    for wrong in ({"query": "x", "exact": True}, {"query": "tea", "since": "soon"}, {"query": ""}):
+        assert "error" in await desk.call(MAIN, "search_history", **wrong)
+
+
+async def test_the_older_name_works_and_costs_nothing(desk: Desk) -> None:
+    """`search_memory` is answered, but not offered: a request pays for every tool that is."""
+    listed = await desk.tools(MAIN).call(ToolCall("1", "search_memory", '{"query": "is shared"}'))
+    assert "> - is shared" in listed.text
+    assert [spec.name for spec in desk.tools(MAIN).specs] == ["memory_search", "memory_get", "search_history"]
