@@ -19,6 +19,7 @@ from gateway.agent.models.settings import HostedSettings
 from gateway.config import Config, MemorySettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.conversation.turn import TurnSettings
+from gateway.embedding import worker_settings
 from gateway.home import Home
 from workspaces.access import AgentId
 from workspaces.bootstrap import Limits
@@ -60,7 +61,7 @@ async def open_agents(
     hosted = {name: _hosted(name, config, environ) for name in config.models}
     agents: dict[AgentId, Agent] = {}
     async with AsyncExitStack() as stack:
-        worker = await stack.enter_async_context(WorkerClient(WorkerSettings(embedder=config.memory.embedder)))
+        worker = await stack.enter_async_context(WorkerClient(worker_settings(config.memory.embeddings, environ)))
         for name, settings in config.agents.items():
             agent = AgentId(name)
             workspace = Workspace.open(settings.workspace or home.agent(name).workspace, agent)

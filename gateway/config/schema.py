@@ -189,6 +189,45 @@ class ModelSettings(Section):
 _ONECLAW = {"file_chars": 4_000, "today_chars": 4_000, "yesterday_chars": 2_000}
 
 
+_KEY_ENVS = {"cohere": "CO_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
+
+
+class EmbeddingSettings(Section):
+    """Who turns notes into vectors, and which notes may be sent there."""
+
+    provider: Literal["auto", "local", "none", "cohere", "openai", "gemini", "voyage"] = "auto"
+    model: str | None = Field(default=None, min_length=1)
+    dimension: int | None = Field(default=None, ge=1, le=8_192)
+    base_url: Url | None = None
+    api_key_env: EnvName | None = None
+    api_key_file: RootedPath | None = None
+    timeout_s: float = Field(default=30, gt=0, le=600)
+    may_leave: Literal["shared", "everything"] = "shared"
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.api_key_env is not None and self.api_key_file is not None:
+            raise ValueError("has both api_key_env and api_key_file; keep one")
+        named = [key for key in ("model", "dimension", "base_url", "api_key_env", "api_key_file") if getattr(self, key)]
+        if named and self.provider not in _KEY_ENVS:
+            raise ValueError(f'{named[0]} needs a provider that is named, such as provider = "cohere"')
+        if self.base_url and self.provider == "openai" and not self.model:
+            raise ValueError("base_url needs model beside it")
+        if self.model and not self.dimension:
+            raise ValueError("model needs dimension, the length of its vectors, beside it")
+        return self
+
+    def api_key(self) -> SecretSource | None:
+        """Return where the named provider's key is kept; `None` if none is named or one's own server needs none."""
+        if self.provider not in _KEY_ENVS:
+            return None
+        if self.api_key_file is not None:
+            return SecretSource("memory.embeddings.api_key_file", None, self.api_key_file)
+        if self.api_key_env is None and self.provider == "openai" and self.base_url is not None:
+            return None
+        return SecretSource("memory.embeddings.api_key_env", self.api_key_env or _KEY_ENVS[self.provider], None)
+
+
 class MemorySettings(Section):
     """What memory puts into the prompt, and how it is searched."""
 
@@ -204,6 +243,7 @@ class MemorySettings(Section):
     watch: Literal["events", "polling", "off"] = "events"
     sync_every_s: float = Field(default=0, ge=0, le=86_400)
     """0: never; the watch and each search look anyway."""
+    embeddings: EmbeddingSettings = EmbeddingSettings()
 
     @model_validator(mode="before")
     @classmethod
@@ -244,4 +284,5 @@ class Config(Section):
         """Return where every configured secret is kept."""
         tokens = [bot.token(account) for account, bot in self.channels.telegram.items()]
         keys = [model.api_key(name) for name, model in self.models.items()]
+        keys.append(self.memory.embeddings.api_key())
         return (*tokens, *(key for key in keys if key is not None))

@@ -18,6 +18,8 @@ from types import TracebackType
 from typing import Self
 
 from workspaces.errors import WorkspaceError
+from workspaces.memory.embeddings.choose import Choice
+from workspaces.memory.embeddings.settings import HostedEmbedding
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 
 DEADLINE_S = 10.0
@@ -38,17 +40,23 @@ class WorkerDiedError(MemoryUnavailableError):
 class WorkerSettings:
     """How the worker is run."""
 
-    embedder: str = "local"
-    """`local`, or `none` for keywords alone."""
+    embedder: Choice = "local"
+    """`none`: by keywords alone; `hosted`: the first of `hosted`; `auto`: the local one where it loads, else that."""
+    hosted: Sequence[HostedEmbedding] = ()
     threads: int = 2
     """Cores the embedding model may use."""
     deadline_s: float = DEADLINE_S
 
     @property
     def command(self) -> Sequence[str]:
-        """The command that starts it."""
-        module = ("-m", "workspaces.memory.worker")
-        return (sys.executable, *module, "--embedder", self.embedder, "--threads", str(self.threads))
+        """The command that starts it; it tells nothing that a list of processes should not show."""
+        return (sys.executable, "-m", "workspaces.memory.worker")
+
+    @property
+    def init(self) -> Frame:
+        """The first frame: keys reach the worker through the pipe alone."""
+        hosted = [each.as_frame() for each in self.hosted]
+        return {"op": "init", "embedder": self.embedder, "threads": self.threads, "hosted": hosted}
 
 
 class WorkerClient:
@@ -107,6 +115,7 @@ class WorkerClient:
         except OSError as exc:
             raise MemoryUnavailableError(f"the memory worker cannot be started: {exc}") from exc
         self.starts += 1
+        process.tell(self._settings.init)
         return process
 
 
@@ -142,6 +151,11 @@ class _Process(asyncio.SubprocessProtocol):
             raise MemoryUnavailableError(f"memory did not answer within {deadline_s:g} seconds") from exc
         finally:
             self._waiting.pop(number, None)
+
+    def tell(self, frame: Frame) -> None:
+        """Send what has no answer."""
+        if self.is_alive:
+            self._stdin.write(encode(frame))
 
     async def close(self) -> None:
         if not self.is_alive or self._transport is None:

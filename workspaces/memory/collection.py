@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from workspaces.memory.chunking import entries_of
@@ -21,6 +22,9 @@ from workspaces.memory.vectors import Vectors
 
 BATCH = 32
 """Points stored at once: about 10 ms, which a search may have to wait."""
+
+FETCHED = 384
+"""Entries whose vectors are asked of a provider at once: four calls of 96."""
 
 PORTION = 16
 PORTION_CHARACTERS = 2_000
@@ -88,6 +92,27 @@ class Collection:
             self.manifest.took(document.path, stamp, document.digest)
         now_embedded, now_reused = self._counters()
         return PutReport(len(entries), stored, removed, now_embedded - embedded, now_reused - reused)
+
+    @property
+    def owing(self) -> list[PointId]:
+        """The entries that wait for a provider's vector, or to be stored anew."""
+        vectors = self._vectors
+        if vectors is None:
+            return []
+        return [id_ for id_, row in self.manifest.points.items() if not row.digest and vectors.wants_far(row.scope)]
+
+    def settle(self) -> Generator[None, None, None]:
+        """Fetch what entries owe, many in one go; what a provider sent is kept, whatever comes after.
+
+        Raises EndpointError; nothing is lost then, and the next call goes on.
+        """
+        while self._vectors and (ids := list(islice(self.owing, FETCHED))):
+            yield from self._vectors.fetch(self.engine.entries(ids).values())
+            still = set(self.owing)  # between two steps documents may have come and gone
+            entries = self.engine.entries([id_ for id_ in ids if id_ in still])
+            yield from self._store(list(entries.items()))
+            if not entries or not still - set(self.owing):
+                return  # what is left needs its document
 
     def drop(self, paths: Iterable[str]) -> int:
         """Remove the documents at *paths*; return how many points went."""
@@ -158,13 +183,18 @@ class Collection:
             tokens_context=vectors.tokens_context if vectors else None,
         )
         pieces = vectors.pieces if vectors else ()
-        row = PointRow(
-            id_, entry.path, entry.position, entry.section, entry.scope, digest(entry), tuple(words.indices), pieces
-        )
+        is_owing = vectors is not None and vectors.owes
+        hashed = OWING if is_owing else digest(entry)
+        facts = entry.path, entry.position, entry.section, entry.scope
+        row = PointRow(id_, *facts, hashed, tuple(words.indices), pieces)
         return point, row
 
     def _counters(self) -> tuple[int, int]:
         return (self._vectors.embedded, self._vectors.reused) if self._vectors else (0, 0)
+
+
+OWING = ""
+"""The digest of a point that is to be stored anew (`Manifest.doubt_everything` writes the same)."""
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -123,6 +123,9 @@ class Engine(Protocol):
     def score(self, request: CandidateRequest, ids: Sequence[PointId]) -> list[Candidate]:
         """Return those of *ids* that `request.scopes` allows, every part of every score filled in, in their order."""
 
+    def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
+        """Return the entries of those of *ids* that exist."""
+
     def flush(self) -> None:
         """Make everything stored so far durable."""
 

@@ -9,12 +9,13 @@ from itertools import islice
 import numpy as np
 
 from workspaces.access import Scope
-from workspaces.memory.embeddings import Embedder
+from workspaces.memory.embeddings import QueryReader
 from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, Engine, FloatArray, PointId, stepped
 from workspaces.memory.entry import Entry
 from workspaces.memory.manifest import Manifest
 from workspaces.memory.ranking import (
     KEYWORDS_ALONE,
+    WITHOUT_DENSE,
     WITHOUT_LATE,
     Ranked,
     Weights,
@@ -63,7 +64,7 @@ class Found:
 class Finder:
     """Searches one collection."""
 
-    def __init__(self, engine: Engine, manifest: Manifest, embedder: Embedder | None) -> None:
+    def __init__(self, engine: Engine, manifest: Manifest, embedder: QueryReader | None) -> None:
         self._engine = engine
         self._manifest = manifest
         self._embedder = embedder
@@ -145,8 +146,8 @@ def _is_clear(found: Found, min_score: float | None) -> bool:
 
 
 def _weights(request: CandidateRequest) -> Weights:
-    if request.dense is None:
-        return KEYWORDS_ALONE
+    if request.dense is None or not np.any(request.dense):
+        return KEYWORDS_ALONE if request.tokens is None else WITHOUT_DENSE
     return WITHOUT_LATE if request.tokens is None else Weights()
 
 

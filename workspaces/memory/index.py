@@ -9,10 +9,12 @@ is built beside; until it is complete the old one answers, by words alone where 
 
 import shutil
 import sqlite3
+from collections.abc import Generator
 from pathlib import Path
 
 from workspaces.memory.collection import Collection
 from workspaces.memory.embeddings import Embedder
+from workspaces.memory.endpoint import EndpointError
 from workspaces.memory.engine import EngineBrokenError
 from workspaces.memory.vectors import EmbeddingCache, Vectors
 
@@ -57,6 +59,20 @@ class Index:
     def is_gone(self) -> bool:
         """Whether somebody removed the folder under us."""
         return self.building.is_gone
+
+    @property
+    def owing(self) -> int:
+        """How many entries wait for a provider's vector."""
+        return len(self.building.owing)
+
+    def settle(self) -> Generator[None, None, None]:
+        """Fetch what entries owe, step by step, and make it durable. Raises EndpointError."""
+        try:
+            yield from self.building.settle()
+        except EndpointError:
+            self.commit(complete=False)  # what came before it failed
+            raise
+        self.commit(complete=False)
 
     def commit(self, complete: bool) -> None:
         """Make everything durable; *complete*: all documents were taken in, so the new collection answers from now."""

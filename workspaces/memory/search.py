@@ -115,6 +115,8 @@ class IndexStatus:
     """Texts embedded since the worker opened the index."""
     reused: int
     """Texts whose embedding was known."""
+    owing: int = 0
+    """Entries that wait for a provider's vector; they are found by everything else."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Notes that cannot be indexed, by path, with the reason."""
 
@@ -224,6 +226,7 @@ class MemoryIndex:
             rebuilding=state["rebuilding"],
             embedded=state["embedded"],
             reused=state["reused"],
+            owing=state["owing"],
             skipped=self._sync.skipped,
         )
 
@@ -292,6 +295,8 @@ def _notice(text: str, answer: Frame, pending: bool) -> str:
     if answer["mode"] == "keyword":
         reason = answer["reason"] or "the index is being built for another embedding model"
         parts.append(f"found by words alone: {reason}")
+    if answer["shortfall"]:
+        parts.append(f"found without the provider's vectors: {answer['shortfall']}")
     if pending:
         parts.append("some notes are not indexed yet")
     return "; ".join(filter(None, parts))

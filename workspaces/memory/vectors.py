@@ -2,14 +2,17 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from workspaces.access import Scope
 from workspaces.memory.chunking import without_time
 from workspaces.memory.embeddings import TOKEN_DIMENSION, Embedder, Embedding
+from workspaces.memory.embeddings.joined import Joined
 from workspaces.memory.engine import FloatArray, TokenArray
 from workspaces.memory.entry import Entry
 
@@ -69,6 +72,12 @@ class EntryVectors:
     tokens: TokenArray
     tokens_context: TokenArray
     pieces: tuple[int, ...]
+    owes: bool = False
+    """The provider's vector is still to be fetched; `dense` is zeros until then."""
+
+
+WAIT_S = 0.02
+"""How long a step of fetching waits: a search that arrives meanwhile is served after it."""
 
 
 class Vectors:
@@ -76,6 +85,7 @@ class Vectors:
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
         self._embedder = embedder
+        self._joined = embedder if isinstance(embedder, Joined) else None
         self._cache = cache
         self.embedded = 0
         """Texts that went through the model so far."""
@@ -91,7 +101,36 @@ class Vectors:
         alone = self._embedding(without_time(entry.text))
         before = self._embedding(without_time(entry.context)).tokens if entry.context else alone.tokens[:0]
         together = np.concatenate([before, alone.tokens])
-        return EntryVectors(alone.pooled, alone.tokens, together, tuple(alone.piece_ids))
+        far = self._fetched(without_time(entry.text)) if self.wants_far(entry.scope) else None
+        dense = alone.pooled if far is None else far
+        owes = far is None and self.wants_far(entry.scope)
+        return EntryVectors(dense, alone.tokens, together, tuple(alone.piece_ids), owes)
+
+    def wants_far(self, scope: Scope) -> bool:
+        """Say whether a provider is to embed the entries of *scope*."""
+        return self._joined is not None and self._joined.may_leave(frozenset({scope}))
+
+    def fetch(self, entries: Iterable[Entry]) -> Generator[None, None, None]:
+        """Have the provider embed those of *entries* that may leave, in steps of 20 ms. Raises EndpointError."""
+        if self._joined is None:
+            return
+        far = self._joined.far
+        texts = (without_time(entry.text) for entry in entries if self.wants_far(entry.scope))
+        unknown = [text for text in dict.fromkeys(texts) if self._fetched(text) is None]
+        if not unknown:
+            return
+        coming = far.begin(unknown)
+        while not coming.done():
+            wait([coming], WAIT_S)
+            yield
+        no_tokens = np.zeros((0, TOKEN_DIMENSION), np.float16)
+        for text, vector in zip(unknown, coming.result(), strict=True):
+            self._cache.put(far.name, text, Embedding(vector, no_tokens, frozenset()))
+        self.embedded += len(unknown)
+
+    def _fetched(self, text: str) -> FloatArray | None:
+        known = self._cache.get(self._joined.far.name, text) if self._joined else None
+        return known.pooled if known else None
 
     def _learn(self, texts: Sequence[str]) -> None:
         unknown = [text for text in dict.fromkeys(texts) if self._cache.get(self._embedder.name, text) is None]

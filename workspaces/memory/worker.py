@@ -1,11 +1,11 @@
 """This file is the memory worker: the one child process that holds the embedding model and all open collections.
 
 Started as `python -m workspaces.memory.worker`, it reads requests from stdin and answers on stdout until stdin ends,
-which it does when the gateway ends, however it ends. One thread does all work: indexing goes in small steps, and a
-search that arrives is served between two of them.
+which it does when the gateway ends, however it ends. The first frame is `init`: how to embed, with the provider's key,
+which travels nowhere else. One thread does all work: indexing goes in small steps, and a search that arrives is
+served between two of them. What entries owe of a provider's vectors is fetched when there is nothing else to do.
 """
 
-import argparse
 import logging
 import os
 import queue
@@ -17,7 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from workspaces.memory.embeddings import Embedder, EmbedderUnavailableError
+from workspaces.access import Scope
+from workspaces.memory.embeddings import Embedder
+from workspaces.memory.embeddings.choose import choose_embedder
+from workspaces.memory.embeddings.joined import Joined, Reading
+from workspaces.memory.embeddings.settings import HostedEmbedding
+from workspaces.memory.endpoint import EndpointError
 from workspaces.memory.engine import DayRange
 from workspaces.memory.finder import Asked, Finder, Found
 from workspaces.memory.index import Index
@@ -27,9 +32,13 @@ CLOSE_AFTER_S = 600.0
 """An index that nobody asked for this long is closed: an open shard maps about 36 MB."""
 BUSY_EVERY_S = 1.0
 """How often a long request says that it is alive."""
+SETTLE_EVERY_S = 1.0
+"""How often it is looked whether a provider that failed may be asked again."""
 READ_SIZE = 1 << 16
 
 _log = logging.getLogger(__name__)
+
+STAYS_HERE = "private notes stay on this machine, which has no embedding model of its own"
 
 Work = Generator[None, None, Frame]
 Send = Callable[[Frame], None]
@@ -74,6 +83,27 @@ class Desk:
             "reused": report.reused,
         }
 
+    @property
+    def may_owe(self) -> bool:
+        """Whether vectors come from a provider, so that entries may have to wait for them."""
+        return isinstance(self._embedder, Joined)
+
+    @property
+    def is_owing(self) -> bool:
+        """Whether entries wait for a provider that may be asked now."""
+        if not isinstance(self._embedder, Joined) or self._embedder.far.endpoint.trouble:
+            return False
+        return any(held.index.owing for held in self._open.values())
+
+    def settle(self) -> Work:
+        """Fetch what the entries of all open indexes owe; a provider that fails is asked again later."""
+        try:
+            for held in list(self._open.values()):
+                yield from held.index.settle()
+        except EndpointError as exc:
+            _log.warning("entries wait for their vectors: %s", exc)
+        return {}
+
     def close_unused(self) -> None:
         """Close every index that was not used for long."""
         for folder, held in list(self._open.items()):
@@ -84,6 +114,8 @@ class Desk:
         """Close every index."""
         while self._open:
             self._open.popitem()[1].index.close()
+        if isinstance(self._embedder, Joined):
+            self._embedder.close()
 
     def _index(self, folder: str) -> Index:
         held = self._open.get(folder)
@@ -106,9 +138,11 @@ class Desk:
         return {}
 
     def _search(self, index: Index, request: Frame) -> Frame:
-        collection, embedder = index.answering, index.answering_embedder
-        found = Finder(collection.engine, collection.manifest, embedder).find(_asked(request))
-        return {"hits": [_found_out(each) for each in found], **self._mode(index)}
+        collection, asked = index.answering, _asked(request)
+        reader = _reader(index.answering_embedder, asked.scopes)
+        found = Finder(collection.engine, collection.manifest, reader).find(asked)
+        answer = {"hits": [_found_out(each) for each in found], "shortfall": "", **self._mode(index)}
+        return answer | _shortfall(reader) if isinstance(reader, Reading) else answer
 
     def _status(self, index: Index, request: Frame) -> Frame:
         manifest = index.building.manifest
@@ -119,16 +153,29 @@ class Desk:
             "languages": self._embedder.languages if self._embedder else None,
             "embedded": index.vectors.embedded if index.vectors else 0,
             "reused": index.vectors.reused if index.vectors else 0,
+            "owing": index.owing,
             "pid": os.getpid(),
             **self._mode(index),
         }
 
     def _mode(self, index: Index) -> Frame:
+        trouble = self._embedder.far.endpoint.trouble if isinstance(self._embedder, Joined) else ""
         return {
             "mode": "hybrid" if index.answering_embedder else "keyword",
-            "reason": self._reason,
+            "reason": self._reason or trouble,
             "rebuilding": index.is_rebuilding,
         }
+
+
+def _reader(embedder: Embedder | None, scopes: frozenset[Scope] | None) -> Embedder | Reading | None:
+    return embedder.reading(scopes) if isinstance(embedder, Joined) else embedder
+
+
+def _shortfall(reading: Reading) -> Frame:
+    """Say what a search went without."""
+    if reading.is_by_words_alone:
+        return {"mode": "keyword", "reason": reading.shortfall or STAYS_HERE}
+    return {"shortfall": reading.shortfall}
 
 
 def _asked(request: Frame) -> Asked:
@@ -166,7 +213,8 @@ def _found_out(found: Found) -> Frame:
 
 @dataclass(slots=True)
 class _Job:
-    id: int
+    id: int | None
+    """`None`: nobody waits for it."""
     work: Work
     spoke_at: float
 
@@ -179,18 +227,30 @@ class Loop:
         self._send = send
         self._clock = clock
         self._jobs: deque[_Job] = deque()
+        self._settling: _Job | None = None
 
     def run(self, requests: "queue.SimpleQueue[Frame | None]") -> None:
         """Serve until `None` arrives."""
         while True:
+            is_busy = bool(self._jobs or self._settling)
             try:
-                request = requests.get(block=not self._jobs, timeout=None if self._jobs else CLOSE_AFTER_S)
+                request = requests.get(block=not is_busy, timeout=None if is_busy else self._idle_s())
             except queue.Empty:
-                self._step() if self._jobs else self._desk.close_unused()
+                self._step() if is_busy else self._rest()
                 continue
             if request is None:
                 return
             self._begin(request)
+
+    def _idle_s(self) -> float:
+        """Return how long nothing is to be done."""
+        return SETTLE_EVERY_S if self._desk.may_owe else CLOSE_AFTER_S
+
+    def _rest(self) -> None:
+        """Use the time in which nobody asks: close what is not used, fetch what entries owe."""
+        self._desk.close_unused()
+        if self._desk.is_owing:
+            self._settling = _Job(None, self._desk.settle(), self._clock())
 
     def _begin(self, request: Frame) -> None:
         is_long = request["op"] == "put"
@@ -202,24 +262,31 @@ class Loop:
             self._advance(job)
 
     def _step(self) -> None:
-        if self._advance(self._jobs[0]):
-            self._jobs.popleft()
+        if self._jobs:
+            if self._advance(self._jobs[0]):
+                self._jobs.popleft()
+        elif self._settling and self._advance(self._settling):
+            self._settling = None
 
     def _advance(self, job: _Job) -> bool:
         """Do the next step of *job* and say whether it was the last."""
         try:
             next(job.work)
         except StopIteration as finished:
-            self._send({"id": job.id, "done": finished.value})
+            self._reply(job, {"done": finished.value})
             return True
         except Exception as exc:  # noqa: BLE001 — the border of a request: it fails, the others go on
             _log.error("a memory request failed", exc_info=exc)
-            self._send({"id": job.id, "failed": f"{type(exc).__name__}: {exc}"})
+            self._reply(job, {"failed": f"{type(exc).__name__}: {exc}"})
             return True
         if self._clock() - job.spoke_at > BUSY_EVERY_S:
             job.spoke_at = self._clock()
-            self._send({"id": job.id, "busy": True})
+            self._reply(job, {"busy": True})
         return False
+
+    def _reply(self, job: _Job, reply: Frame) -> None:
+        if job.id is not None:
+            self._send({"id": job.id, **reply})
 
 
 def _at_once(desk: Desk, request: Frame) -> Work:
@@ -234,36 +301,29 @@ def frames(stream: BinaryIO) -> Iterator[Frame]:
         yield from decoder.feed(data)
 
 
-def load_embedder(name: str, threads: int) -> tuple[Embedder | None, str]:
-    """Return the embedder called *name* (`local`, `none`), or `None` with the reason why there is none."""
-    if name == "none":
-        return None, "meaning search is switched off"
-    try:
-        from workspaces.memory.embeddings.local import LocalEmbedder
-
-        return LocalEmbedder(threads=threads), ""
-    except EmbedderUnavailableError as exc:
-        return None, str(exc)
-
-
 def main() -> None:
     """Serve the gateway on stdin and stdout."""
-    parser = argparse.ArgumentParser(prog="workspaces.memory.worker")
-    parser.add_argument("--embedder", choices=("local", "none"), default="local")
-    parser.add_argument("--threads", type=int, default=2)
-    options = parser.parse_args()
     stdin, stdout = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not land among the frames
     requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(stdin, requests), daemon=True).start()
-    embedder, reason = load_embedder(options.embedder, options.threads)
-    desk = Desk(embedder, reason, time.monotonic)
+    init = requests.get()
+    if init is None:
+        return
+    desk = open_desk(init)
     try:
         Loop(desk, lambda frame: _write(stdout, frame), time.monotonic).run(requests)
     except BrokenPipeError:
         _log.warning("the gateway is gone")
     finally:
         desk.close()
+
+
+def open_desk(init: Frame) -> Desk:
+    """Return the desk that the frame `init` describes (`client.WorkerSettings.init`)."""
+    hosted = [HostedEmbedding.of_frame(each) for each in init["hosted"]]
+    chosen = choose_embedder(init["embedder"], hosted, init["threads"])
+    return Desk(chosen.embedder, chosen.reason, time.monotonic)
 
 
 def _read(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame | None]") -> None:

@@ -2,7 +2,8 @@
 
     EmbedderUnavailableError    the embedder cannot be used at all; memory goes on with keywords
 
-`local` holds the embedder that ships with the program; it is imported when it is used, not here.
+`local` holds the embedder that ships with the program, `hosted` those of providers, `joined` puts the two together and
+`choose` picks one; each is imported when it is used, not here.
 """
 
 from __future__ import annotations
@@ -52,7 +53,14 @@ class QueryEmbedding:
     """The word piece of each row of `tokens`, length m; comparable with `Embedding.piece_ids` of the same embedder."""
 
 
-class Embedder(Protocol):
+class QueryReader(Protocol):
+    """What a search needs of an embedder."""
+
+    def embed_query(self, text: str) -> QueryEmbedding:
+        """Return the vectors of a search's text."""
+
+
+class Embedder(QueryReader, Protocol):
     """A model that turns texts into vectors; its calls block, so they belong to a worker."""
 
     @property
@@ -69,6 +77,3 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Return one embedding for each of *texts*, in their order; they may be of any length."""
-
-    def embed_query(self, text: str) -> QueryEmbedding:
-        """Return the vectors of a search's text."""

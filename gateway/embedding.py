@@ -1,0 +1,41 @@
+"""This file turns the configuration's embedding settings into what the memory worker is started with."""
+
+from collections.abc import Mapping
+
+from gateway.config import EmbeddingSettings
+from workspaces.memory.client import WorkerSettings
+from workspaces.memory.embeddings.settings import PRESETS, HostedEmbedding, Provider
+
+
+def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> WorkerSettings:
+    """Return how the worker embeds; with `auto` it gets every provider whose usual key is there, and picks.
+
+    Raises ConfigError when a provider is named and its key is missing.
+    """
+    match settings.provider:
+        case "local" | "none" as choice:
+            return WorkerSettings(embedder=choice)
+        case "auto":
+            ready = [name for name, preset in PRESETS.items() if environ.get(preset.key_env, "").strip()]
+            return WorkerSettings(
+                embedder="auto", hosted=[_hosted(settings, name, environ[PRESETS[name].key_env]) for name in ready]
+            )
+        case named:
+            source = settings.api_key()
+            return WorkerSettings(
+                embedder="hosted", hosted=[_hosted(settings, named, source.read(environ) if source else "")]
+            )
+
+
+def _hosted(settings: EmbeddingSettings, provider: Provider, key: str) -> HostedEmbedding:
+    preset = PRESETS[provider]
+    is_named = settings.provider == provider
+    return HostedEmbedding(
+        provider=provider,
+        model=(settings.model if is_named else None) or preset.model,
+        dimension=(settings.dimension if is_named else None) or preset.dimension,
+        base_url=(settings.base_url if is_named else None) or preset.base_url,
+        api_key=key.strip(),
+        timeout_s=settings.timeout_s,
+        leaves=settings.may_leave,
+    )

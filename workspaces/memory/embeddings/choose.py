@@ -1,0 +1,44 @@
+"""This file chooses the embedder: the one that is named, or the first that can work here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from workspaces.memory.embeddings import Embedder, EmbedderUnavailableError
+from workspaces.memory.embeddings.settings import HostedEmbedding
+
+Choice = Literal["auto", "local", "hosted", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The embedder, or why there is none."""
+
+    embedder: Embedder | None
+    reason: str = ""
+
+
+def choose_embedder(choice: Choice, hosted: Sequence[HostedEmbedding], threads: int) -> Chosen:
+    """Return the embedder for *choice*: `hosted` is the first of *hosted*, `auto` the local one, else the same."""
+    if choice == "none":
+        return Chosen(None, "meaning search is switched off")
+    near, reason = _local(threads)
+    if choice == "local" or (choice == "auto" and (near is not None or not hosted)):
+        return Chosen(near, reason)
+    if not hosted:
+        return Chosen(None, "no embedding provider is configured")
+    from workspaces.memory.embeddings.hosted import HostedEmbedder
+    from workspaces.memory.embeddings.joined import Joined
+
+    return Chosen(Joined(near, HostedEmbedder(hosted[0]), hosted[0].leaves), "")
+
+
+def _local(threads: int) -> tuple[Embedder | None, str]:
+    try:
+        from workspaces.memory.embeddings.local import LocalEmbedder
+
+        return LocalEmbedder(threads=threads), ""
+    except EmbedderUnavailableError as exc:
+        return None, str(exc)
+    except ImportError as exc:
+        return None, f"the local embedding model cannot be loaded: {exc}"

@@ -1,0 +1,52 @@
+"""This file says what is needed to reach a hosted embedding model, and what each known provider uses."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+Provider = Literal["cohere", "openai", "gemini", "voyage"]
+Leaves = Literal["shared", "everything"]
+"""What may be sent to a provider: notes of shared scopes alone, or private ones too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What is used where the configuration names nothing else."""
+
+    base_url: str
+    model: str
+    dimension: int
+    key_env: str
+
+
+PRESETS: Mapping[Provider, Preset] = {
+    "cohere": Preset("https://api.cohere.com", "embed-v4.0", 1024, "CO_API_KEY"),
+    "openai": Preset("https://api.openai.com/v1", "text-embedding-3-small", 1536, "OPENAI_API_KEY"),
+    "gemini": Preset(
+        "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-embedding-001", 1536, "GEMINI_API_KEY"
+    ),
+    "voyage": Preset("https://api.voyageai.com/v1", "voyage-3.5", 1024, "VOYAGE_API_KEY"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HostedEmbedding:
+    """One embedding model of a provider, or of a server that speaks OpenAI's protocol."""
+
+    provider: Provider
+    model: str
+    dimension: int
+    """Length of its vectors."""
+    base_url: str
+    api_key: str = field(default="", repr=False)
+    timeout_s: float = 30.0
+    leaves: Leaves = "shared"
+
+    def as_frame(self) -> dict[str, Any]:
+        """Write it for the worker; the frame holds the key and travels through the pipe alone."""
+        return asdict(self)
+
+    @classmethod
+    def of_frame(cls, frame: Mapping[str, Any]) -> Self:
+        """Read it in the worker."""
+        return cls(**frame)
