@@ -17,11 +17,14 @@ from markdown_it.token import Token
 
 from workspaces.memory.dates import date_in
 from workspaces.memory.entry import Document, Entry
+from workspaces.memory.tokens import terms
 
 CHUNK_TOKENS = 400
 """A passage longer than this is cut; the length of a chunk in the memory systems this one follows."""
 OVERLAP_TOKENS = 80
 """How much of a cut passage the next part repeats."""
+TELLING_WORDS = 3
+"""A heading with nothing below it is an entry if it has as many words: "Interests" above nothing tells nothing."""
 _BYTES_A_TOKEN = 4
 """UTF-8 bytes: English words and single Han characters both come out near what tokenizers count."""
 
@@ -206,7 +209,7 @@ class _Reader:
         heading = self._passage(token)
         title = " ".join(heading.text.split())
         self._headings.append((level, title))
-        self._bare_heading = heading if title else None
+        self._bare_heading = heading if len(terms(title)) >= TELLING_WORDS else None
 
     def _passage(self, token: Token) -> _Passage:
         first, end = token.map or (0, 0)

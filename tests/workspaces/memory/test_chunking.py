@@ -35,12 +35,12 @@ def test_each_list_item_and_paragraph_is_an_entry() -> None:
 
 
 def test_headings_are_sections_and_are_found_when_nothing_else_is_under_them() -> None:
-    """Headings are joined from the top, end with their level, and a bare one is an entry."""
-    text = "top\n\n# Plans\n## Garden\nplant\n## Roof ##\n# Other\nSetext\n---\nlast\n"
+    """Headings are joined from the top, end with their level; a bare one is an entry if it says something."""
+    text = "top\n\n# Plans\n## Garden\nplant\n## Call the roofer ##\n## Empty\n# Other\nSetext\n---\nlast\n"
     assert [(entry.text, entry.section) for entry in cut(text)] == [
         ("top", ""),
         ("plant", "Plans > Garden"),
-        ("Roof", "Plans"),
+        ("Call the roofer", "Plans"),
         ("last", "Other > Setext"),
     ]
 
