@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from typing import ParamSpec, TypeVar
 from pydantic import SecretStr
 
 from gateway.agent.agent import Agent
+from gateway.agent.keeper import Keeper
 from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
 from gateway.agent.models.settings import HostedSettings
@@ -52,9 +53,13 @@ class Threads:
 
 @asynccontextmanager
 async def open_agents(
-    home: Home, config: Config, environ: Mapping[str, str], clock: Callable[[], datetime]
+    home: Home,
+    config: Config,
+    environ: Mapping[str, str],
+    clock: Callable[[], datetime],
+    count: Callable[[str], Awaitable[None]],
 ) -> AsyncIterator[dict[AgentId, Agent]]:
-    """Give every configured agent, opened; *clock* tells the owner's time.
+    """Give every configured agent, opened; *clock* tells the owner's time, *count* takes reason codes.
 
     Raises WorkspaceUnusableError before anything is touched, and ConfigError for a secret that is missing.
     """
@@ -81,8 +86,11 @@ async def open_agents(
                 run,
                 Clock(time.monotonic, lambda: clock().date()),
             )
-            workspace.folder.on_change = memory.touched
-            agents[agent] = Agent(agent, workspace, memory, model, run)
+            beside = Threads(f"history-{name}")
+            stack.callback(beside.close)
+            keeper = Keeper(partial(_history, home.agent(name).history, workspace, clock), beside, count)
+            workspace.folder.on_change = partial(_changed, memory, keeper)
+            agents[agent] = Agent(agent, workspace, memory, model, run, keeper)
         yield agents
 
 

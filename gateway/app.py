@@ -1,7 +1,7 @@
 """This file composes the gateway from its parts, and starts and stops them in order."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -73,8 +73,11 @@ class App:
         def owner_now() -> datetime:
             return clock.now().astimezone(zone.zone)
 
+        async def count(reason: str) -> None:
+            await store.count(reason)
+
         async with AsyncExitStack() as stack:
-            agents = await stack.enter_async_context(open_agents(home, config, environ, owner_now))
+            agents = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
             store = await SqliteStore.open(home.state_db)
             stack.push_async_callback(store.close)
             threads = Threads("transcripts", TRANSCRIPT_THREADS)
@@ -129,15 +132,19 @@ class App:
         async with asyncio.TaskGroup() as tasks:
             await self._recover()
             running = [tasks.create_task(self._listen(account)) for account in self.accounts]
+            keepers = [agent.keeper for agent in self.desk.agents.values()]
+            running += [tasks.create_task(keeper.work()) for keeper in keepers]
             if self.has_channels:
                 running += [tasks.create_task(_warm(agent.memory)) for agent in self.desk.agents.values()]
-                running.append(tasks.create_task(_tidy(self.desk.store)))
+                running.append(tasks.create_task(_tidy(self.desk.store, keepers)))
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
             self.readiness.ready = True
             await stop.wait()
             for task in running:
                 task.cancel()
         await self._drain()
+        for keeper in keepers:
+            await keeper.finish()
 
     async def _recover(self) -> None:
         """Go on with what an earlier run left; without channels, with what belongs to a terminal."""
@@ -174,13 +181,15 @@ async def _warm(memory: MemoryIndex) -> None:
         log.warning("memory not ready", detail=str(exc))
 
 
-async def _tidy(store: Store) -> None:
-    """Remove, at start and once a day, what nobody asks for any more."""
+async def _tidy(store: Store, keepers: Sequence[Keeper]) -> None:
+    """Remove, at start and once a day, what nobody asks for any more, and pack the histories that are due."""
     while True:
         try:
             await store.prune(utc_now())
         except StoreError as exc:
             log.warning("the store was not tidied", detail=str(exc))
+        for keeper in keepers:
+            await keeper.maintain(utc_now())
         await asyncio.sleep(TIDY_EVERY_S)
 
 

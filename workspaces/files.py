@@ -89,8 +89,8 @@ class Folder:
         except OSError as exc:
             raise WorkspaceUnusableError(f"the workspace {root} cannot be opened: {exc.strerror}") from exc
         self._release = weakref.finalize(self, os.close, self._handle)
-        self.on_change: Callable[[], None] = _nothing
-        """Called, on the thread that wrote, after every change through this object."""
+        self.on_change: Callable[[PurePosixPath], None] = _nothing
+        """Called with the path, on the thread that wrote, after every change through this object, or try at one."""
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class Folder:
 
     def delete(self, path: PurePosixPath, expected: str) -> None:
         """Remove the file whose digest is *expected*. Raises FileChangedError as `write` does."""
-        with _told(path), self._locked(), self._place(path) as place:
+        with _told(path), self._locked(path), self._place(path) as place:
             if not place.remove(expected):
                 raise no_such_file(path)
 
@@ -154,7 +154,7 @@ class Folder:
 
     def sweep(self) -> int:
         """Remove what a crash left half written and return how many files that were."""
-        with _told(PurePosixPath()), self._locked():
+        with _told(PurePosixPath()), self._locked(PurePosixPath()):
             return sum(self._sweep(path) for path, _ in self._tour())
 
     def _sweep(self, path: PurePosixPath) -> int:
@@ -212,13 +212,13 @@ class Folder:
     @contextmanager
     def _changing(self, path: PurePosixPath) -> Iterator[Place]:
         """Hold the lock and open the place of a file that is about to be written, with the folders above it."""
-        with _told(path, writing=True), self._locked(), self._place(path, create=True) as place:
+        with _told(path, writing=True), self._locked(path), self._place(path, create=True) as place:
             _refuse_twin(place.folder, place.name, path)
             self._refuse_full(place.folder, place.name, path)
             yield place
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, path: PurePosixPath) -> Iterator[None]:
         try:
             self._lock.acquire()
         except Timeout as exc:
@@ -229,7 +229,7 @@ class Folder:
             yield
         finally:
             self._lock.release()
-            self.on_change()
+            self.on_change(path)
 
     def _refuse_full(self, folder: int, name: str, path: PurePosixPath) -> None:
         names = names_in(folder)
@@ -289,5 +289,5 @@ __all__ = [
 ]
 
 
-def _nothing() -> None:
+def _nothing(_: PurePosixPath) -> None:
     """Nobody wants to hear of changes."""

@@ -4,12 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agent.tools.files import file_tools
+from gateway.agent.tools.history import history_tools
 from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.tool import Run, Toolbox
 from workspaces.access import Access, AgentId
+from workspaces.history import Origin
 from workspaces.memory.search import MemoryIndex
 from workspaces.workspace import Workspace
 
@@ -24,13 +27,20 @@ class Agent:
     model: Model
     run: Run
     """Runs blocking work on this workspace's own thread."""
+    keeper: Keeper
 
-    def toolbox(self, access: Access, clock: Callable[[], datetime]) -> Toolbox:
-        """Return the tools of one turn, each bound to what the turn may see."""
+    async def toolbox(self, access: Access, clock: Callable[[], datetime], turn: str, origin: Origin) -> Toolbox:
+        """Return the tools of one turn, each bound to what the turn may see; what they change is noted as the turn's.
+
+        Whoever asked for it tells the keeper when the turn has ended.
+        """
+        run = self.keeper.noting(self.run, turn, origin)
+        history = await self.keeper.ready()
         return Toolbox(
             [
-                *file_tools(self.workspace, access, self.run),
-                *note_tools(self.workspace, access, self.run, clock),
-                *memory_tools(self.memory, self.workspace, access, self.run),
+                *file_tools(self.workspace, access, run),
+                *note_tools(self.workspace, access, run, clock),
+                *memory_tools(self.memory, self.workspace, access, run),
+                *(history_tools(history, access, run, origin) if history is not None else []),
             ]
         )

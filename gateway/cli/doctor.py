@@ -66,7 +66,7 @@ def doctor(context: typer.Context, as_json: JsonOption = False, home: HomeOption
 async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
     from gateway.config import read_config
 
-    findings = [check_python(sys.version_info[:2]), check_home(home, invocation), check_disk(home)]
+    findings = [check_python(sys.version_info[:2]), check_git(), check_home(home, invocation), check_disk(home)]
     try:
         config = read_config(home.config_file)
     except ConfigError as exc:
@@ -88,6 +88,15 @@ def check_python(version: tuple[int, int]) -> Finding:
     if version < OLDEST_PYTHON:
         return Finding("python", Level.FAIL, platform.python_version(), "install Python 3.11 or newer")
     return Finding("python", Level.OK, platform.python_version())
+
+
+def check_git() -> Finding:
+    """Say whether the program is there that reads the history of the agents' files; writing needs none."""
+    program = shutil.which("git")
+    if program is None:
+        detail = "git is not installed: changes of files are recorded, but cannot be shown or packed"
+        return Finding("git", Level.WARN, detail, "install git")
+    return Finding("git", Level.OK, program)
 
 
 def check_home(home: Home, invocation: Invocation) -> Finding:
@@ -192,6 +201,10 @@ async def _memory(desk: Desk, agent: str) -> list[Finding]:
 
 
 def _troubles(state: Status) -> Iterator[Finding]:
+    for agent in state.agents:
+        if agent.history:
+            detail = f"agent {agent.agent}: changes of its files are not recorded: {agent.history}"
+            yield Finding("history", Level.WARN, detail, "the files are safe; it goes on by itself once that is mended")
     if state.outbox_dead:
         yield Finding("outbox", Level.WARN, f"{state.outbox_dead} undeliverable replies", "strandline status says why")
     for channel in state.channels:

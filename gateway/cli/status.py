@@ -38,6 +38,8 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
         yield f"agent     {agent.agent}: model {agent.model}; {memory_line(agent.memory)}"
         for path, reason in agent.memory.skipped.items() if agent.memory else ():
             yield f"          not indexed: {path}: {reason}"
+        if agent.history:
+            yield f"          changes are not recorded: {agent.history}"
     for channel in state.channels:
         yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
     yield f"inbox     {state.inbox_waiting} waiting"

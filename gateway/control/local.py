@@ -1,7 +1,7 @@
 """This file is the operator's desk of the gateway in this process."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -80,7 +80,7 @@ class LocalDesk:
             outbox_dead=report.outbox_dead,
             unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
             reasons=report.reasons,
-            repairs=tuple(self.sessions.repairs()),
+            repairs=(*self.sessions.repairs(), *self._history_repairs()),
         )
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
@@ -122,12 +122,17 @@ class LocalDesk:
 
     async def _agent_status(self, agent: Agent) -> AgentStatus:
         if not agent.memory.is_open:
-            return AgentStatus(agent.id, agent.model.name, None)
+            return AgentStatus(agent.id, agent.model.name, None, agent.keeper.trouble)
         try:
             memory = await self.memory_status(AgentOrder(agent.id))
         except MemoryUnavailableError as exc:
             memory = MemoryStatus(0, "keyword", str(exc))
-        return AgentStatus(agent.id, agent.model.name, memory)
+        return AgentStatus(agent.id, agent.model.name, memory, agent.keeper.trouble)
+
+    def _history_repairs(self) -> Iterator[str]:
+        for agent in self.agents.values():
+            for repair in agent.keeper.repairs():
+                yield f"agent {agent.id}: {repair}"
 
     def _named(self, name: str | None) -> Agent:
         found = self.agents.get(AgentId(name) if name is not None else self.default_agent)

@@ -28,6 +28,8 @@ class AgentStatus:
     model: str
     memory: MemoryStatus | None
     """`None` until something asks for it: an index is opened on use."""
+    history: str = ""
+    """Why changes of its files are not recorded at the moment; empty while they are."""
 
 
 @dataclass(frozen=True, slots=True)

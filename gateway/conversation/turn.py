@@ -25,6 +25,7 @@ from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store, TurnCommi
 from workspaces.access import Access, AgentId, SessionType, rights
 from workspaces.bootstrap import Limits, bootstrap_files
 from workspaces.errors import WorkspaceUnusableError
+from workspaces.history import Origin
 
 log = structlog.get_logger()
 
@@ -71,6 +72,8 @@ class Turns:
                 await self._within_the_border(row, envelope)
             except (ModelError, StoreError, WorkspaceUnusableError) as exc:
                 return await self._postpone(row, exc)
+            finally:
+                self.agents[envelope.key.agent].keeper.ended(row.turn_id)
             return None
 
     async def _within_the_border(self, row: InboxRow, envelope: Envelope) -> None:
@@ -98,7 +101,8 @@ class Turns:
         async def journal(entry: Entry) -> None:
             await transcript.append(row.turn_id, entry)
 
-        toolbox = agent.toolbox(envelope.access, self.clock)
+        origin = Origin(str(envelope.key), str(row.id), row.turn_id)
+        toolbox = await agent.toolbox(envelope.access, self.clock, row.turn_id, origin)
         request = await self._request(agent, envelope.access, transcript)
         answer = await run_turn(agent.model, request, toolbox, self.settings.limits, journal, _no_draft)
         return answer.text

@@ -511,7 +511,7 @@ def test_a_lock_that_is_never_released_is_named(folder: Folder, monkeypatch: pyt
     other = Folder(folder.root)
     folder.write(NOTE, b"text", expected=None)
     monkeypatch.setattr(folder._lock, "timeout", 0.01)
-    with other._locked():
+    with other._locked(NOTE):
         with pytest.raises(WorkspaceUnusableError, match=r"home\.lock"):
             folder.append(NOTE, "x\n", "")
         assert folder.read(NOTE).data == b"text"
@@ -529,12 +529,12 @@ def test_every_refusal_is_one_of_the_wing(folder: Folder) -> None:
 
 
 def test_whoever_keeps_an_index_hears_of_every_change(folder: Folder) -> None:
-    """A write, an append and a removal through this object are told; a read is not."""
-    heard: list[int] = []
-    folder.on_change = lambda: heard.append(1)
+    """A write, an append and a removal through this object are told, with the path; a read is not."""
+    heard: list[PurePosixPath] = []
+    folder.on_change = heard.append
     digest = folder.write(NOTE, b"text\n", expected=None)
     folder.append(NOTE, "more\n", "")
     folder.read(NOTE)
-    assert len(heard) == 2
+    assert heard == [NOTE, NOTE]
     folder.delete(NOTE, digest_of(b"text\nmore\n"))
-    assert (len(heard), digest) == (3, digest_of(b"text\n"))
+    assert (heard, digest) == ([NOTE] * 3, digest_of(b"text\n"))

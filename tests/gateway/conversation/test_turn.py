@@ -10,6 +10,7 @@ import pytest
 from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
 from gateway.agent.agent import Agent
 from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agents import Threads
 from gateway.conversation.lanes import RetryLater
@@ -25,6 +26,7 @@ from gateway.stores.sqlite import SqliteStore
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel, call, says
 from workspaces.access import AgentId
+from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.search import Clock, MemoryIndex
 from workspaces.workspace import Workspace
@@ -55,6 +57,7 @@ class House:
     threads: Threads
     workspace: Workspace
     worker: WorkerClient
+    keeper: Keeper
     outcomes: Outcomes = field(default_factory=Outcomes)
 
     def turns(self, model: Model, routes: Routes | None = None) -> Turns:
@@ -67,7 +70,7 @@ class House:
             Clock(lambda: 0.0, lambda: self.clock.now().date()),
         )
         return Turns(
-            agents={MAIN: Agent(MAIN, self.workspace, memory, model, self.threads)},
+            agents={MAIN: Agent(MAIN, self.workspace, memory, model, self.threads, self.keeper)},
             sessions=Sessions({MAIN: self.folder / "sessions"}, self.threads),
             store=self.store,
             routes=routes or Routes([], MAIN, POLICY),
@@ -92,8 +95,11 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
     threads = Threads("test")
     workspace = Workspace.create(tmp_path / "workspace", MAIN)
+    keeper = Keeper(lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count)
+    workspace.folder.on_change = keeper.changed
+    await keeper.begin()
     async with WorkerClient(WorkerSettings()) as worker:
-        yield House(tmp_path, store, clock, threads, workspace, worker)
+        yield House(tmp_path, store, clock, threads, workspace, worker, keeper)
     workspace.folder.close()
     threads.close()
     await store.close()
