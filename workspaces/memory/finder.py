@@ -19,6 +19,7 @@ from workspaces.memory.ranking import (
     WITHOUT_LATE,
     Ranked,
     Weights,
+    is_turn,
     question_of,
     rank,
     relevance,
@@ -26,11 +27,11 @@ from workspaces.memory.ranking import (
 )
 from workspaces.memory.sparse import SparseVector, query_vector
 
-POOL = 100
-"""Candidates a leg."""
+POOL = 80
+"""Candidates a leg; more find nothing more (docs/search-speed.md)."""
 NEIGHBOURS = 2
 """How far the ranking looks from an entry to those beside it."""
-NEIGHBOURED = 40
+NEIGHBOURED = 25
 """How many of the best found entries have those beside them scored too; worse ones have little to lend."""
 
 
@@ -102,8 +103,11 @@ class Finder:
         return np.asarray(tokens * (idf / idf.sum())[:, np.newaxis], np.float32)
 
     def _beside(self, best: Sequence[Candidate], scored: Sequence[Candidate]) -> list[PointId]:
-        """Return the entries beside *best* that are not *scored* yet; a file has one scope, so theirs is the same."""
-        beside = (id_ for found in best for id_ in self._manifest.beside(found.id, NEIGHBOURS))
+        """Return the entries beside the turns among *best* that are not *scored* yet.
+
+        A file has one scope, so theirs is the same.
+        """
+        beside = (id_ for found in best if is_turn(found.entry) for id_ in self._manifest.beside(found.id, NEIGHBOURS))
         known = {candidate.id for candidate in scored}
         return [id_ for id_ in dict.fromkeys(beside) if id_ not in known]
 

@@ -98,12 +98,12 @@ def rank(question: Question, candidates: Sequence[Candidate], weights: Weights, 
     """
     kinds = [_kind(candidate.entry.text) for candidate in candidates]
     parts = _own_parts(candidates, weights)
-    is_turn = np.array([kind is not _Kind.NOTE for kind in kinds], np.bool_)
-    spoken = _total(parts) * is_turn
+    speaks = np.array([kind is not _Kind.NOTE for kind in kinds], np.bool_)
+    spoken = _total(parts) * speaks
     lenders = _Lenders(candidates, spoken)
     parts |= _earned(question, candidates, kinds, weights)
-    parts["neighbour"] = weights.neighbour * is_turn * lenders.better(1)
-    parts["second_neighbour"] = weights.second_neighbour * is_turn * lenders.better(2)
+    parts["neighbour"] = weights.neighbour * speaks * lenders.better(1)
+    parts["second_neighbour"] = weights.second_neighbour * speaks * lenders.better(2)
     faded = np.array(_by_day(candidates, lambda day: _faded(day, weights, today)))
     parts["age"] = -faded * np.maximum(_total(parts), 0.0)
     scores: list[float] = _total(parts).tolist()
@@ -153,6 +153,11 @@ def _kind(text: str) -> _Kind:
     if not _TURN.match(without_time(text)):
         return _Kind.NOTE
     return _Kind.ASKS if text.endswith(_QUESTION_MARKS) else _Kind.SAYS
+
+
+def is_turn(entry: Entry) -> bool:
+    """Whether *entry* is a turn of a dialogue; other entries lend and borrow nothing."""
+    return _kind(entry.text) is not _Kind.NOTE
 
 
 class _Lenders:
