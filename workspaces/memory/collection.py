@@ -26,6 +26,12 @@ BATCH = 32
 FETCHED = 384
 """Entries whose vectors are asked of a provider at once: four calls of 96."""
 
+LITTER = 1_000
+"""Dead points that nobody minds, about 10 MB; the engine itself sweeps no smaller number."""
+SWEPT_AT_ONCE = 10_000
+"""Live points up to which a sweep waits for nothing: a search may have to wait 3 s for it, once in as many deletions.
+Larger collections are swept when their index was not used for long."""
+
 PORTION = 16
 PORTION_CHARACTERS = 2_000
 """Texts embedded at once, and their characters: about 50 ms of two cores, which a search may have to wait."""
@@ -53,7 +59,8 @@ class Collection:
         Raises EngineBrokenError or sqlite3.DatabaseError when what is there cannot be used.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        self.engine: Engine = HybridEngine(EdgeShard(folder / "shard", dimension))
+        self._shard = EdgeShard(folder / "shard", dimension)
+        self.engine: Engine = HybridEngine(self._shard)
         self.manifest = Manifest(folder / "manifest.db")
         self._vectors = vectors
         self._complete = folder / "complete"
@@ -87,7 +94,7 @@ class Collection:
             yield from self._store([(id_, wanted[id_]) for id_ in fresh])
             self._remove(gone)
             stored, removed = len(fresh), len(gone)
-        if self.manifest.stamps().get(document.path) != stamp:
+        if self.manifest.stamp(document.path) != stamp:
             self.manifest.change_begins()
             self.manifest.took(document.path, stamp, document.digest)
         now_embedded, now_reused = self._counters()
@@ -131,7 +138,19 @@ class Collection:
             return False
         self.engine.flush()
         self.manifest.commit()
+        if self.is_littered and len(self.manifest.points) <= SWEPT_AT_ONCE:
+            self.sweep()
         return True
+
+    @property
+    def is_littered(self) -> bool:
+        """Whether more points are dead than alive, and enough of them to be worth a sweep."""
+        return self.manifest.dead > max(len(self.manifest.points), LITTER)
+
+    def sweep(self) -> None:
+        """Free what dead points take. Raises EngineBrokenError."""
+        self._shard.sweep()
+        self.manifest.swept()
 
     def complete(self) -> None:
         """Mark that every document is in it."""

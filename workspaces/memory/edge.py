@@ -4,6 +4,7 @@ Qdrant Edge holds the interpreter's lock while it works, so this file belongs in
 built (`indexing_threshold`): scanning is exact and takes 1–2 ms a leg at 10,000 entries.
 """
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +14,7 @@ import qdrant_edge as edge
 
 from workspaces.memory.engine import DayRange, EngineBrokenError, FloatArray, Point, PointId, TokenArray
 from workspaces.memory.entry import Entry
-from workspaces.memory.hybrid import Scored, VectorQuery, Where, entry_of, payload_of
+from workspaces.memory.hybrid import Scored, Shard, VectorQuery, Where, entry_of, payload_of
 from workspaces.memory.sparse import SparseVector
 
 TOKEN_DIMENSION = 128
@@ -21,6 +22,18 @@ SCROLL = 10_000
 """Points read at once where all are listed."""
 NEVER_KB = 10**9
 """The segment size from which HNSW would be built."""
+
+
+class EdgeShelf:
+    """Collections inside the index folder itself."""
+
+    def open(self, folder: Path, dimension: int) -> Shard:
+        """Open the shard in *folder*, or create it. Raises EngineBrokenError."""
+        return EdgeShard(folder / "shard", dimension)
+
+    def remove(self, folder: Path) -> None:
+        """Remove *folder* and all that is in it."""
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class EdgeShard:
@@ -47,7 +60,8 @@ class EdgeShard:
         if not queries:
             return []
         filters = {where: _filter(where) for where in {query.where for query in queries}}
-        requests = [_request(query, filters[query.where]) for query in queries]
+        nearest = {id(query.vector): _nearest(query.vector) for query in queries}  # two legs ask for one vector
+        requests = [_request(query, nearest[id(query.vector)], filters[query.where]) for query in queries]
         answers = self._shard.query_batch(edge.QueryBatchRequest(requests))
         return [[(point.id, point.score) for point in answer] for answer in answers]  # type: ignore[misc]  # no ids but numbers
 
@@ -83,6 +97,17 @@ class EdgeShard:
         """Remove the points; unknown ids are ignored."""
         if ids:
             self._shard.update(edge.UpdateOperation.delete_points(list(ids)))
+
+    def sweep(self) -> None:
+        """Write the live points anew and free what dead ones took: 0.3 ms a point, during which nothing else is done.
+
+        Raises EngineBrokenError.
+        """
+        try:
+            self._shard.optimize()
+            self._shard.flush()
+        except Exception as exc:  # the engine raises plain Exception for every fault
+            raise EngineBrokenError(f"the index cannot be swept: {exc}") from exc
 
     def flush(self) -> None:
         """Bring everything stored so far to the disk; about 150 ms. Raises EngineBrokenError when that fails."""
@@ -140,10 +165,10 @@ def _sparse(vector: SparseVector) -> edge.SparseVector:
     return edge.SparseVector(list(vector.indices), list(vector.values))
 
 
-def _request(query: VectorQuery, where: edge.Filter) -> edge.QueryRequest:
+def _request(query: VectorQuery, nearest: Any, where: edge.Filter) -> edge.QueryRequest:
     return edge.QueryRequest(
         limit=query.limit,
-        query=edge.Query.Nearest(_nearest(query.vector), query.using),
+        query=edge.Query.Nearest(nearest, query.using),
         filter=where,
         score_threshold=query.above,
         params=edge.SearchParams(exact=True),

@@ -82,6 +82,12 @@ class Index:
             self.building.complete()
             self._retire_old()
 
+    def close_for_long(self) -> None:
+        """Release the folder, and what dead points take in a collection too large to be swept while it is used."""
+        if self.building.is_littered:
+            self.building.sweep()
+        self.close()
+
     def close(self) -> None:
         """Release the folder."""
         for collection in filter(None, (self.building, self._old)):

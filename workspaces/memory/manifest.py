@@ -24,6 +24,8 @@ CREATE TABLE IF NOT EXISTS points (
 );
 CREATE TABLE IF NOT EXISTS state (clean INTEGER NOT NULL);
 INSERT INTO state SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM state);
+CREATE TABLE IF NOT EXISTS leavings (dead INTEGER NOT NULL);
+INSERT INTO leavings SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM leavings);
 """
 _UNKNOWN = ""
 """The stamp and digest of what has to be compared anew; no real one is empty."""
@@ -86,6 +88,8 @@ class Manifest:
         self._of_path: dict[str, dict[PointId, PointRow]] = {}
         self._at: dict[tuple[str, int], PointRow] = {}
         self._changed: set[PointId] = set()
+        self.dead = 0
+        """Points that the engine was told to forget or replace since it was last swept: they still take room."""
         self._load()
 
     @property
@@ -96,6 +100,10 @@ class Manifest:
     def stamps(self) -> dict[str, str]:
         """Return the stamp under which each document was last taken in."""
         return {path: stamp for path, (stamp, _) in self._stamps.items()}
+
+    def stamp(self, path: str) -> str:
+        """Return the stamp under which the document at *path* was last taken in; empty when it is not known."""
+        return self._stamps.get(path, (_UNKNOWN, _UNKNOWN))[0]
 
     def digest(self, path: str) -> str:
         """Return the digest of the document at *path* when it was last taken in; empty when it is not known."""
@@ -138,6 +146,7 @@ class Manifest:
         self.words.remove(row.scope, row.terms)
         self.pieces.remove(row.scope, row.pieces)
         self._changed.add(id_)
+        self.dead += 1
 
     def took(self, path: str, stamp: str, digest: str) -> None:
         """Note that all points of the document at *path* are in the engine."""
@@ -163,8 +172,14 @@ class Manifest:
             self._db.execute("DELETE FROM documents")
             documents = ((path, stamp, digest) for path, (stamp, digest) in self._stamps.items())
             self._db.executemany("INSERT INTO documents VALUES (?, ?, ?)", documents)
+            self._db.execute("UPDATE leavings SET dead = ?", (self.dead,))
             self._db.execute("UPDATE state SET clean = 1")
         self._changed.clear()
+
+    def swept(self) -> None:
+        """Note that the engine has freed what dead points took."""
+        self.dead = 0
+        self._db.execute("UPDATE leavings SET dead = 0")
 
     def close(self) -> None:
         """Release the file; what was not committed is forgotten."""
@@ -178,6 +193,7 @@ class Manifest:
         for row in self._db.execute("SELECT * FROM points").fetchall():
             self.put(_row_in(row))
         self._changed.clear()
+        self.dead = int(self._db.execute("SELECT dead FROM leavings").fetchone()[0])
 
     def _transaction(self) -> "_Transaction":
         return _Transaction(self._db)

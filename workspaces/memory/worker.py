@@ -108,7 +108,7 @@ class Desk:
         """Close every index that was not used for long."""
         for folder, held in list(self._open.items()):
             if self._clock() - held.used_at > CLOSE_AFTER_S:
-                self._open.pop(folder).index.close()
+                self._open.pop(folder).index.close_for_long()
 
     def close(self) -> None:
         """Close every index."""

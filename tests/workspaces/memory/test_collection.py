@@ -1,0 +1,64 @@
+"""This file says what becomes of points that a collection no longer needs."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from workspaces.access import PRIVATE
+from workspaces.memory import collection as collections
+from workspaces.memory.collection import LITTER, Collection
+from workspaces.memory.entry import Document
+from workspaces.memory.index import Index
+
+LINES = LITTER + 200
+DAY = date(2026, 3, 7)
+
+
+def write(collection: Collection, version: int, lines: int = LINES) -> None:
+    """Replace every line of the one note by another."""
+    text = "".join(f"- version {version} of line {n}, about {n * 7} apples\n" for n in range(lines))
+    document = Document("memory/2026-03-07.md", PRIVATE, text, DAY, f"digest {version}")
+    for _ in collection.put(document, f"stamp {version}"):
+        pass
+    collection.commit()
+
+
+def disk(folder: Path) -> int:
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
+
+
+def test_a_note_that_keeps_changing_does_not_fill_the_disk(tmp_path: Path) -> None:
+    """Once more points are dead than alive they are swept; what is alive stays. (The WAL has its own bound, 32 MB.)"""
+    collection = Collection(tmp_path, 0, None)
+    write(collection, 1)
+    once = disk(tmp_path / "shard" / "segments")
+    for version in (2, 3, 4, 5):
+        write(collection, version)
+        assert collection.manifest.dead <= LINES
+    assert disk(tmp_path / "shard" / "segments") < 2 * once
+    assert collection.engine.ids() == collection.manifest.points.keys()
+    assert len(collection.manifest.points) == LINES
+    collection.close()
+
+
+def test_dead_points_are_counted_across_restarts(tmp_path: Path) -> None:
+    """Many small changes, each in a process of its own, add up."""
+    for version in (1, 2, 3):
+        collection = Collection(tmp_path, 0, None)
+        write(collection, version, lines=5)
+        assert collection.manifest.dead == 5 * (version - 1)
+        collection.close()
+
+
+def test_a_large_collection_is_swept_when_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit leaves it alone, closing it for long does not."""
+    monkeypatch.setattr(collections, "SWEPT_AT_ONCE", 1_000)
+    index = Index(tmp_path, None)
+    for version in (1, 2, 3):
+        write(index.building, version)
+    assert index.building.manifest.dead == 2 * LINES
+    index.close_for_long()
+    index = Index(tmp_path, None)
+    assert index.building.manifest.dead == 0
+    index.close()
