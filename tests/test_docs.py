@@ -177,4 +177,14 @@ def test_the_program_says_how_it_is_used() -> None:
     """The first thing that a newcomer types, as installed."""
     program = Path(sys.executable).parent / "strandline"
     shown = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
-    assert {"init", "up", "chat", "status", "doctor", "memory", "import"} <= set(shown.split())
+    assert {"init", "up", "chat", "status", "doctor", "memory", "history", "import"} <= set(shown.split())
+
+
+def test_every_test_and_room_of_the_requirements_exists() -> None:
+    """The table of requirements names files that are there; a name alone stands beside its room's first one."""
+    table = (ROOT / "docs" / "requirements.md").read_text("utf-8")
+    for row in re.findall(r"^\| [A-DP]\d.*$", table, re.MULTILINE):
+        for cell in row.split(" | ")[2:4]:
+            named = [ROOT / each for each in re.findall(r"`([^`]+)`", cell)]
+            here = [path if path.exists() else named[0].parent / path.relative_to(ROOT) for path in named]
+            assert all(path.exists() for path in here), row
