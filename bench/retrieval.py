@@ -23,7 +23,7 @@ from workspaces.memory.embeddings import Embedder
 from workspaces.memory.embeddings.local import LocalEmbedder
 from workspaces.memory.engine import Candidate, DayRange
 from workspaces.memory.entry import Document, Entry
-from workspaces.memory.finder import Asked, Finder
+from workspaces.memory.finder import Asked, Finder, Found
 from workspaces.memory.index import Index
 from workspaces.memory.ranking import WITHOUT_LATE, question_of, rank
 
@@ -133,6 +133,10 @@ class Bench:
     def default(self, text: str) -> list[Entry]:
         """What a search gives as shipped."""
         return self._find(text, self._embedder)
+
+    def found(self, text: str, limit: int) -> list[Found]:
+        """What a search gives as shipped, with the parts of its scores."""
+        return Finder(self._engine, self._manifest, self._embedder).find(replace(self._asked(text), limit=limit))
 
     def keywords(self, text: str) -> list[Entry]:
         """What a search gives where no embedder can work."""

@@ -17,6 +17,7 @@ from gateway.agent.keeper import Keeper
 from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
 from gateway.agent.models.settings import HostedSettings
+from gateway.agent.recall import RecallSettings
 from gateway.config import Config, MemorySettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.conversation.turn import TurnSettings
@@ -149,6 +150,7 @@ def turn_settings(config: Config) -> TurnSettings:
     temperatures = {AgentId(name): agent.temperature for name, agent in config.agents.items()}
     return TurnSettings(
         bootstrap=_bootstrap_limits(config.memory),
+        recall=RecallSettings(config.memory.recall),
         limits=TurnLimits(limits.steps, limits.identical_calls, limits.tokens, limits.turn_s),
         temperature={name: value for name, value in temperatures.items() if value is not None},
     )

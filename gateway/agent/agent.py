@@ -8,7 +8,7 @@ from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.history import history_tools
-from gateway.agent.tools.memory import memory_tools
+from gateway.agent.tools.memory import Used, memory_tools
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.tool import Run, Toolbox
 from workspaces.access import Access, AgentId
@@ -29,10 +29,12 @@ class Agent:
     """Runs blocking work on this workspace's own thread."""
     keeper: Keeper
 
-    async def toolbox(self, access: Access, clock: Callable[[], datetime], turn: str, origin: Origin) -> Toolbox:
+    async def toolbox(
+        self, access: Access, clock: Callable[[], datetime], turn: str, origin: Origin, used: Used
+    ) -> Toolbox:
         """Return the tools of one turn, each bound to what the turn may see; what they change is noted as the turn's.
 
-        Whoever asked for it tells the keeper when the turn has ended.
+        Whoever asked for it tells the keeper when the turn has ended. *used* is told which memories the tools give.
         """
         run = self.keeper.noting(self.run, turn, origin)
         history = await self.keeper.ready()
@@ -40,7 +42,7 @@ class Agent:
             [
                 *file_tools(self.workspace, access, run),
                 *note_tools(self.workspace, access, run, clock),
-                *memory_tools(self.memory, self.workspace, access, run),
+                *memory_tools(self.memory, self.workspace, access, run, used),
                 *(history_tools(history, access, run, origin) if history is not None else []),
             ]
         )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,27 @@ class ResultEntry:
     name: str
     text: str
     is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UsedMemory:
+    """A passage that a turn had before it when it answered."""
+
+    citation: str
+    how: Literal["search", "read", "recall"]
+    """Found by the model's search, read by it, or brought up before it asked."""
+    score: float = 0.0
+    """As the search ranked it, and its parts, as in `Hit`; 0 for what was read."""
+    relevance: float = 0.0
+    similarity: float = 0.0
+    keyword: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UsedEntry:
+    """The journal's note of memories that a turn used; kept for who asks why, and never sent to a model."""
+
+    memories: tuple[UsedMemory, ...]
 
 
 Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry

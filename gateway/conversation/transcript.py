@@ -1,6 +1,7 @@
 """This file is the one reader and writer of transcripts: a JSONL file a session, append-only, the journal of its turns.
 
-A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`; the first says `"session"`.
+A line is `{"v":1,"type":"user"|"reply"|"start"|"result"|"used","turn":…,"at":…,"entry":{…}}`; the first says
+`"session"`.
 """
 
 import os
@@ -14,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UsedEntry, UsedMemory, UserEntry
 from gateway.agent.tools.tool import Run
 from gateway.stores.checkpoint import Checkpoint, unchecked
 from gateway.stores.codec import to_json
@@ -33,7 +34,7 @@ class Record:
     turn_id: TurnId
     at: datetime
     """When it was written down, in UTC."""
-    entry: Entry
+    entry: Entry | UsedEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +82,16 @@ class _ResultLine(_Line):
     entry: ResultEntry
 
 
-_EntryLine = _UserLine | _ReplyLine | _StartLine | _ResultLine
+class _UsedLine(_Line):
+    type: Literal["used"] = "used"
+    entry: UsedEntry
+
+
+_EntryLine = _UserLine | _ReplyLine | _StartLine | _ResultLine | _UsedLine
 _AnyLine = Annotated[_SessionLine | _EntryLine, Field(discriminator="type")]
 
 
-_KINDS = frozenset({"session", "user", "reply", "start", "result"})
+_KINDS = frozenset({"session", "user", "reply", "start", "result", "used"})
 
 
 class _UnknownLine(BaseModel):
@@ -118,7 +124,22 @@ class Transcript:
         await run(transcript._read)
         return transcript
 
-    async def append(self, turn_id: TurnId, *entries: Entry) -> None:
+    @property
+    def entries(self) -> list[Entry]:
+        """The conversation, as a model may see it."""
+        return [record.entry for record in self.records if not isinstance(record.entry, UsedEntry)]
+
+    def used_by(self, turn_id: TurnId) -> tuple[UsedMemory, ...]:
+        """Return the memories that a turn used, each once, the best of its scores, those with the best first."""
+        best: dict[str, UsedMemory] = {}
+        for record in self.records:
+            if record.turn_id == turn_id and isinstance(record.entry, UsedEntry):
+                for memory in record.entry.memories:
+                    if memory.citation not in best or memory.relevance > best[memory.citation].relevance:
+                        best[memory.citation] = memory
+        return tuple(sorted(best.values(), key=lambda memory: -memory.relevance))
+
+    async def append(self, turn_id: TurnId, *entries: Entry | UsedEntry) -> None:
         """Write *entries* down, durably, all or none. Raises StoreError; the file is then what it was before."""
         now = utc_now()
         await self._run(self._write, [Record(turn_id, now, entry) for entry in entries])
@@ -211,6 +232,8 @@ def _line(record: Record) -> bytes:
             line = _StartLine(turn=turn, at=at, entry=entry)
         case ResultEntry() as entry:
             line = _ResultLine(turn=turn, at=at, entry=entry)
+        case UsedEntry() as entry:
+            line = _UsedLine(turn=turn, at=at, entry=entry)
     return f"{to_json(_lines(), line)}\n".encode()
 
 

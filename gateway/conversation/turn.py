@@ -1,6 +1,6 @@
 """This file answers one message: it opens the session, builds the prompt, runs the agent and commits the outcome."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -9,10 +9,12 @@ import structlog
 
 from adapters.channel import ChatKind, InboundMessage
 from gateway.agent.agent import Agent
-from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
+from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, Usage, UsedEntry, UsedMemory, UserEntry
 from gateway.agent.loop import TurnLimits, run_turn
+from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.prompt import build_prompt
+from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.window.recent import recent
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.presence import Presence
@@ -42,6 +44,7 @@ class TurnSettings:
 
     bootstrap: Limits = field(default_factory=Limits)
     limits: TurnLimits = field(default_factory=TurnLimits)
+    recall: RecallSettings = field(default_factory=RecallSettings)
     temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -102,23 +105,37 @@ class Turns:
             await transcript.append(row.turn_id, entry)
 
         origin = Origin(str(envelope.key), str(row.id), row.turn_id)
-        toolbox = await agent.toolbox(envelope.access, self.clock, row.turn_id, origin)
-        request = await self._request(agent, envelope.access, transcript)
+
+        async def used(memories: Sequence[UsedMemory]) -> None:
+            if memories:
+                await transcript.append(row.turn_id, UsedEntry(tuple(memories)))
+
+        toolbox = await agent.toolbox(envelope.access, self.clock, row.turn_id, origin, used)
+        request, recalled = await self._request(agent, envelope.access, transcript, row.message.text)
+        await used(recalled)
         answer = await run_turn(agent.model, request, toolbox, self.settings.limits, journal, _no_draft)
         return answer.text
 
-    async def _request(self, agent: Agent, access: Access, transcript: Transcript) -> ModelRequest:
+    async def _request(
+        self, agent: Agent, access: Access, transcript: Transcript, message: str
+    ) -> tuple[ModelRequest, tuple[UsedMemory, ...]]:
+        """Return the turn's first request, and which memories were brought up in it."""
         now = self.clock()
         files = await agent.run(bootstrap_files, agent.workspace, access, now.date(), self.settings.bootstrap)
         prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
-        shown = recent([record.entry for record in transcript.records], agent.model.window_tokens)
-        return ModelRequest(
+        shown = recent(transcript.entries, agent.model.window_tokens)
+        recalled = Recalled()
+        if agent.model.name != OFFLINE:
+            texts = [*(file.text for file in files), *_texts(shown.entries)]
+            recalled = await recall(message, agent.memory, access, self.settings.recall, texts, now.date())
+        request = ModelRequest(
             stable=prompt.stable,
-            volatile=prompt.volatile + _left_out(shown.left_out),
+            volatile=prompt.volatile + _left_out(shown.left_out) + recalled.text,
             entries=shown.entries,
             tools=(),
             temperature=self.settings.temperature.get(agent.id),
         )
+        return request, recalled.used
 
     async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:
         """Note in the transcript how a turn that has no answer of its own ended, and return that sentence."""
@@ -163,6 +180,12 @@ def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
 
 async def _no_draft(_: str) -> None:
     """Drop a draft: no channel shows them yet."""
+
+
+def _texts(entries: Iterable[Entry]) -> Iterator[str]:
+    for entry in entries:
+        if not isinstance(entry, CallStartEntry):
+            yield entry.text
 
 
 def _left_out(count: int) -> str:

@@ -174,10 +174,17 @@ class MemoryIndex:
         """Say whether files changed since the last sync began; reads none of them."""
         return self._is_dirty or await self._sync.is_behind()
 
-    async def search(self, query: Query, access: Access) -> SearchResult:
+    @property
+    def is_warm(self) -> bool:
+        """Whether the index was brought up to date once, so that a search is quick."""
+        return self._was_fresh
+
+    async def search(self, query: Query, access: Access, *, is_patient: bool = True) -> SearchResult:
         """Return the notes that answer *query* among those that *access* may read.
 
-        Raises QueryRefusedError for a query without words and MemoryUnavailableError when the worker cannot answer.
+        Unless it *is_patient*, it takes the index as it is, and waits for no changed note.
+
+        While the index cannot answer, the files do, by words alone. Raises QueryRefusedError for a query without words.
         """
         # A lone surrogate is no text to an embedder; NUL and the like are, and find nothing.
         text = query.text.strip().encode("utf-8", "replace").decode()
@@ -186,8 +193,12 @@ class MemoryIndex:
         scopes = self._scopes(access)
         if scopes is not None and not scopes:
             return SearchResult((), self._mode, _cut_notice(text))
-        is_fresh = await self._freshen()
-        answer = await self._ask(query, text[:LONGEST_QUERY], scopes)
+        try:
+            async with asyncio.timeout(self.answers_within_s):
+                is_fresh = is_patient and await self._freshen()
+                answer = await self._ask(query, text[:LONGEST_QUERY], scopes)
+        except (MemoryUnavailableError, TimeoutError) as exc:
+            return await self._plainly(query, text, scopes, str(exc) or "the index takes too long")
         self._mode = answer["mode"]
         hits = tuple(hit for hit in map(_hit, answer["hits"]) if self._may_see(hit, scopes))
         # Whether private notes are still being indexed is no business of a group's.

@@ -1,10 +1,12 @@
 """This file gives a model its memory tools: search over the notes that the turn may read, and reading one of them."""
 
 import json
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Literal
 
+from gateway.agent.entries import UsedMemory
 from gateway.agent.tools.tool import Field, Tool, tool
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
@@ -15,11 +17,25 @@ from workspaces.memory.search import Hit, MemoryIndex, Query
 from workspaces.memory.sync import Run
 from workspaces.workspace import Workspace
 
+Used = Callable[[Sequence[UsedMemory]], Awaitable[None]]
+"""Told which memories reach a model; returns once that is durable."""
 
-def memory_tools(index: MemoryIndex, workspace: Workspace, access: Access, run: Run) -> list[Tool]:
+
+async def unrecorded(_: Sequence[UsedMemory]) -> None:
+    """Keep no account of what is used."""
+
+
+def memory_tools(
+    index: MemoryIndex, workspace: Workspace, access: Access, run: Run, used: Used = unrecorded
+) -> list[Tool]:
     """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none."""
     if not rights(access).memory_tools:
         return []
+
+    async def found(query: Query) -> str:
+        result = await index.search(query, access)
+        await used([used_hit(hit, "search") for hit in result.hits])
+        return _compact({"hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice})
 
     async def memory_search(
         query: Annotated[str, Field(description="A question or keywords; ids and names as they are written.")],
@@ -30,8 +46,7 @@ def memory_tools(index: MemoryIndex, workspace: Workspace, access: Access, run: 
 
         Answers with passages, best first, each with its source; cite it. No hits: say that you found nothing.
         """
-        result = await index.search(Query(query, max_results, min_score), access)
-        return _compact({"hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice})
+        return await found(Query(query, max_results, min_score))
 
     async def memory_get(
         path: Annotated[str, Field(description="A path that memory_search gave.")],
@@ -43,7 +58,10 @@ def memory_tools(index: MemoryIndex, workspace: Workspace, access: Access, run: 
             note = await run(workspace.read, path, access, from_line, lines)
         except NoSuchFileError:
             said = await _transcript(index, path, access)
+            if said:
+                await used([UsedMemory(_span(path, from_line or 1, lines, said.lines[-1]), "read")])
             return _compact({"path": path, **(_lines_of(said, from_line, lines) if said else {"text": ""})})
+        await used([UsedMemory(_span(path, note.first_line, lines, note.total_lines), "read")])
         return _compact(
             {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
         )
@@ -57,9 +75,10 @@ def memory_tools(index: MemoryIndex, workspace: Workspace, access: Access, run: 
     ) -> str:
         """Search notes and past conversations between two days."""
         if exact:
-            return _listed(await index.find_exact(ExactQuery(query, since, until, max_results), access))
-        result = await index.search(Query(query, max_results, since=since, until=until), access)
-        return _compact({"hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice})
+            result = await index.find_exact(ExactQuery(query, since, until, max_results), access)
+            await used([UsedMemory(match.citation, "search") for match in result.matches])
+            return _listed(result)
+        return await found(Query(query, max_results, since=since, until=until))
 
     async def search_memory(query: str, max_results: Annotated[int, Field(ge=1, le=50)] = 20) -> str:
         """Find a text letter by letter in notes and past conversations, newest first."""
@@ -67,6 +86,17 @@ def memory_tools(index: MemoryIndex, workspace: Workspace, access: Access, run: 
 
     unoffered = replace(tool(search_memory), is_offered=False)
     return [tool(memory_search), tool(memory_get), tool(search_history), unoffered]
+
+
+def used_hit(hit: Hit, how: Literal["search", "recall"]) -> UsedMemory:
+    """Return what is kept of *hit*."""
+    scores = (hit.score, hit.relevance, hit.similarity, hit.keyword)
+    return UsedMemory(hit.citation, how, *(round(score, 3) for score in scores))
+
+
+def _span(path: str, first: int, lines: int | None, total: int) -> str:
+    last = min(first + lines - 1, total) if lines else total
+    return f"{path}#L{first}-L{max(first, last)}"
 
 
 def _listed(result: ExactResult) -> str:

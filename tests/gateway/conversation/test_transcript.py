@@ -15,7 +15,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import (
+    CallStartEntry,
+    Entry,
+    ReplyEntry,
+    ResultEntry,
+    ToolCall,
+    Usage,
+    UsedEntry,
+    UsedMemory,
+    UserEntry,
+)
 from gateway.conversation.transcript import Record, Repairs, Transcript
 from gateway.errors import StoreError
 from gateway.stores.ports import TurnId
@@ -67,7 +77,7 @@ def mode(path: Path) -> int | None:
 
 
 def entries(transcript: Transcript) -> list[Entry]:
-    return [record.entry for record in transcript.records]
+    return transcript.entries
 
 
 async def opened(path: Path, content: bytes) -> Transcript:
@@ -293,3 +303,17 @@ async def test_a_record_says_when_it_was_written(path: Path) -> None:
 
 def _raise(exc: Exception, *_: object) -> None:
     raise exc
+
+
+async def test_what_a_turn_used_is_kept_and_shown_to_no_model(path: Path) -> None:
+    """After a restart too: each memory once, with the best of its scores; the conversation does not hold it."""
+    transcript = await Transcript.open(path, here)
+    found = UsedMemory("MEMORY.md#L1-L1", "search", 1.2, 0.5, 0.4, 3.0)
+    await transcript.append(ONE, SAID, UsedEntry((found, UsedMemory("a.md#L2-L2", "read"))))
+    await transcript.append(ONE, UsedEntry((replace(found, relevance=0.7),)))
+    await transcript.append(TWO, UsedEntry((replace(found, citation="other.md#L1-L1"),)))
+    again = await Transcript.open(path, here)
+    assert again.repairs == Repairs()
+    assert again.entries == transcript.entries == [SAID]
+    assert again.used_by(ONE) == (replace(found, relevance=0.7), UsedMemory("a.md#L2-L2", "read"))
+    assert again.used_by(TurnId("absent")) == ()
