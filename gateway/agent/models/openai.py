@@ -35,10 +35,11 @@ def openai_model(settings: HostedSettings, client: httpx2.AsyncClient) -> OpenAI
 
 
 class _Completions(AsyncCompletions):
-    """Sends the messages as they are: the SDK's walk over their types takes 0.4 ms each, at every request."""
+    """Sends messages and tools as they are: the SDK's walk over their types takes 0.4 ms a message, at every request."""
 
     async def create(self, **request: Any) -> Any:
-        body = {**(request.pop("extra_body", None) or {}), "messages": request.pop("messages")}
+        plain = {name: request.pop(name) for name in ("messages", "tools") if isinstance(request.get(name), list)}
+        body = {**(request.pop("extra_body", None) or {}), **plain}
         return await super().create(messages=[], extra_body=body, **request)
 
 

@@ -1,0 +1,40 @@
+"""What a model is told at the start of every request."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from gateway.agent.prompt import build_prompt
+from workspaces.access import SessionType
+from workspaces.bootstrap import BootstrapFile
+
+NOW = datetime(2026, 11, 22, 0, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+FILES = [BootstrapFile("AGENTS.md", "Be brief.\n"), BootstrapFile("MEMORY.md", "- tea\n")]
+
+
+def test_the_workspace_stands_under_project_context_in_order() -> None:
+    """Each file has its name above it, and the files keep the order that they are given in."""
+    stable = build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW).stable
+    assert stable.endswith("# Project Context\n## AGENTS.md\nBe brief.\n\n## MEMORY.md\n- tea\n")
+
+
+def test_memory_recall_is_asked_for_where_the_tools_are() -> None:
+    """A turn without memory tools is not told to use them."""
+    assert "## Memory Recall" in build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW).stable
+    assert "memory_search" not in build_prompt(FILES, SessionType.SUBAGENT, recall=False, now=NOW).stable
+
+
+def test_only_the_volatile_part_knows_the_day() -> None:
+    """The owner's day and zone come last, so that a provider's cache of the rest holds."""
+    today = build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW)
+    later = build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW.replace(day=23))
+    assert today.stable == later.stable
+    assert "Sunday, 2026-11-22 (Europe/Berlin)" in today.volatile
+
+
+@pytest.mark.parametrize("session_type", list(SessionType))
+def test_every_kind_of_session_knows_who_listens(session_type: SessionType) -> None:
+    """A group is told that everybody reads along; nobody but main is told that it is alone with its owner."""
+    volatile = build_prompt([], session_type, recall=True, now=NOW).volatile
+    assert ("alone" in volatile) == (session_type is SessionType.MAIN)
