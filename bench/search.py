@@ -1,22 +1,24 @@
 """This file measures memory search as a turn has it: through the worker's pipe, the query's embedding included.
 
-python -m bench.search [--entries 5000] [--searches 200] [--locomo FILE]
+python -m bench.search [--entries 5000] [--searches 200] [--sizes 1000 10000 100000] [--locomo FILE]
+
+`--sizes` measures the search itself at other sizes beside sqlite-vec + FTS5 (bench/sizes.py); 100,000 entries take
+some five minutes to build, so they have to be asked for.
 """
 
 import argparse
 import asyncio
 import json
 import os
-import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from datetime import date, timedelta
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.figures import Figure, resident_mb
+from bench.made_notes import TODAY, daily_notes, questions
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.scan import WorkspaceNotes
@@ -25,28 +27,7 @@ from workspaces.workspace import Workspace
 
 AGENT = AgentId("bench")
 OWNER = Access(AGENT, SessionType.MAIN, PRIVATE, "terminal:0", 0, frozenset())
-TODAY = date(2026, 6, 30)
-ENTRIES_A_DAY = 14
 RUNS = 5
-
-
-def words(text: str) -> list[str]:
-    """Return the words of *text*."""
-    return text.split()
-
-
-PEOPLE = words(
-    "Ada Bruno Chidi Dana Emre Farah Goran Hana Iris Jonas Kofi Lena Mina Nils Omar Petra Quinn Rosa Sven Tara"
-)
-VERBS = words("fixed moved ordered planned painted tested wrote sold found cleaned packed measured drew booked cooked")
-THINGS = words(
-    "bicycle garden invoice kitchen printer report boat engine piano lamp roof budget archive sensor "
-    "ticket recipe violin telescope curtain battery passport fence parcel window tomato server bridge "
-    "camera novel saddle"
-)
-PLACES = words(
-    "Lisbon Oslo Kyoto Tallinn Bergen Porto Ghent Cork Turin Graz harbour office attic library station market"
-)
 
 
 async def in_place(function: Callable[..., Any], /, *args: object) -> Any:
@@ -54,36 +35,11 @@ async def in_place(function: Callable[..., Any], /, *args: object) -> Any:
     return function(*args)
 
 
-def note(chance: random.Random, number: int) -> str:
-    """Return one made-up line of a daily note, about 20 words."""
-    first, second = chance.sample(PEOPLE, 2)
-    done, planned = chance.sample(VERBS, 2)
-    one, two, three = chance.sample(THINGS, 3)
-    return (
-        f"{first} {done} the {one} near the {chance.choice(PLACES)} with {second} and {planned} a {two} "
-        f"for {chance.randint(2, 900)} crowns, reference {number:06d}, before the {three} arrived"
-    )
-
-
 def write_notes(folder: Path, entries: int) -> None:
-    """Fill *folder* with daily notes of 14 lines, going back from `TODAY`."""
-    chance = random.Random(7)
+    """Fill *folder* with daily notes of *entries* lines."""
     (folder / "memory").mkdir(parents=True)
-    for day_number in range(-(-entries // ENTRIES_A_DAY)):
-        day = TODAY - timedelta(days=day_number)
-        numbers = range(day_number * ENTRIES_A_DAY, min((day_number + 1) * ENTRIES_A_DAY, entries))
-        lines = "".join(f"- {9 + n % 9:02d}:{n % 60:02d} {note(chance, n)}\n" for n in numbers)
-        (folder / "memory" / f"{day}.md").write_text(f"# {day}\n\n{lines}")
-
-
-def questions(count: int) -> Iterator[str]:
-    """Give *count* different questions of a dozen words."""
-    chance = random.Random(11)
-    for _ in range(count):
-        yield (
-            f"When did {chance.choice(PEOPLE)} work on the {chance.choice(THINGS)} "
-            f"in {chance.choice(PLACES)} together with {chance.choice(PEOPLE)}?"
-        )
+    for day, text in daily_notes(entries):
+        (folder / "memory" / f"{day}.md").write_text(text)
 
 
 def write_locomo(folder: Path, file: Path) -> int:
@@ -165,9 +121,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.search")
     parser.add_argument("--entries", type=int, default=5_000)
     parser.add_argument("--searches", type=int, default=200)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[1_000, 10_000])
     parser.add_argument("--locomo", type=Path)
     options = parser.parse_args()
     figures = asyncio.run(run(options.entries, options.searches))
+    from bench import sizes  # after the gateway's side was weighed: this loads the engine and the model
+
+    for size in options.sizes:
+        figures += sizes.figures(size, options.searches)
     if options.locomo:
         figures += asyncio.run(locomo_figures(options.locomo))
     for figure in figures:

@@ -1,0 +1,158 @@
+"""This file measures search as an index grows, beside sqlite-vec and FTS5 in the same run, question by question.
+
+The entries' vectors are made, not read by the model: an exact search takes as long over random vectors as over real
+ones, and a hundred thousand texts would take the model a quarter of an hour. Questions are read by the real model.
+The worker's own classes are called in this process; what the pipe adds is measured by `bench.search`.
+"""
+
+import multiprocessing
+import os
+import statistics
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from bench.figures import Figure, resident_mb
+from bench.made_notes import TODAY, daily_notes, questions
+from bench.sqlite_way import SqliteWay
+from workspaces.access import PRIVATE
+from workspaces.memory.chunking import entries_of
+from workspaces.memory.embeddings import TOKEN_DIMENSION, Embedding, QueryEmbedding
+from workspaces.memory.embeddings.local import LocalEmbedder
+from workspaces.memory.engine import DayRange, FloatArray
+from workspaces.memory.entry import Document
+from workspaces.memory.finder import Asked, Finder
+from workspaces.memory.index import Index, layout
+
+TOKENS = 16
+"""Token vectors an entry: what a note of 20 words has after stop words."""
+PIECES = 30_000
+"""Word pieces of the model's vocabulary."""
+WARM = 20
+"""Searches before the clock counts."""
+RESULTS = 6
+
+
+class MadeVectors:
+    """A stand-in for the model: random vectors for entries, the same for the same text; questions by the model."""
+
+    name = "made"
+    languages = "none"
+
+    def __init__(self) -> None:
+        self._model = LocalEmbedder()
+        self.dimension = self._model.dimension
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return a random unit vector and 16 random token vectors for each of *texts*."""
+        return [self._made(np.random.default_rng(zlib.crc32(text.encode()))) for text in texts]
+
+    def embed_query(self, text: str) -> QueryEmbedding:
+        """Return what the model says."""
+        return self._model.embed_query(text)
+
+    def _made(self, chance: np.random.Generator) -> Embedding:
+        tokens = _unit(chance, TOKENS, TOKEN_DIMENSION).astype(np.float16)
+        pieces = frozenset(chance.integers(1_000, PIECES, TOKENS).tolist())
+        return Embedding(_unit(chance, 1, self.dimension)[0], tokens, pieces)
+
+
+def _unit(chance: np.random.Generator, rows: int, columns: int) -> FloatArray:
+    made = chance.standard_normal((rows, columns), dtype=np.float32)
+    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
+
+
+def figures(entries: int, searches: int) -> list[Figure]:
+    """Measure one size in a process of its own, so that memory is that size's alone."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(_figures, entries, searches).result()
+
+
+def _figures(entries: int, searches: int) -> list[Figure]:
+    with tempfile.TemporaryDirectory(prefix="strandline-bench-") as name:
+        embedder, documents = MadeVectors(), list(_documents(entries))
+        before = resident_mb(os.getpid())
+        build_s = _timed(lambda: _build(Path(name) / "ours", embedder, documents))
+        opened = time.perf_counter()
+        index = Index(Path(name) / "ours", embedder)
+        open_ms = 1000 * (time.perf_counter() - opened)
+        other = SqliteWay(Path(name) / "sqlite.db", embedder.dimension)
+        other.store((e.text, embedder.embed([e.text])[0].pooled) for d in documents for e in entries_of(d))
+        ours, theirs = _race(index, embedder, other, searches)
+        used = resident_mb(os.getpid()) - before
+        disk = _disk_mb(Path(name) / "ours" / layout(embedder)), _disk_mb(Path(name) / "sqlite.db")
+        index.close()
+        other.close()
+    at = f"{entries:,} entries"
+    return [
+        *_latency(f"search, {at}", ours, _goal(entries)),
+        *_latency(f"sqlite-vec + FTS5, {at}", theirs, ""),
+        Figure(f"as fast as that, {at}", [statistics.median(theirs) / statistics.median(ours)], "x", _lead(entries)),
+        Figure(f"opening the index, {at}", [open_ms], "ms"),
+        Figure(f"ready vectors stored, {at}", [entries / build_s], "entries/s"),
+        Figure(f"memory, both, {at}", [used], "MB"),
+        Figure(f"index on disk, {at}", [disk[0]], "MB"),
+        Figure(f"sqlite-vec + FTS5 on disk, {at}", [disk[1]], "MB"),
+    ]
+
+
+def _documents(entries: int) -> Iterator[Document]:
+    for day, text in daily_notes(entries):
+        yield Document(f"memory/{day}.md", PRIVATE, text, day, str(day))
+
+
+def _build(folder: Path, embedder: MadeVectors, documents: Sequence[Document]) -> None:
+    index = Index(folder, embedder)
+    for document in documents:
+        for _ in index.building.put(document, document.digest):
+            pass
+    index.commit(complete=True)
+    index.close()
+
+
+def _race(index: Index, embedder: MadeVectors, other: SqliteWay, searches: int) -> tuple[list[float], list[float]]:
+    """Ask both each question in turn, so that a busy machine slows both; return milliseconds."""
+    finder = Finder(index.answering.engine, index.answering.manifest, embedder)
+    ours, theirs = [], []
+    for question in questions(WARM + searches):
+        asked = Asked(question, None, DayRange(None, None), RESULTS, None, TODAY)
+        ours.append(1000 * _timed(partial(finder.find, asked)))
+        theirs.append(1000 * _timed(partial(_as_they_do, other, embedder, question)))
+    return ours[WARM:], theirs[WARM:]
+
+
+def _as_they_do(other: SqliteWay, embedder: MadeVectors, question: str) -> Sequence[str]:
+    return other.search(question, embedder.embed_query(question).pooled, RESULTS)
+
+
+def _latency(name: str, times: Sequence[float], goal: str) -> list[Figure]:
+    slowest = statistics.quantiles(times, n=100)[98]
+    return [
+        Figure(f"{name}, median", [statistics.median(times)], "ms", goal),
+        Figure(f"{name}, 99th percentile", [slowest], "ms", "<= 3 x median" if goal else ""),
+    ]
+
+
+def _goal(entries: int) -> str:
+    return "<= 8" if entries <= 10_000 else "<= 25"
+
+
+def _lead(entries: int) -> str:
+    return ">= 1" if entries < 100_000 else ">= 4"
+
+
+def _timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _disk_mb(path: Path) -> float:
+    files = path.rglob("*") if path.is_dir() else path.parent.glob(f"{path.name}*")
+    return sum(file.stat().st_blocks * 512 for file in files if file.is_file()) / 1e6
