@@ -189,7 +189,7 @@ async def _tidy(store: Store, keepers: Sequence[Keeper]) -> None:
         except StoreError as exc:
             log.warning("the store was not tidied", detail=str(exc))
         for keeper in keepers:
-            await keeper.maintain(utc_now())
+            await keeper.maintain(utc_now)
         await asyncio.sleep(TIDY_EVERY_S)
 
 

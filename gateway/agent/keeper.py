@@ -103,9 +103,9 @@ class Keeper:
             self._has_ended.clear()
             await self._record_ended()
 
-    async def maintain(self, now: datetime) -> None:
-        """Pack the history once a month; called every day."""
-        await self._attempt(lambda history: history.maintain(now))
+    async def maintain(self, clock: Callable[[], datetime]) -> None:
+        """Pack the history once a month; called every day. *clock* is read once it is open."""
+        await self._attempt(lambda history: history.maintain(clock()))
 
     async def finish(self) -> None:
         """Record what is left when no turn runs any more, the owner's own edits too."""

@@ -10,7 +10,18 @@ import httpx2
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.control.desk import OnReply, Progress
-from gateway.control.wire import AgentOrder, ChatOrder, Event, Found, MemoryStatus, SearchOrder, Status
+from gateway.control.wire import (
+    AgentOrder,
+    ChatOrder,
+    Event,
+    Found,
+    HistoryAnswer,
+    HistoryOrder,
+    MemoryStatus,
+    SearchOrder,
+    Status,
+    Why,
+)
 from gateway.errors import StrandlineError
 from gateway.home import ControlFile
 
@@ -33,8 +44,14 @@ class RemoteDesk:
     async def search(self, order: SearchOrder) -> Found:
         return await self._ask("POST", "/control/memory/search", order, Found)
 
+    async def why(self, order: AgentOrder) -> Why:
+        return await self._ask("POST", "/control/memory/why", order, Why)
+
     async def memory_status(self, order: AgentOrder) -> MemoryStatus:
         return await self._ask("POST", "/control/memory/status", order, MemoryStatus)
+
+    async def history(self, order: HistoryOrder) -> HistoryAnswer:
+        return await self._ask("POST", "/control/history", order, HistoryAnswer)
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         outcome = ""
@@ -52,7 +69,9 @@ class RemoteDesk:
             outcome = event.text
         return outcome
 
-    async def _ask(self, method: str, path: str, order: SearchOrder | AgentOrder | None, kind: type[Answer]) -> Answer:
+    async def _ask(
+        self, method: str, path: str, order: SearchOrder | AgentOrder | HistoryOrder | None, kind: type[Answer]
+    ) -> Answer:
         try:
             response = await self._client.request(method, path, json=None if order is None else asdict(order))
         except httpx2.HTTPError as exc:

@@ -4,7 +4,17 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from adapters.channel import ChannelError
-from gateway.control.wire import AgentOrder, ChatOrder, Found, MemoryStatus, SearchOrder, Status
+from gateway.control.wire import (
+    AgentOrder,
+    ChatOrder,
+    Found,
+    HistoryAnswer,
+    HistoryOrder,
+    MemoryStatus,
+    SearchOrder,
+    Status,
+    Why,
+)
 from gateway.errors import StrandlineError
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
@@ -34,8 +44,14 @@ class Desk(Protocol):
     async def index(self, order: AgentOrder, progress: Progress) -> str:
         """Bring an agent's index up to date, and return the outcome in words."""
 
+    async def why(self, order: AgentOrder) -> Why:
+        """Return which memories an agent's latest answer to its owner used."""
+
     async def memory_status(self, order: AgentOrder) -> MemoryStatus:
         """Return the state of an agent's index."""
+
+    async def history(self, order: HistoryOrder) -> HistoryAnswer:
+        """Read the history of an agent's files as their owner, export it, or bring a file back."""
 
 
 class Readiness(Protocol):

@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 
 from adapters.channel import OutboundMessage
 from adapters.terminal import OWNER, TerminalAdapter
 from gateway.agent.agent import Agent
+from gateway.agent.entries import UserEntry
 from gateway.config import OwnerZone
 from gateway.control.desk import OnReply, Progress
+from gateway.control.history import answer_history
 from gateway.control.wire import (
     AgentOrder,
     AgentStatus,
@@ -17,15 +19,20 @@ from gateway.control.wire import (
     ChatOrder,
     Found,
     FoundHit,
+    HistoryAnswer,
+    HistoryOrder,
     MemoryStatus,
     SearchOrder,
     Status,
     UnsureStatus,
+    UsedHit,
+    Why,
 )
 from gateway.conversation.delivery import Delivery, reply_of
 from gateway.conversation.listening import Account, ListeningState
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.sessions import Sessions
+from gateway.door.routing import SessionKey
 from gateway.errors import StrandlineError
 from gateway.stores.ports import Store
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
@@ -107,6 +114,15 @@ class LocalDesk:
         result = await agent.memory.search(query, _owner_access(agent.id))
         return Found(tuple(map(_found, result.hits)), result.mode, result.notice)
 
+    async def why(self, order: AgentOrder) -> Why:
+        """Return which memories an agent's latest answer to its owner used. Raises StoreError."""
+        transcript = await self.sessions.open(SessionKey(self._named(order.agent).id, SessionType.MAIN))
+        asked = [(record.turn_id, record.entry) for record in transcript.records]
+        for turn_id, entry in reversed(asked):
+            if isinstance(entry, UserEntry):
+                return Why(entry.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
+        return Why("")
+
     async def index(self, order: AgentOrder, progress: Progress) -> str:
         """Bring an agent's index up to date."""
         report = await self._named(order.agent).memory.sync(progress)
@@ -119,6 +135,11 @@ class LocalDesk:
         """Return the state of an agent's index, which is opened for it."""
         state = await self._named(order.agent).memory.status()
         return MemoryStatus(state.entries, state.mode, state.reason, state.skipped)
+
+    async def history(self, order: HistoryOrder) -> HistoryAnswer:
+        """Read the history of an agent's files as their owner, export it, or bring a file back."""
+        agent = self._named(order.agent)
+        return await answer_history(agent, order, _owner_access(agent.id))
 
     async def _agent_status(self, agent: Agent) -> AgentStatus:
         if not agent.memory.is_open:

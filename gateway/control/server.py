@@ -21,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.desk import EXPECTED, Desk, Readiness
-from gateway.control.wire import AgentOrder, ChatOrder, Event, SearchOrder
+from gateway.control.wire import AgentOrder, ChatOrder, Event, HistoryOrder, SearchOrder
 from gateway.errors import ConfigError, StrandlineError
 
 BODY_CAP = 1_000_000
@@ -50,7 +50,9 @@ class ControlPages:
             Route("/control/chat", self.chat, methods=["POST"]),
             Route("/control/memory/search", self.search, methods=["POST"]),
             Route("/control/memory/index", self.index, methods=["POST"]),
+            Route("/control/memory/why", self.why, methods=["POST"]),
             Route("/control/memory/status", self.memory_status, methods=["POST"]),
+            Route("/control/history", self.history, methods=["POST"]),
         ]
 
     async def greeting(self, _: Request) -> Response:
@@ -69,8 +71,14 @@ class ControlPages:
     async def search(self, request: Request) -> Response:
         return _json(await self._desk.search(await _order(request, SearchOrder)))
 
+    async def why(self, request: Request) -> Response:
+        return _json(await self._desk.why(await _order(request, AgentOrder)))
+
     async def memory_status(self, request: Request) -> Response:
         return _json(await self._desk.memory_status(await _order(request, AgentOrder)))
+
+    async def history(self, request: Request) -> Response:
+        return _json(await self._desk.history(await _order(request, HistoryOrder)))
 
     async def chat(self, request: Request) -> Response:
         order = await _order(request, ChatOrder)

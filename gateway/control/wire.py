@@ -101,6 +101,30 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class UsedHit:
+    """A passage that an answer came from, or might have."""
+
+    citation: str
+    how: Literal["search", "read", "recall"]
+    """Found by the model's search, read by it, or brought up before it asked."""
+    score: float
+    """0 for what was read."""
+    relevance: float
+    similarity: float
+    keyword: float
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What the latest answer of the owner's own conversation knew."""
+
+    question: str
+    """Empty if nothing was asked yet."""
+    used: tuple[UsedHit, ...] = ()
+    """The most relevant first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One line of an answer that takes its time: some `earlier`, `reply` or `progress`, then `done` or `error`."""
 
@@ -135,3 +159,55 @@ class AgentOrder:
     """Something to do for one agent; `None` is the default agent."""
 
     agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryOrder:
+    """A question about the versions of an agent's files, or a file to bring back."""
+
+    act: Literal["log", "show", "diff", "restore", "bundle"]
+    agent: str | None = None
+    path: str | None = None
+    """A file or folder, relative to the workspace; `None` is everything."""
+    revision: str | None = None
+    """The change to show, the older one to compare, the one to restore from; a log lists what is before it."""
+    newer: str | None = None
+    """`None` compares to the newest."""
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCommit:
+    """One change."""
+
+    revision: str
+    at: datetime
+    subject: str
+    session: str | None
+    """Of the turn that it came from; `None` for what was found on disk."""
+    message: str | None
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFile:
+    """How a file differs."""
+
+    path: str
+    added: int
+    """In lines."""
+    removed: int
+    text: str
+    """A unified diff."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryAnswer:
+    """The changes, newest first, and how the files differ, as far as they were asked for."""
+
+    commits: tuple[HistoryCommit, ...] = ()
+    files: tuple[HistoryFile, ...] = ()
+    omitted: int = 0
+    """How many more files differ."""
+    outcome: str = ""
+    """What was done, in words; of an export, the path of the file."""

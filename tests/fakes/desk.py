@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 from gateway.cli.invocation import Composed
 from gateway.config import Config
@@ -13,14 +14,21 @@ from gateway.control.wire import (
     ChatOrder,
     Found,
     FoundHit,
+    HistoryAnswer,
+    HistoryCommit,
+    HistoryFile,
+    HistoryOrder,
     MemoryStatus,
     SearchOrder,
     Status,
+    UsedHit,
+    Why,
 )
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
 NOTE = "memory/2026-03-03.md"
+NOTED_AT = datetime(2026, 3, 3, 9, 30, tzinfo=UTC)
 
 
 class FakeDesk:
@@ -58,6 +66,11 @@ class FakeDesk:
         hits = [self._hit(number, text) for number, text in enumerate(said, 1) if order.query in text]
         return Found(tuple(hits[: order.max_results]), "keyword", "no embedder")
 
+    async def why(self, order: AgentOrder) -> Why:
+        said = self.said[self._agent(order.agent)]
+        used = [UsedHit(f"{NOTE}#L{line}-L{line}", "search", 1.5, 0.6, 0.5, 2.0) for line in range(1, len(said))]
+        return Why(said[-1] if said else "", tuple(used))
+
     async def index(self, order: AgentOrder, progress: Progress) -> str:
         total = len(self.said[self._agent(order.agent)])
         for done in range(total + 1):
@@ -68,6 +81,23 @@ class FakeDesk:
 
     async def memory_status(self, order: AgentOrder) -> MemoryStatus:
         return self._memory(self._agent(order.agent))
+
+    async def history(self, order: HistoryOrder) -> HistoryAnswer:
+        """Every message is a change of the one note; a revision is its number in ten digits."""
+        said = self.said[self._agent(order.agent)]
+        if order.act in {"restore", "bundle"}:
+            return HistoryAnswer(outcome=f"{order.act} {order.path} {order.revision}")
+        commits = [
+            HistoryCommit(f"{number:010}", NOTED_AT, f"note {text}", "main", str(number), (NOTE,))
+            for number, text in enumerate(said, 1)
+        ]
+        if order.act == "log":
+            return HistoryAnswer(tuple(commits[::-1][: order.limit]))
+        wanted = [commit for commit in commits if commit.revision == order.revision]
+        if not wanted:
+            raise StrandlineError(f"no revision {order.revision}")
+        file = HistoryFile(NOTE, 1, 0, f"--- /dev/null\n+++ b/{NOTE}\n+{wanted[0].subject} to {order.newer}\n")
+        return HistoryAnswer(tuple(wanted), (file,), omitted=2)
 
     def _agent(self, agent: str | None) -> str:
         wanted = agent or next(iter(self.said))

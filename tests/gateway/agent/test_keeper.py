@@ -143,7 +143,7 @@ async def test_a_damaged_history_is_told(house: House) -> None:
     shutil.rmtree(house.home.git_dir / "objects")
     async with working(house):
         pass
-    await house.keeper.maintain(START)
+    await house.keeper.maintain(lambda: START)
     (repair,) = house.keeper.repairs()
     assert "begun anew from the files" in repair
     assert ".damaged-" in repair
@@ -153,9 +153,9 @@ async def test_a_damaged_history_is_told(house: House) -> None:
 async def test_maintenance_is_done_when_it_is_due(house: House) -> None:
     """A month after the beginning, and not before."""
     await house.keeper.begin()
-    await house.keeper.maintain(house.home.clock())
+    await house.keeper.maintain(house.home.clock)
     assert house.home.commits() == [INITIAL]
-    await house.keeper.maintain(START.replace(month=START.month + 2))
+    await house.keeper.maintain(lambda: START.replace(month=START.month + 2))
     assert house.home.commits() == [INITIAL, MAINTENANCE]
 
 

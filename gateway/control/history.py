@@ -1,0 +1,79 @@
+"""This file answers what the owner asks of an agent's history at the command line."""
+
+from pathlib import PurePosixPath
+
+from gateway.agent.agent import Agent
+from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryFile, HistoryOrder
+from gateway.errors import StrandlineError
+from workspaces.access import Access
+from workspaces.files import clean_path
+from workspaces.history import Commit, Diff, History, LogQuery, Origin
+
+_COMMAND_LINE = Origin("command line")
+"""Where a version that the owner brings back comes from."""
+
+
+async def answer_history(agent: Agent, order: HistoryOrder, access: Access) -> HistoryAnswer:
+    """Do what *order* asks. Raises StrandlineError for what it lacks, and the errors of the history."""
+    history = await agent.keeper.history()
+    if order.act == "restore":  # it writes a file, and so has its turn on the workspace's thread
+        return await agent.run(_restored, history, order, access)
+    return await agent.keeper.ask(_READING[order.act], history, order, access)
+
+
+def _logged(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
+    commits = history.view(access).log(LogQuery(_place(order), before=order.revision, limit=order.limit))
+    return HistoryAnswer(commits=tuple(map(_commit, commits)))
+
+
+def _shown(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
+    shown = history.view(access).show(_needed(order.revision, "a revision"), _place(order))
+    return _differing(shown.diff, (_commit(shown.commit),))
+
+
+def _compared(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
+    older = _needed(order.revision, "a revision")
+    return _differing(history.view(access).diff(older, order.newer, _place(order)))
+
+
+def _restored(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
+    revision, path = _needed(order.revision, "a revision"), _needed(order.path, "a path")
+    restored = history.restore(revision, path, access, _COMMAND_LINE)
+    done = f"is again as it was at {revision}" if restored.changed else "is as it was then; nothing was written"
+    return HistoryAnswer(outcome=f"{restored.file.path} {done}")
+
+
+def _bundled(history: History, _: HistoryOrder, access: Access) -> HistoryAnswer:
+    return HistoryAnswer(outcome=str(history.bundle(access)))
+
+
+_READING = {"log": _logged, "show": _shown, "diff": _compared, "bundle": _bundled}
+
+
+def _place(order: HistoryOrder) -> PurePosixPath | None:
+    """Return the path that was asked for; the workspace itself is no limit."""
+    place = clean_path(order.path or ".")
+    return place if place.name else None
+
+
+def _needed(value: str | None, what: str) -> str:
+    if not value:
+        raise StrandlineError(f"{what} is missing; strandline history log lists the revisions")
+    return value
+
+
+def _commit(commit: Commit) -> HistoryCommit:
+    origin = commit.origin
+    return HistoryCommit(
+        revision=commit.id,
+        at=commit.at,
+        subject=commit.subject,
+        session=origin.session if origin else None,
+        message=origin.message if origin else None,
+        paths=tuple(str(change.path) for change in commit.changes),
+    )
+
+
+def _differing(diff: Diff, commits: tuple[HistoryCommit, ...] = ()) -> HistoryAnswer:
+    files = tuple(HistoryFile(str(each.path), each.added, each.removed, each.text) for each in diff.files)
+    return HistoryAnswer(commits=commits, files=files, omitted=diff.omitted)

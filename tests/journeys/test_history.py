@@ -1,0 +1,41 @@
+"""What an agent is told becomes a version that its owner can read, trace to the message, and undo."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.control.wire import ChatOrder, HistoryOrder
+from tests.journeys.house import make_home, running
+from workspaces.errors import NoSuchRevisionError
+
+FACT = "remember that the staging database moved to port 5433"
+
+
+async def ignore(_: str, __: bool) -> None:
+    """Nobody reads the answer."""
+
+
+async def test_a_note_is_a_version_that_can_be_undone(tmp_path: Path) -> None:
+    """Told at the terminal, listed with session and message, shown, restored, exported, also by the next gateway."""
+    home = make_home(tmp_path / "home")
+    async with running(home) as app:
+        await app.desk.chat(ChatOrder(FACT), ignore)
+    (home.agent("main").workspace / "MEMORY.md").write_text("mine\n", "utf-8")
+    async with running(home) as app:
+        await app.desk.agents[app.desk.default_agent].keeper.ready()
+        mine, noted, first = (await app.desk.history(HistoryOrder("log"))).commits
+        assert (mine.subject, mine.session) == ("memory: update MEMORY.md", None)
+        assert (noted.session, noted.message) == ("main/main", "1")
+        assert noted.paths == (f"memory/{noted.at:%Y-%m-%d}.md",)
+        shown = await app.desk.history(HistoryOrder("show", revision=noted.revision))
+        assert "port 5433" in shown.files[0].text
+        assert (shown.files[0].added, shown.commits) == (3, (noted,))
+        between = await app.desk.history(HistoryOrder("diff", revision=first.revision, path="MEMORY.md"))
+        assert [file.path for file in between.files] == ["MEMORY.md"]
+        undone = await app.desk.history(HistoryOrder("restore", path="MEMORY.md", revision=first.revision))
+        assert undone.outcome == f"MEMORY.md is again as it was at {first.revision}"
+        assert (home.agent("main").workspace / "MEMORY.md").read_text("utf-8") != "mine\n"
+        assert (await app.desk.history(HistoryOrder("bundle"))).outcome.endswith(".bundle")
+        with pytest.raises(NoSuchRevisionError):
+            await app.desk.history(HistoryOrder("show", revision="0123456789"))
+        assert (await app.desk.status()).repairs == ()
