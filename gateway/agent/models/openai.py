@@ -35,7 +35,7 @@ def openai_model(settings: HostedSettings, client: httpx2.AsyncClient) -> OpenAI
 
 
 class _Completions(AsyncCompletions):
-    """Sends messages and tools as they are: the SDK's walk over their types takes 0.4 ms a message, at every request."""
+    """Sends messages and tools as they are: the SDK's walk over their types takes 0.4 ms a message, each time."""
 
     async def create(self, **request: Any) -> Any:
         plain = {name: request.pop(name) for name in ("messages", "tools") if isinstance(request.get(name), list)}
