@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -21,7 +22,7 @@ from gateway.agent.recall import RecallSettings
 from gateway.config import Config, MemorySettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.conversation.turn import TurnSettings
-from gateway.embedding import worker_settings
+from gateway.embedding import SERVER_PATIENCE_S, qdrant_server, worker_settings
 from gateway.home import Home
 from workspaces.access import AgentId
 from workspaces.bootstrap import Limits
@@ -66,8 +67,10 @@ async def open_agents(
     """
     hosted = {name: _hosted(name, config, environ) for name in config.models}
     agents: dict[AgentId, Agent] = {}
+    server = qdrant_server(config.qdrant, environ)
+    started_with = replace(worker_settings(config.memory.embeddings, environ), qdrant=server)
     async with AsyncExitStack() as stack:
-        worker = await stack.enter_async_context(WorkerClient(worker_settings(config.memory.embeddings, environ)))
+        worker = await stack.enter_async_context(WorkerClient(started_with))
         for name, settings in config.agents.items():
             agent = AgentId(name)
             workspace = Workspace.open(settings.workspace or home.agent(name).workspace, agent)
@@ -87,6 +90,7 @@ async def open_agents(
                 run,
                 Clock(time.monotonic, lambda: clock().date()),
             )
+            memory.answers_within_s = SERVER_PATIENCE_S if server else None
             beside = Threads(f"history-{name}")
             stack.callback(beside.close)
             keeper = Keeper(partial(_history, home.agent(name).history, workspace, clock), beside, count)

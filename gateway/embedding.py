@@ -1,10 +1,14 @@
-"""This file turns the configuration's embedding settings into what the memory worker is started with."""
+"""This file turns the settings of embeddings and of Qdrant into what the memory worker is started with."""
 
 from collections.abc import Mapping
 
-from gateway.config import EmbeddingSettings
+from gateway.config import EmbeddingSettings, QdrantSettings
 from workspaces.memory.client import WorkerSettings
 from workspaces.memory.embeddings.settings import PRESETS, HostedEmbedding, Provider
+from workspaces.memory.settings import QdrantServer
+
+SERVER_PATIENCE_S = 0.6
+"""How long a search waits for an index on a server before it looks into the files."""
 
 
 def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> WorkerSettings:
@@ -25,6 +29,14 @@ def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> 
             return WorkerSettings(
                 embedder="hosted", hosted=[_hosted(settings, named, source.read(environ) if source else "")]
             )
+
+
+def qdrant_server(settings: QdrantSettings, environ: Mapping[str, str]) -> QdrantServer | None:
+    """Return the server that keeps the index, `None` for the embedded engine. Raises ConfigError for a missing key."""
+    if settings.url is None:
+        return None
+    source = settings.api_key()
+    return QdrantServer(settings.url, source.read(environ) if source else "", settings.timeout_s, settings.prefix)
 
 
 def _hosted(settings: EmbeddingSettings, provider: Provider, key: str) -> HostedEmbedding:

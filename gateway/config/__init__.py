@@ -13,6 +13,7 @@ from gateway.config.schema import (
     MemorySettings,
     ModelSettings,
     OwnerSettings,
+    QdrantSettings,
     TelegramSettings,
 )
 from gateway.config.secrets import SecretSource, collect_secrets
@@ -31,6 +32,7 @@ __all__ = [
     "ModelSettings",
     "OwnerSettings",
     "OwnerZone",
+    "QdrantSettings",
     "SecretSource",
     "TelegramSettings",
     "collect_secrets",

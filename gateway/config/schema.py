@@ -228,6 +228,20 @@ class EmbeddingSettings(Section):
         return SecretSource("memory.embeddings.api_key_env", self.api_key_env or _KEY_ENVS[self.provider], None)
 
 
+class QdrantSettings(Section):
+    """A Qdrant server that keeps the index instead of the engine inside the gateway."""
+
+    url: Url | None = None
+    """Not set: the embedded engine."""
+    api_key_env: EnvName | None = None
+    timeout_s: float = Field(default=5, ge=1, le=60)
+    prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
+
+    def api_key(self) -> SecretSource | None:
+        """Return where the server's key is kept, `None` if it asks for none."""
+        return SecretSource("qdrant.api_key_env", self.api_key_env, None) if self.url and self.api_key_env else None
+
+
 class MemorySettings(Section):
     """What memory puts into the prompt, and how it is searched."""
 
@@ -274,6 +288,7 @@ class Config(Section):
     channels: ChannelsSettings = ChannelsSettings()
     models: dict[AgentName, ModelSettings] = {}
     memory: MemorySettings = MemorySettings()
+    qdrant: QdrantSettings = QdrantSettings()
     limits: LimitSettings = LimitSettings()
 
     @property
@@ -285,5 +300,5 @@ class Config(Section):
         """Return where every configured secret is kept."""
         tokens = [bot.token(account) for account, bot in self.channels.telegram.items()]
         keys = [model.api_key(name) for name, model in self.models.items()]
-        keys.append(self.memory.embeddings.api_key())
+        keys += [self.memory.embeddings.api_key(), self.qdrant.api_key()]
         return (*tokens, *(key for key in keys if key is not None))

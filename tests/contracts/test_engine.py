@@ -1,16 +1,19 @@
 """This file says what every engine must do; the oracle is qdrant-client's own slow in-memory mode."""
 
+import os
 import random
+import uuid
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from qdrant_client import QdrantClient, models
+from qdrant_client import QdrantClient
 
+from tests.fakes.qdrant_stub import QdrantStub, in_memory
 from workspaces.access import PRIVATE, Scope
 from workspaces.memory import hybrid
 from workspaces.memory.edge import EdgeShard
@@ -25,7 +28,8 @@ from workspaces.memory.engine import (
     stepped,
 )
 from workspaces.memory.entry import Entry
-from workspaces.memory.hybrid import ALWAYS, HybridEngine, Scored, Shard, VectorQuery, Where, entry_of, payload_of
+from workspaces.memory.hybrid import ALWAYS, HybridEngine, Shard
+from workspaces.memory.server import ServerShard
 from workspaces.memory.sparse import SparseVector
 
 DIMENSION = 8
@@ -33,102 +37,50 @@ GROUP = Scope("shared:telegram.home.-100")
 OTHER = Scope("shared:telegram.home.-200")
 
 
-class OracleShard:
-    """A `Shard` on qdrant-client's in-memory mode, asked in the models that a server would get."""
-
-    def __init__(self) -> None:
-        self._client = QdrantClient(":memory:")
-        tokens = models.VectorParams(
-            size=128,
-            distance=models.Distance.DOT,
-            datatype=models.Datatype.FLOAT16,
-            multivector_config=models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM),
-        )
-        sparse = models.SparseVectorParams()
-        self._client.create_collection(
-            "notes",
-            vectors_config={
-                "dense": models.VectorParams(size=DIMENSION, distance=models.Distance.COSINE),
-                "tokens": tokens,
-                "tokens_context": tokens,
-            },
-            sparse_vectors_config={"bm25": sparse, "bm25_context": sparse},
-        )
-
-    def ask(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
-        answers = self._client.query_batch_points("notes", [self._request(query) for query in queries])
-        return [[(PointId(int(point.id)), point.score) for point in answer.points] for answer in answers]
-
-    def _request(self, query: VectorQuery) -> models.QueryRequest:
-        vector: Any = query.vector.tolist() if isinstance(query.vector, np.ndarray) else _sparse(query.vector)
-        return models.QueryRequest(
-            query=models.NearestQuery(nearest=vector),
-            using=query.using,
-            filter=_filter(query.where),
-            limit=query.limit,
-            score_threshold=query.above,
-        )
-
-    def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
-        records = self._client.retrieve("notes", list(ids), with_payload=True)
-        return {PointId(int(record.id)): entry_of(record.payload or {}) for record in records}
-
-    def size(self) -> int:
-        return self._client.count("notes").count
-
-    def ids(self) -> set[PointId]:
-        records, _ = self._client.scroll("notes", limit=10_000, with_payload=False)
-        return {PointId(int(record.id)) for record in records}
-
-    def upsert(self, points: Sequence[Point]) -> None:
-        structs = [
-            models.PointStruct(id=point.id, vector=_vectors(point), payload=payload_of(point.entry)) for point in points
-        ]
-        if structs:
-            self._client.upsert("notes", structs)
-
-    def delete(self, ids: Sequence[PointId]) -> None:
-        if ids:
-            self._client.delete("notes", models.PointIdsList(points=list(ids)))
-
-    def flush(self) -> None:
-        """Memory needs none."""
-
-    def close(self) -> None:
-        self._client.close()
+def _oracle() -> ServerShard:
+    """The server's own requests, on qdrant-client's in-memory mode."""
+    return ServerShard(in_memory(), "notes", DIMENSION)
 
 
-def _sparse(vector: SparseVector) -> models.SparseVector:
-    return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
+@contextmanager
+def _stub() -> Iterator[Shard]:
+    """The same requests through HTTP."""
+    with QdrantStub() as stub, closing(QdrantClient(url=stub.url, check_compatibility=False)) as client:
+        yield ServerShard(client, "notes", DIMENSION)
 
 
-def _vectors(point: Point) -> dict[str, Any]:
-    vectors: dict[str, Any] = {"bm25": _sparse(point.bm25), "bm25_context": _sparse(point.bm25_context)}
-    if point.dense is not None:
-        vectors["dense"] = point.dense.tolist()
-    for name, rows in (("tokens", point.tokens), ("tokens_context", point.tokens_context)):
-        if rows is not None and len(rows):
-            vectors[name] = rows.tolist()
-    return vectors
+@contextmanager
+def _server() -> Iterator[Shard]:
+    """A real server, in a collection of its own."""
+    url = os.environ.get("QDRANT_URL")
+    if not url:
+        pytest.skip("QDRANT_URL is not set, so no real Qdrant server is asked")
+    name = f"contract-{uuid.uuid4()}"
+    with closing(QdrantClient(url=url, api_key=os.environ.get("QDRANT_API_KEY"))) as client:
+        yield ServerShard(client, name, DIMENSION)
+        client.delete_collection(name)
 
 
-def _filter(where: Where) -> models.Filter:
-    must: list[models.Condition] = []
-    if where.scopes is not None:
-        must.append(models.FieldCondition(key="scope", match=models.MatchAny(any=sorted(map(str, where.scopes)))))
-    if where.ids is not None:
-        must.append(models.HasIdCondition(has_id=list(where.ids)))
-    if where.days != ALWAYS:
-        since, until = (day.toordinal() if day else None for day in (where.days.since, where.days.until))
-        must.append(models.FieldCondition(key="day", range=models.Range(gte=since, lte=until)))
-    return models.Filter(must=must)
+@contextmanager
+def _opened(kind: str, folder: Path) -> Iterator[Shard]:
+    match kind:
+        case "stub":
+            with _stub() as shard:
+                yield shard
+        case "server":
+            with _server() as shard:
+                yield shard
+        case "edge":
+            with closing(EdgeShard(folder, DIMENSION)) as edge:
+                yield edge
+        case _:
+            yield _oracle()
 
 
-@pytest.fixture(params=["edge", "oracle"])
+@pytest.fixture(params=["edge", "memory", "stub", "server"])
 def shard(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shard]:
-    opened: Shard = EdgeShard(tmp_path / "shard", DIMENSION) if request.param == "edge" else OracleShard()
-    yield opened
-    opened.close()
+    with _opened(request.param, tmp_path / "shard") as opened:
+        yield opened
 
 
 def _rows(chance: np.random.Generator, count: int) -> FloatArray:
@@ -172,7 +124,7 @@ def _parts(candidate: Candidate) -> tuple[float, ...]:
 def test_every_part_of_a_score_is_what_the_oracle_computes(tmp_path: Path) -> None:
     """Both engines find the same entries and agree on every part of every score, for every audience."""
     points = [_point(n, (PRIVATE, GROUP, OTHER)[n % 3]) for n in range(90)]
-    edge, oracle = HybridEngine(EdgeShard(tmp_path / "shard", DIMENSION)), HybridEngine(OracleShard())
+    edge, oracle = HybridEngine(EdgeShard(tmp_path / "shard", DIMENSION)), HybridEngine(_oracle())
     for engine in (edge, oracle):
         engine.upsert(points)
     for scopes in (None, frozenset({GROUP}), frozenset({GROUP, PRIVATE})):

@@ -20,6 +20,7 @@ from typing import Self
 from workspaces.errors import WorkspaceError
 from workspaces.memory.embeddings.choose import Choice
 from workspaces.memory.embeddings.settings import HostedEmbedding
+from workspaces.memory.settings import QdrantServer
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 
 DEADLINE_S = 10.0
@@ -43,6 +44,8 @@ class WorkerSettings:
     embedder: Choice = "local"
     """`none`: by keywords alone; `hosted`: the first of `hosted`; `auto`: the local one where it loads, else that."""
     hosted: Sequence[HostedEmbedding] = ()
+    qdrant: QdrantServer | None = None
+    """`None`: the engine inside the worker."""
     threads: int = 2
     """Cores the embedding model may use."""
     deadline_s: float = DEADLINE_S
@@ -56,7 +59,8 @@ class WorkerSettings:
     def init(self) -> Frame:
         """The first frame: keys reach the worker through the pipe alone."""
         hosted = [each.as_frame() for each in self.hosted]
-        return {"op": "init", "embedder": self.embedder, "threads": self.threads, "hosted": hosted}
+        server = self.qdrant.as_frame() if self.qdrant else None
+        return {"op": "init", "embedder": self.embedder, "threads": self.threads, "hosted": hosted, "qdrant": server}
 
 
 class WorkerClient:

@@ -12,10 +12,9 @@ from itertools import islice
 from pathlib import Path
 
 from workspaces.memory.chunking import entries_of
-from workspaces.memory.edge import EdgeShard
 from workspaces.memory.engine import Engine, EngineBrokenError, Point, PointId, stepped
 from workspaces.memory.entry import Document, Entry
-from workspaces.memory.hybrid import HybridEngine
+from workspaces.memory.hybrid import HybridEngine, Shelf
 from workspaces.memory.manifest import Manifest, PointRow
 from workspaces.memory.sparse import contextual_vector, dated_vector
 from workspaces.memory.vectors import Vectors
@@ -53,19 +52,22 @@ class PutReport:
 class Collection:
     """One collection in one folder: the engine's shard, its manifest, and the vectors for new entries."""
 
-    def __init__(self, folder: Path, dimension: int, vectors: Vectors | None) -> None:
+    def __init__(self, folder: Path, dimension: int, vectors: Vectors | None, shelf: Shelf) -> None:
         """Open the collection in *folder* or create it for pooled vectors of length *dimension* (0: keywords alone).
 
-        Raises EngineBrokenError or sqlite3.DatabaseError when what is there cannot be used.
+        Raises EngineBrokenError or sqlite3.DatabaseError when what is there cannot be used, EngineAwayError when its
+        server cannot be reached.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        self._shard = EdgeShard(folder / "shard", dimension)
+        self._shard = shelf.open(folder, dimension)
+        held = self._shard.size()
         self.engine: Engine = HybridEngine(self._shard)
         self.manifest = Manifest(folder / "manifest.db")
         self._vectors = vectors
         self._complete = folder / "complete"
         self._folder = folder
-        if not self.manifest.is_clean:
+        # A server may have been emptied, or have kept what an index folder that was deleted knew.
+        if not self.manifest.is_clean or held != len(self.manifest.points):
             self._recover()
 
     @property

@@ -8,6 +8,7 @@ numbers of 1/128, so that their sums are exact in 32-bit floats: an engine adds 
 to run (Qdrant's own IDF differs in its last bit, seen in one of two runs), and equal entries would be told apart.
 
     EngineBrokenError   a collection on disk cannot be used; it is built anew from the files
+    EngineAwayError     a server cannot be reached now; nothing is lost
 """
 
 from collections.abc import Sequence
@@ -35,6 +36,10 @@ thousands of them and reading one as a UUID takes 2 µs. That two of 10 million 
 
 class EngineBrokenError(Exception):
     """A collection on disk cannot be used: damaged, or made by another version."""
+
+
+class EngineAwayError(Exception):
+    """A server that keeps the collection cannot be used now."""
 
 
 STEP = 1 / 128

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
+from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
@@ -76,11 +77,27 @@ class Shard(Protocol):
     def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
 
+    def sweep(self) -> None:
+        """Give back the room of points that are gone, where the engine does not do so by itself."""
+
     def flush(self) -> None:
         """Make everything stored so far durable."""
 
     def close(self) -> None:
         """Flush and release the collection."""
+
+
+class Shelf(Protocol):
+    """Where collections are kept."""
+
+    def open(self, folder: Path, dimension: int) -> Shard:
+        """Open or create the collection of *folder* for pooled vectors of length *dimension* (0: keywords alone).
+
+        Raises EngineBrokenError or EngineAwayError.
+        """
+
+    def remove(self, folder: Path) -> None:
+        """Remove the collection and *folder*."""
 
 
 class HybridEngine:

@@ -7,18 +7,19 @@ A layout is named after the embedder, its dimension and the version of chunking,
 is built beside; until it is complete the old one answers, by words alone where its vectors are of another model.
 """
 
-import shutil
 import sqlite3
 from collections.abc import Generator
 from pathlib import Path
 
 from workspaces.memory.collection import Collection
+from workspaces.memory.edge import EdgeShelf
 from workspaces.memory.embeddings import Embedder
 from workspaces.memory.endpoint import EndpointError
-from workspaces.memory.engine import EngineBrokenError
+from workspaces.memory.engine import EngineAwayError, EngineBrokenError
+from workspaces.memory.hybrid import Shelf
 from workspaces.memory.vectors import EmbeddingCache, Vectors
 
-VERSION = 2
+VERSION = 3
 """Rises when chunking, tokens or vectors change what is stored."""
 KEYWORDS = "keywords"
 CACHED_TEXTS_A_POINT = 3
@@ -29,16 +30,24 @@ CACHED_TEXTS_FLOOR = 10_000
 class Index:
     """The collections of one agent, open."""
 
-    def __init__(self, folder: Path, embedder: Embedder | None) -> None:
-        """Open the index in *folder*; what is damaged is removed, to be built anew from the files."""
+    def __init__(self, folder: Path, embedder: Embedder | None, shelf: Shelf | None = None) -> None:
+        """Open the index in *folder*; what is damaged is removed, to be built anew from the files.
+
+        *shelf* keeps the collections, by default the folder itself. Raises EngineAwayError when its server is away.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self.embedder = embedder
         self._folder = folder
+        self._shelf: Shelf = shelf or EdgeShelf()
         self._cache = _open_cache(folder / "embeddings.db")
         self.vectors = Vectors(embedder, self._cache) if embedder else None
         self._name = layout(embedder)
-        self.building = self._open(self._name)
-        self._old = None if self.building.is_complete else self._open_old()
+        try:
+            self.building = self._open(self._name)
+            self._old = None if self.building.is_complete else self._open_old()
+        except EngineAwayError:
+            self._cache.close()
+            raise
 
     @property
     def answering(self) -> Collection:
@@ -97,17 +106,17 @@ class Index:
     def _open(self, name: str) -> Collection:
         dimension = self.embedder.dimension if self.embedder else 0
         try:
-            return Collection(self._folder / name, dimension, self.vectors)
+            return Collection(self._folder / name, dimension, self.vectors, self._shelf)
         except (EngineBrokenError, sqlite3.DatabaseError):
-            shutil.rmtree(self._folder / name, ignore_errors=True)
-            return Collection(self._folder / name, dimension, self.vectors)
+            self._shelf.remove(self._folder / name)
+            return Collection(self._folder / name, dimension, self.vectors, self._shelf)
 
     def _open_old(self) -> Collection | None:
         for mark in sorted(self._folder.glob("*/complete")):
             try:
-                return Collection(mark.parent, 0, None)
+                return Collection(mark.parent, 0, None, self._shelf)
             except (EngineBrokenError, sqlite3.DatabaseError):
-                shutil.rmtree(mark.parent, ignore_errors=True)
+                self._shelf.remove(mark.parent)
         return None
 
     def _retire_old(self) -> None:
@@ -119,7 +128,7 @@ class Index:
             return
         for mark in self._folder.glob("*/manifest.db"):
             if mark.parent.name != self._name:
-                shutil.rmtree(mark.parent, ignore_errors=True)
+                self._shelf.remove(mark.parent)
 
 
 def layout(embedder: Embedder | None) -> str:

@@ -19,6 +19,7 @@ from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
 from workspaces.memory.exact import ExactQuery, ExactResult, find_exact
+from workspaces.memory.plain import PlainHit, documents_of, find_plainly
 from workspaces.memory.sync import Calls, Progress, Run, Sync, SyncReport
 from workspaces.memory.wire import Frame, day_in, day_out, scopes_out
 
@@ -152,6 +153,8 @@ class MemoryIndex:
         self._mode: Mode = "hybrid"
         self.is_open = False
         """Whether the worker holds it; to ask for its status would open it."""
+        self.answers_within_s: float | None = None
+        """When a search gives the index up and looks into the files; set where a server keeps it."""
 
     def touched(self) -> None:
         """Note that a source changed: the next search looks at once."""
@@ -198,6 +201,8 @@ class MemoryIndex:
                 is_fresh = is_patient and await self._freshen()
                 answer = await self._ask(query, text[:LONGEST_QUERY], scopes)
         except (MemoryUnavailableError, TimeoutError) as exc:
+            if not is_patient:
+                raise
             return await self._plainly(query, text, scopes, str(exc) or "the index takes too long")
         self._mode = answer["mode"]
         hits = tuple(hit for hit in map(_hit, answer["hits"]) if self._may_see(hit, scopes))
@@ -249,6 +254,22 @@ class MemoryIndex:
         audiences = {source.audience(hit.path) for source in self._sources} - {None}
         return scopes is None or (hit.scope in scopes and bool(audiences) and audiences <= scopes)
 
+    async def _plainly(self, query: Query, text: str, scopes: frozenset[Scope] | None, reason: str) -> SearchResult:
+        """Answer from the files themselves, while the index is away; the next search asks it again."""
+        documents: list[Document] = []
+        for source in self._sources:
+            paths = [path for path in await self._run(source.stamps) if self._is_for(source.audience(path), scopes)]
+            documents += await self._run(documents_of, source, paths)
+        dated = [document for document in documents if _is_within(document.date, query)]
+        found = await self._run(find_plainly, text[:LONGEST_QUERY], dated, min(max(query.max_results, 1), MOST_RESULTS))
+        hits = (_plain_hit(each) for each in found)
+        kept = tuple(hit for hit in hits if query.min_score is None or hit.relevance >= query.min_score)
+        told = f"found by words alone, in the files: {reason}"
+        return SearchResult(kept, "keyword", "; ".join(filter(None, (_cut_notice(text), told))))
+
+    def _is_for(self, audience: Scope | None, scopes: frozenset[Scope] | None) -> bool:
+        return scopes is None or audience in scopes
+
     async def _freshen(self) -> bool:
         """Sync if something may have changed, within patience; say whether the index is known to be up to date."""
         was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
@@ -299,6 +320,31 @@ def _hit(frame: Frame) -> Hit:
         matched=frame["matched"],
         relevance=frame["relevance"],
     )
+
+
+def _plain_hit(found: PlainHit) -> Hit:
+    document = found.document
+    return Hit(
+        path=document.path,
+        start_line=found.line,
+        end_line=found.line,
+        snippet=found.text if len(found.text) <= LONGEST_SNIPPET else f"{found.text[: LONGEST_SNIPPET - 1]}…",
+        section="",
+        date=document.date,
+        scope=document.scope,
+        score=found.matched,
+        similarity=0.0,
+        late=0.0,
+        keyword=found.matched,
+        matched=found.matched,
+        relevance=found.matched,
+    )
+
+
+def _is_within(day: date | None, query: Query) -> bool:
+    if query.since is None and query.until is None:
+        return True
+    return day is not None and (query.since or day) <= day <= (query.until or day)
 
 
 def _notice(text: str, answer: Frame, pending: bool) -> str:

@@ -25,7 +25,9 @@ from workspaces.memory.embeddings.settings import HostedEmbedding
 from workspaces.memory.endpoint import EndpointError
 from workspaces.memory.engine import DayRange
 from workspaces.memory.finder import Asked, Finder, Found
+from workspaces.memory.hybrid import Shelf
 from workspaces.memory.index import Index
+from workspaces.memory.settings import QdrantServer
 from workspaces.memory.wire import Decoder, Frame, WireError, day_in, day_out, document_in, encode, scopes_in
 
 CLOSE_AFTER_S = 600.0
@@ -53,8 +55,11 @@ class _Open:
 class Desk:
     """Answers requests on indexes, which it opens when they are first named."""
 
-    def __init__(self, embedder: Embedder | None, reason: str, clock: Callable[[], float]) -> None:
-        """*reason* says why there is no embedder, or is empty."""
+    def __init__(
+        self, embedder: Embedder | None, reason: str, clock: Callable[[], float], shelf: Shelf | None = None
+    ) -> None:
+        """*reason* says why there is no embedder, or is empty; *shelf* keeps the collections elsewhere."""
+        self._shelf = shelf
         self._embedder = embedder
         self._reason = reason
         self._clock = clock
@@ -123,7 +128,7 @@ class Desk:
             self._open.pop(folder).index.close()
             held = None
         if held is None:
-            held = self._open[folder] = _Open(Index(Path(folder), self._embedder), self._clock())
+            held = self._open[folder] = _Open(Index(Path(folder), self._embedder, self._shelf), self._clock())
         held.used_at = self._clock()
         return held.index
 
@@ -323,7 +328,16 @@ def open_desk(init: Frame) -> Desk:
     """Return the desk that the frame `init` describes (`client.WorkerSettings.init`)."""
     hosted = [HostedEmbedding.of_frame(each) for each in init["hosted"]]
     chosen = choose_embedder(init["embedder"], hosted, init["threads"])
-    return Desk(chosen.embedder, chosen.reason, time.monotonic)
+    return Desk(chosen.embedder, chosen.reason, time.monotonic, _shelf(init["qdrant"]))
+
+
+def _shelf(server: Frame | None) -> Shelf | None:
+    """Return where collections are kept: on a server, or (`None`) in the index folders."""
+    if server is None:
+        return None
+    from workspaces.memory.server import connect
+
+    return connect(QdrantServer.of_frame(server))
 
 
 def _read(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame | None]") -> None:

@@ -1,0 +1,139 @@
+"""This file is a Qdrant server on loopback: it reads REST requests into `qdrant_client.models` and does them in memory.
+
+What a real server would refuse at its door (a request that is none of its models) is refused here with 400.
+"""
+
+import json
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from qdrant_client import QdrantClient, models
+
+Route = Callable[[str, Any], Any]
+
+
+class QdrantStub:
+    """The part of Qdrant's REST interface that memory uses; `is_slow` makes every request hang until it ends."""
+
+    def __init__(self) -> None:
+        self.memory = in_memory()
+        self.requests: list[str] = []
+        self.keys: set[str] = set()
+        self.is_slow = False
+        self.fails_with: int | None = None
+        self.let_go = threading.Event()
+        self._lock = threading.Lock()
+        self._routes: dict[tuple[str, str], Route] = {
+            ("GET", ""): lambda name, _: self.memory.get_collection(name),
+            ("GET", "/exists"): lambda name, _: {"exists": self.memory.collection_exists(name)},
+            ("PUT", ""): self._create,
+            ("DELETE", ""): lambda name, _: self.memory.delete_collection(name),
+            ("PUT", "/index"): lambda name, body: _done(models.CreateFieldIndex.model_validate(body)),
+            ("PUT", "/points"): self._upsert,
+            ("POST", "/points/delete"): self._delete,
+            ("POST", "/points/query/batch"): self._query,
+            ("POST", "/points"): self._retrieve,
+            ("POST", "/points/count"): lambda name, body: self.memory.count(
+                name, exact=models.CountRequest.model_validate(body).exact or False
+            ),
+            ("POST", "/points/scroll"): self._scroll,
+        }
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def _serve(self) -> None:
+                data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                stub.keys.add(self.headers.get("api-key", ""))
+                status, answer = stub.answer(self.command, self.path, json.loads(data) if data else None)
+                body = json.dumps(answer).encode()
+                with suppress(ConnectionError):  # who asked may have gone
+                    self.send_response(status)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+
+            do_GET = do_PUT = do_POST = do_DELETE = _serve  # noqa: N815 — the base class's names
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 — the base class's name
+                """Nothing is logged."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.let_go.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self.memory.close()
+
+    def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        """Do one request."""
+        if self.is_slow:
+            self.let_go.wait(20)
+        self.requests.append(f"{method} {path}")
+        match = re.fullmatch(r"/collections/([^/?]+)([^?]*)(?:\?.*)?", path)
+        route = self._routes.get((method, match[2])) if match else None
+        if match is None or route is None or self.fails_with:
+            return self.fails_with or 404, {"status": {"error": "no"}, "time": 0.0}
+        try:
+            with self._lock:
+                result = route(match[1], body)
+        except ValidationError as exc:
+            return 400, {"status": {"error": str(exc)}, "time": 0.0}
+        return 200, {"result": _plain(result), "status": "ok", "time": 0.0}
+
+    def _create(self, name: str, body: Any) -> Any:
+        asked = models.CreateCollection.model_validate(body)
+        return self.memory.create_collection(
+            name, vectors_config=asked.vectors or {}, sparse_vectors_config=asked.sparse_vectors
+        )
+
+    def _upsert(self, name: str, body: Any) -> Any:
+        return self.memory.upsert(name, models.PointsList.model_validate(body).points)
+
+    def _delete(self, name: str, body: Any) -> Any:
+        return self.memory.delete(name, models.PointIdsList.model_validate(body))
+
+    def _query(self, name: str, body: Any) -> Any:
+        asked = models.QueryRequestBatch.model_validate(body)
+        return self.memory.query_batch_points(name, asked.searches)
+
+    def _retrieve(self, name: str, body: Any) -> Any:
+        asked = models.PointRequest.model_validate(body)
+        return self.memory.retrieve(name, asked.ids, with_payload=True, with_vectors=False)
+
+    def _scroll(self, name: str, body: Any) -> Any:
+        asked = models.ScrollRequest.model_validate(body)
+        records, offset = self.memory.scroll(name, limit=asked.limit or 10, offset=asked.offset, with_payload=False)
+        return {"points": records, "next_page_offset": offset}
+
+
+def _done(_: BaseModel) -> Any:
+    return {"operation_id": 0, "status": "completed"}
+
+
+def _plain(result: Any) -> Any:
+    return TypeAdapter(Any).dump_python(result, mode="json")
+
+
+def in_memory() -> QdrantClient:
+    """Return qdrant-client's own slow mode, which warns that payload indexes and `exact` do nothing there."""
+    warnings.filterwarnings("ignore", message="Payload indexes have no effect|Local mode performs exact")
+    return QdrantClient(":memory:")

@@ -1,0 +1,153 @@
+"""This file says what holds when a Qdrant server keeps the index: also when it is slow, gone, or comes back empty."""
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from qdrant_client import QdrantClient
+
+from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.qdrant_stub import QdrantStub
+from tests.workspaces.turns import AGENT, GROUP, MAIN, OTHER, OWN
+from workspaces.files import Folder
+from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
+from workspaces.memory.engine import EngineAwayError
+from workspaces.memory.hybrid import Shelf
+from workspaces.memory.index import layout
+from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.search import MemoryIndex, Query, SearchResult
+from workspaces.memory.server import PAUSE_S, connect
+from workspaces.memory.settings import QdrantServer
+from workspaces.memory.sync import Calls
+from workspaces.memory.wire import Frame
+from workspaces.memory.worker import Desk
+
+KEY = "canary-qdrant-key"
+
+
+@pytest.fixture
+def stub() -> Iterator[QdrantStub]:
+    with QdrantStub() as stub:
+        yield stub
+
+
+class ShelfWorker(DeskWorker):
+    """The worker's desk over a server's collections; a request that fails does so as the real worker's."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        super().__init__(None)
+        self.desk = Desk(WordsEmbedder(), "", time.monotonic, shelf)
+
+    async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
+        try:
+            return await super().call(op, folder, arguments)
+        except EngineAwayError as exc:
+            raise MemoryUnavailableError(str(exc)) from exc
+
+
+class Home:
+    """An agent's notes, with an index on the stub, reached through the real worker process."""
+
+    def __init__(self, home: Path, worker: Calls) -> None:
+        self.notes = home / "agents" / "main" / "workspace"
+        self.notes.mkdir(parents=True, exist_ok=True)
+        source = WorkspaceNotes(Folder(self.notes))
+        folder = home / "agents" / "main" / "index"
+        self.index = MemoryIndex(AGENT, folder, [source], worker, run_here, SetClock().clock())
+
+    def write(self, path: str, text: str) -> None:
+        (self.notes / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.notes / path).write_text(text)
+        self.index.touched()
+
+    async def search(self, text: str, access: object = MAIN) -> SearchResult:
+        return await self.index.search(Query(text), access)  # type: ignore[arg-type]  # an Access
+
+
+def _settings(stub: QdrantStub) -> WorkerSettings:
+    return WorkerSettings(embedder="none", qdrant=QdrantServer(stub.url, KEY, 1.0))
+
+
+async def test_notes_are_kept_on_the_server(stub: QdrantStub, tmp_path: Path) -> None:
+    """The whole way through the worker: one collection an agent, named after prefix and layout, the key by the pipe."""
+    assert KEY not in repr(_settings(stub))
+    async with WorkerClient(_settings(stub)) as worker:
+        home = Home(tmp_path, worker)
+        home.write("memory/2026-03-01.md", "- red bicycle\n")
+        assert [hit.snippet for hit in (await home.search("bicycle")).hits] == ["red bicycle"]
+    assert [each.name for each in stub.memory.get_collections().collections] == [f"strandline_main_{layout(None)}"]
+    assert stub.keys == {KEY}
+
+
+async def test_a_server_that_is_slow_or_gone_costs_no_answer(stub: QdrantStub, tmp_path: Path) -> None:
+    """The files answer by words within a second, for whom they may, and say so; later the index catches up."""
+    async with WorkerClient(_settings(stub)) as worker:
+        home = Home(tmp_path, worker)
+        home.write("memory/2026-03-01.md", "- red bicycle\n- blue moon\n")
+        home.write(f"{OTHER}/2026-03-01.md", "- the bicycle of others\n")
+        await home.index.sync()
+        home.index.answers_within_s = 0.6
+        stub.is_slow = True
+        home.write(f"{OWN}/2026-03-01.md", "- our bicycle club\n")
+        begun = time.monotonic()
+        mine = await home.search("the red bicycle")
+        assert time.monotonic() - begun < 1.0
+        assert (mine.mode, mine.hits[0].citation) == ("keyword", "memory/2026-03-01.md#L1-L1")
+        assert "in the files" in mine.notice
+        theirs = await home.search("bicycle", GROUP)
+        assert [hit.snippet for hit in theirs.hits] == ["our bicycle club"]
+        stub.is_slow = False
+        stub.let_go.set()
+        home.index.answers_within_s = None
+        await home.index.sync()
+        after = await home.search("bicycle club")
+        assert (after.hits[0].snippet, after.notice) == (
+            "our bicycle club",
+            "found by words alone: meaning search is switched off",
+        )
+
+
+async def test_a_server_that_refuses_is_left_alone_for_a_moment(stub: QdrantStub, tmp_path: Path) -> None:
+    """An index that cannot be opened is not tried with every search."""
+    now = [0.0]
+    shelf = connect(QdrantServer(stub.url))
+    shelf._clock = lambda: now[0]
+    worker = ShelfWorker(shelf)
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    stub.fails_with = 503
+
+    assert (await home.search("tea")).hits[0].snippet == "likes tea"
+    asked = len(stub.requests)
+    assert "in the files" in (await home.search("tea")).notice
+    assert len(stub.requests) == asked
+    stub.fails_with = None
+    now[0] += PAUSE_S + 1
+    assert (await home.search("tea")).mode == "hybrid"
+    worker.desk.close()
+
+
+@pytest.mark.parametrize("lost", ["server", "folder"])
+async def test_what_one_side_lost_comes_back(stub: QdrantStub, tmp_path: Path, lost: str) -> None:
+    """A server that was emptied is filled again; an index folder that was deleted leaves nothing stale behind."""
+    for text in ("- likes tea\n- hates rain\n", "- likes tea\n"):
+        shelf = connect(QdrantServer(stub.url))
+        worker = ShelfWorker(shelf)
+        home = Home(tmp_path, worker)
+        home.write("MEMORY.md", text)
+        await home.index.sync()
+        assert {hit.snippet for hit in (await home.search("tea rain")).hits} == {
+            line.removeprefix("- ") for line in text.splitlines()
+        }
+        worker.desk.close()
+        _lose(lost, stub.memory, tmp_path)
+
+
+def _lose(what: str, memory: QdrantClient, home: Path) -> None:
+    if what == "folder":
+        shutil.rmtree(home / "agents" / "main" / "index")
+        return
+    for each in memory.get_collections().collections:
+        memory.delete_collection(each.name)
