@@ -13,12 +13,14 @@ from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOpti
 from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
 from gateway.control.desk import Progress
-from gateway.control.wire import AgentOrder, Found, MemoryStatus, SearchOrder
+from gateway.control.wire import AgentOrder, Found, MemoryStatus, SearchOrder, Why
 from gateway.home import Home
 
 app = typer.Typer(
-    help="Look into an agent's memory: status, index, search.", no_args_is_help=True, rich_markup_mode=None
+    help="Look into an agent's memory: status, index, search, why.", no_args_is_help=True, rich_markup_mode=None
 )
+
+_HOW = {"search": "found by a search", "read": "read", "recall": "brought up unasked"}
 
 
 @app.command()
@@ -68,6 +70,20 @@ def search(
         print(line)
 
 
+@app.command()
+def why(
+    context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
+) -> None:
+    """Say which memories the latest answer in your own conversation used, with their scores."""
+    invocation: Invocation = context.obj
+    known = asyncio.run(_why(invocation, invocation.home(home), AgentOrder(agent)))
+    if as_json:
+        print_json(asdict(known))
+        return
+    for line in _reasons(known):
+        print(line)
+
+
 async def _status(invocation: Invocation, home: Home, order: AgentOrder) -> MemoryStatus:
     async with reach(invocation, home, "strandline memory status") as reached:
         return await reached.desk.memory_status(order)
@@ -83,6 +99,23 @@ async def _index(invocation: Invocation, home: Home, order: AgentOrder) -> tuple
 async def _search(invocation: Invocation, home: Home, order: SearchOrder) -> Found:
     async with reach(invocation, home, "strandline memory search") as reached:
         return await reached.desk.search(order)
+
+
+async def _why(invocation: Invocation, home: Home, order: AgentOrder) -> Why:
+    async with reach(invocation, home, "strandline memory why") as reached:
+        return await reached.desk.why(order)
+
+
+def _reasons(known: Why) -> Iterator[str]:
+    if not known.question:
+        yield "Nothing was asked yet."
+        return
+    yield f"Asked: {' '.join(known.question.split())[:200]}"
+    if not known.used:
+        yield "No memory was used."
+    for each in known.used:
+        scores = f"relevance {each.relevance:.2f}, meaning {each.similarity:.2f}, words {each.keyword:.2f}"
+        yield f"{each.citation}  {_HOW[each.how]}{'' if each.how == 'read' else f', {scores}'}"
 
 
 def _lines(found: Found) -> Iterator[str]:

@@ -235,6 +235,18 @@ def test_memory_is_searched_in_the_promised_shape(at_home: Terminal) -> None:
     assert at_home("memory", "search", "absent").out.startswith("Nothing found.")
 
 
+def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
+    """The question, and each memory with its place, how it came up and its scores; also for machines."""
+    assert at_home("memory", "why").out == "Nothing was asked yet.\n"
+    at_home("chat", "--message", "the port is 1\nof staging")
+    assert at_home("memory", "why").out == "Asked: the port is 1 of staging\nNo memory was used.\n"
+    at_home("chat", "--message", "which port?")
+    told = at_home("memory", "why").out.splitlines()
+    assert told[0] == "Asked: which port?"
+    assert told[1] == "memory/2026-03-03.md#L1-L1  found by a search, relevance 0.60, meaning 0.50, words 2.00"
+    assert json.loads(at_home("memory", "why", "--json").out)["used"][0]["how"] == "search"
+
+
 def test_memory_is_indexed_and_its_state_told(at_home: Terminal) -> None:
     """The outcome in words, entries, mode with its reason, and the files that were left out."""
     at_home("chat", "--message", "one")

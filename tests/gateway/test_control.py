@@ -68,7 +68,7 @@ async def test_ready_is_said_only_when_it_is_true(http: httpx.AsyncClient, gatew
 
 # --- the door
 
-PATHS = ["alive", "status", "chat", "memory/search", "memory/index", "memory/status", "absent"]
+PATHS = ["alive", "status", "chat", "memory/search", "memory/index", "memory/status", "memory/why", "absent"]
 
 
 async def test_nothing_opens_without_the_token(http: httpx.AsyncClient) -> None:
@@ -180,6 +180,7 @@ async def test_memory_is_searched_and_indexed(desk: RemoteDesk, gateway: FakeDes
     assert await desk.index(AgentOrder(), lambda *step: steps.append(step)) == "3 entries"
     assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert await desk.memory_status(AgentOrder()) == await gateway.memory_status(AgentOrder())
+    assert await desk.why(AgentOrder()) == await gateway.why(AgentOrder())
 
 
 async def test_a_failed_indexing_run_says_why(desk: RemoteDesk, gateway: FakeDesk) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.control.wire import ChatOrder
+from gateway.control.wire import AgentOrder, ChatOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.cohere_stub import CohereStub
 from tests.fakes.openai_stub import OpenAIStub
@@ -54,11 +54,12 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
     """Told, written to a real file, indexed, found by a tool call, answered with its source, followed up."""
     async with BotApi() as bot, stub(assistant) as provider:
         home = make_home(tmp_path / "home", bot.url, section(provider.url))
-        async with running(home):
+        async with running(home) as app:
             bot.says(OWNER, f"remember that {FACT}")
             await bot.wait_for_sent(1, 30)
             bot.says(OWNER, "Where is the staging database?")
             await bot.wait_for_sent(2, 30)
+            why = await app.desk.why(AgentOrder())
             bot.says(OWNER, "thanks, what did I ask?")
             sent = await bot.wait_for_sent(3, 30)
             await bot.until(lambda: len(bot.confirmed) == 3)
@@ -69,6 +70,8 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
             f"It is 5433 (memory/{note.name}#L3-L3).",
             "You asked 3 things.",
         ]
+        assert why.question == "Where is the staging database?"
+        assert f"memory/{note.name}#L3-L3" in {used.citation for used in why.used}
         assert {message.chat for message in sent} == {OWNER}
         assert sent[1].entities == [{"type": "bold", "offset": 6, "length": 4}]
         assert provider.problems == []

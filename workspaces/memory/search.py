@@ -185,9 +185,9 @@ class MemoryIndex:
     async def search(self, query: Query, access: Access, *, is_patient: bool = True) -> SearchResult:
         """Return the notes that answer *query* among those that *access* may read.
 
-        Unless it *is_patient*, it takes the index as it is, and waits for no changed note.
-
-        While the index cannot answer, the files do, by words alone. Raises QueryRefusedError for a query without words.
+        While the index cannot answer, the files do, by words alone. Unless it *is_patient*, a search waits for no
+        changed note and looks into no file. Raises QueryRefusedError for a query without words; unless it *is_patient*,
+        MemoryUnavailableError and TimeoutError.
         """
         # A lone surrogate is no text to an embedder; NUL and the like are, and find nothing.
         text = query.text.strip().encode("utf-8", "replace").decode()
