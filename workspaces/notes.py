@@ -47,12 +47,21 @@ def format_note(text: str, at: datetime) -> str:
 
     Raises ValueError when there is nothing to write.
     """
+    return list_item(text, f"{at:%H:%M} ")
+
+
+def list_item(text: str, lead: str = "") -> str:
+    """Return *text* as one list item, after *lead*; no line of it can pass as a heading or as another note.
+
+    Raises ValueError when there is nothing to write.
+    """
     lines = [_plain(line) for line in text.splitlines()]
     lines = [line for line in lines if line.strip()]
     if not lines:
         raise ValueError("the note is empty")
     first, *further = lines
-    return "".join([f"- {at:%H:%M} {first.strip()}\n", *(f"  {_tamed(line)}\n" for line in further)])
+    begin = first.strip() if lead else _tamed(first.strip())
+    return "".join([f"- {lead}{begin}\n", *(f"  {_tamed(line)}\n" for line in further)])
 
 
 def _plain(line: str) -> str:

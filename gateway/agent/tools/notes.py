@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Annotated
 
-from gateway.agent.tools.tool import Run, Tool, tool
+from gateway.agent.tools.tool import Field, Run, Tool, tool
 from gateway.errors import ToolError
+from workspaces import sections
 from workspaces.access import Access, rights
 from workspaces.notes import append_note
+from workspaces.sections import Category
 from workspaces.workspace import Workspace
 
 
@@ -22,4 +25,30 @@ def note_tools(workspace: Workspace, access: Access, run: Run, clock: Callable[[
         return f"Noted in {receipt.path}#L{receipt.line}."
 
     row = rights(access)
-    return [tool(add_note)] if row.writes and row.memory_tools else []
+    if not (row.writes and row.memory_tools):
+        return []
+    return [tool(add_note), *(_memory_tools(workspace, access, run) if row.private else ())]
+
+
+def _memory_tools(workspace: Workspace, access: Access, run: Run) -> list[Tool]:
+    """Return the tools over the long-term memory, for turns that may write what is private."""
+
+    async def save_memory(text: str, category: Category) -> str:
+        """Keep a lasting fact in MEMORY.md, in the section of its category."""
+        try:
+            receipt = await run(sections.save_memory, workspace, access, text, category)
+        except ValueError as exc:
+            raise ToolError(str(exc)) from exc
+        return f"Saved in {receipt.path}#L{receipt.line}."
+
+    async def update_memory(
+        old: str, new: Annotated[str | None, Field(description="Without it, the passage is deleted.")] = None
+    ) -> str:
+        """Correct or delete a passage of MEMORY.md that occurs exactly once."""
+        try:
+            receipt = await run(sections.update_memory, workspace, access, old, new)
+        except ValueError as exc:
+            raise ToolError(str(exc)) from exc
+        return f"{'Updated' if new is not None else 'Deleted'} in {receipt.path}#L{receipt.line}."
+
+    return [tool(save_memory), tool(update_memory)]

@@ -45,3 +45,24 @@ async def test_an_empty_note_is_told_to_the_model(workspace: Workspace) -> None:
     box = Toolbox(note_tools(workspace, MAIN, run, now))
     result = await box.call(ToolCall("c1", "add_note", '{"text": " \\u0001 "}'))
     assert (result.text, result.is_error) == ("the note is empty", True)
+
+
+async def test_a_lasting_fact_is_saved_corrected_and_deleted(workspace: Workspace) -> None:
+    """Each result cites the line; what cannot be done is told in words, and the file stays."""
+    box = Toolbox(note_tools(workspace, MAIN, run, now))
+
+    async def said(name: str, **arguments: str) -> str:
+        return (await box.call(ToolCall("c1", name, json.dumps(arguments)))).text
+
+    assert await said("save_memory", text="Prefers tea.", category="preferences") == "Saved in MEMORY.md#L7."
+    assert await said("update_memory", old="tea", new="coffee") == "Updated in MEMORY.md#L7."
+    assert (await said("update_memory", old="tea", new="milk")).startswith("not found")
+    assert "the note is empty" in await said("update_memory", old="coffee", new=" ")
+    assert "category" in await said("save_memory", text="x", category="gossip")
+    assert "- Prefers coffee.\n" in workspace.read("MEMORY.md", MAIN).whole
+    assert await said("update_memory", old="Prefers coffee.") == "Deleted in MEMORY.md#L7."
+
+
+def test_a_group_is_not_offered_the_long_term_memory(workspace: Workspace) -> None:
+    """Its notes are all that it may write."""
+    assert [each.spec.name for each in note_tools(workspace, GROUP, run, now)] == ["add_note"]

@@ -1,0 +1,165 @@
+"""This file keeps `MEMORY.md` in its sections: an entry goes into one of them, and nothing else moves.
+
+Sections are found by their headings, whatever their level; an owner's own sections and words stay as they are.
+"""
+
+import re
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from workspaces.access import Access
+from workspaces.errors import EditError, NoSuchFileError
+from workspaces.notes import NoteReceipt, list_item
+from workspaces.workspace import TextFile, Workspace
+
+_NAMES = (PurePosixPath("MEMORY.md"), PurePosixPath("memory.md"))
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?\n?")
+_RULE = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\n?")
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_BARE_ITEM = re.compile(r"[ \t]*([-*+]|\d+[.)])?[ \t]*")
+_SHOWN_MATCHES = 10
+
+
+class Category(StrEnum):
+    """What an entry of the long-term memory is about; each has a section of that name."""
+
+    PROFILE = "profile"
+    PREFERENCES = "preferences"
+    INTERESTS = "interests"
+    WORKFLOW = "workflow"
+    PROJECTS = "projects"
+    NOTES = "notes"
+
+
+def save_memory(workspace: Workspace, access: Access, text: str, category: Category) -> NoteReceipt:
+    """Add *text* as an entry of its section and return where it stands; the file and the section are made if missing.
+
+    Raises ValueError for an empty text, NoSuchFileError when *access* may not write there, FileChangedError when
+    somebody else writes at the same time.
+    """
+    current = _current(workspace, access)
+    whole = current.whole if current is not None else "# Memory\n"
+    at, added = placed(whole, text, category)
+    path = current.path if current is not None else _NAMES[0]
+    written = workspace.write(path, whole[:at] + added + whole[at:], access, current)
+    first = at + added.index("- ")
+    return NoteReceipt(written.path, written.whole.count("\n", 0, first) + 1)
+
+
+def update_memory(workspace: Workspace, access: Access, old: str, new: str | None) -> NoteReceipt:
+    """Replace the only occurrence of *old* by *new*, or delete it, and return where that was.
+
+    Raises EditError, with the lines, when *old* occurs never or more than once; else as `save_memory` does.
+    """
+    current = _current(workspace, access)
+    if current is None:
+        raise NoSuchFileError("there is no long-term memory yet; save_memory begins it")
+    at, end, put = replaced(current.whole, old, new)
+    written = workspace.write(current.path, current.whole[:at] + put + current.whole[end:], access, current)
+    return NoteReceipt(written.path, written.whole.count("\n", 0, at) + 1)
+
+
+def placed(whole: str, entry: str, category: Category) -> tuple[int, str]:
+    """Return where in *whole* to insert what, so that *entry* is the last item of its section.
+
+    Without such a section one is added at the end. Raises ValueError for an empty entry.
+    """
+    end = _line_end(whole)
+    item = list_item(entry)
+    lines = _LINE.findall(whole)
+    headings = _headings(lines)
+    found = next((line for line, title in headings.items() if title.casefold() == category), None)
+    if found is None:
+        at, added = len(whole), f"## {category.title()}\n\n{item}"
+        gap = "" if not whole.strip("\ufeff") else "\n" * (2 - _ends_blank(lines))
+        return at, (gap + added).replace("\n", end)
+    below = next((line for line in headings if line > found), len(lines))
+    last = max((line for line in range(found, below) if line == found or lines[line].strip()), default=found)
+    added = f"\n{item}" if last == found else item
+    if last + 1 < len(lines) and lines[last + 1].strip():
+        added += "\n"
+    if not lines[last].endswith("\n"):
+        added = f"\n{added}"
+    return sum(map(len, lines[: last + 1])), added.replace("\n", end)
+
+
+def replaced(whole: str, old: str, new: str | None) -> tuple[int, int, str]:
+    """Return from where to where *whole* is to be replaced by what, so that *old* becomes *new*.
+
+    Without *new* it goes, with its line if that holds nothing else. Raises EditError unless *old* occurs once, and
+    ValueError for a *new* that is empty.
+    """
+    end = _line_end(whole)
+    old = old.strip().replace("\r\n", "\n").replace("\n", end)
+    at = _only(whole, old)
+    if new is not None:
+        return at, at + len(old), list_item(new).removeprefix("- ").removesuffix("\n").replace("\n", end)
+    start = whole.rfind("\n", 0, at) + 1
+    stop = whole.find("\n", at + len(old)) + 1 or len(whole)
+    is_alone = _BARE_ITEM.fullmatch(whole[start:at].lstrip("\ufeff")) and not whole[at + len(old) : stop].strip()
+    if not is_alone:
+        return at, at + len(old), ""
+    return start + whole.startswith("\ufeff", start), stop, ""
+
+
+def _current(workspace: Workspace, access: Access) -> TextFile | None:
+    for name in _NAMES:
+        try:
+            return workspace.read(name, access)
+        except NoSuchFileError:
+            continue
+    return None
+
+
+def _only(whole: str, old: str) -> int:
+    """Return where *old* occurs, in the only place."""
+    if not old:
+        raise EditError("the text to replace is empty")
+    matches = [match.start() for match in re.finditer(f"(?={re.escape(old)})", whole)]
+    if not matches:
+        raise EditError("not found: no such text in the long-term memory; read it and copy the passage exactly")
+    if len(matches) > 1:
+        lines = whole.splitlines() if "\n" not in old else []
+        numbers = [whole.count("\n", 0, match) for match in matches[:_SHOWN_MATCHES]]
+        shown = "".join(f"\nline {number + 1}{f': {lines[number]}' if lines else ''}" for number in numbers)
+        raise EditError(f"ambiguous: the text occurs {len(matches)} times; give more of it{shown}")
+    return matches[0]
+
+
+def _headings(lines: list[str]) -> dict[int, str]:
+    """Return the titles by the number, from 0, of their lines; what stands in a closed code fence is none."""
+    fenced = _fenced(lines)
+    found = {}
+    for number, line in enumerate(lines):
+        if number in fenced:
+            continue
+        if heading := _HEADING.fullmatch(line):
+            found[number] = heading[1] or ""
+        elif number + 1 < len(lines) and line.strip() and _RULE.fullmatch(lines[number + 1]):
+            found[number] = ""  # underlined: it ends a section, and is none of ours
+    return found
+
+
+def _fenced(lines: list[str]) -> set[int]:
+    fenced: set[int] = set()
+    opened: tuple[int, str] | None = None
+    for number, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if fence and opened is None:
+            opened = number, fence[1]
+        elif opened is not None and line.strip().startswith(opened[1]) and not line.strip().strip(opened[1][0]):
+            fenced.update(range(opened[0], number + 1))
+            opened = None
+    return fenced
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text and text.count("\r\n") == text.count("\n") else "\n"
+
+
+def _ends_blank(lines: list[str]) -> int:
+    """Return how many of the two line ends that part a section from what is above are there."""
+    if not lines[-1].endswith("\n"):
+        return 0
+    return 1 if lines[-1].strip() else 2
