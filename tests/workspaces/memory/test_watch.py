@@ -159,3 +159,13 @@ async def test_the_watch_ends_at_once_when_it_is_cancelled(home: Home) -> None:
         await home.index.synced.wait()
         began = time.monotonic()
     assert time.monotonic() - began < 0.5
+
+
+async def test_a_file_that_is_written_again_and_again_is_left_to_settle(home: Home) -> None:
+    """Changes within the time to settle are taken in by one sync, after it."""
+    async with home.watched(settle_s=0.4):
+        await home.index.synced.wait()
+        (home.notes / "MEMORY.md").write_text("- one\n")
+        began = time.monotonic()
+        await home.becomes(1)
+        assert time.monotonic() - began >= 0.4
