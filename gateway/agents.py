@@ -22,7 +22,7 @@ from gateway.agent.recall import RecallSettings
 from gateway.config import Config, MemorySettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.conversation.turn import TurnSettings
-from gateway.embedding import SERVER_PATIENCE_S, qdrant_server, worker_settings
+from gateway.embedding import SERVER_PATIENCE_S, qdrant_server, reranking, worker_settings
 from gateway.home import Home
 from workspaces.access import AgentId
 from workspaces.bootstrap import Limits
@@ -68,7 +68,8 @@ async def open_agents(
     hosted = {name: _hosted(name, config, environ) for name in config.models}
     agents: dict[AgentId, Agent] = {}
     server = qdrant_server(config.qdrant, environ)
-    started_with = replace(worker_settings(config.memory.embeddings, environ), qdrant=server)
+    embedding = worker_settings(config.memory.embeddings, environ)
+    started_with = replace(embedding, qdrant=server, reranking=reranking(config.memory.rerank, environ))
     async with AsyncExitStack() as stack:
         worker = await stack.enter_async_context(WorkerClient(started_with))
         for name, settings in config.agents.items():

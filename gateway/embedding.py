@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from gateway.config import EmbeddingSettings, QdrantSettings
+from gateway.config import EmbeddingSettings, QdrantSettings, RerankSettings
 from workspaces.memory.client import WorkerSettings
 from workspaces.memory.embeddings.settings import PRESETS, HostedEmbedding, Provider
-from workspaces.memory.settings import QdrantServer
+from workspaces.memory.settings import QdrantServer, Reranking
 
 SERVER_PATIENCE_S = 0.6
 """How long a search waits for an index on a server before it looks into the files."""
@@ -37,6 +37,14 @@ def qdrant_server(settings: QdrantSettings, environ: Mapping[str, str]) -> Qdran
         return None
     source = settings.api_key()
     return QdrantServer(settings.url, source.read(environ) if source else "", settings.timeout_s, settings.prefix)
+
+
+def reranking(settings: RerankSettings, environ: Mapping[str, str]) -> Reranking | None:
+    """Return the reranker, `None` while it is off. Raises ConfigError for a missing key."""
+    if not settings.enabled or (source := settings.api_key()) is None:
+        return None
+    key = source.read(environ)
+    return Reranking(settings.base_url, settings.model, key, settings.top, settings.deadline_s, settings.may_leave)
 
 
 def _hosted(settings: EmbeddingSettings, provider: Provider, key: str) -> HostedEmbedding:

@@ -14,6 +14,7 @@ from gateway.config.schema import (
     ModelSettings,
     OwnerSettings,
     QdrantSettings,
+    RerankSettings,
     TelegramSettings,
 )
 from gateway.config.secrets import SecretSource, collect_secrets
@@ -33,6 +34,7 @@ __all__ = [
     "OwnerSettings",
     "OwnerZone",
     "QdrantSettings",
+    "RerankSettings",
     "SecretSource",
     "TelegramSettings",
     "collect_secrets",

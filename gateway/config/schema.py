@@ -228,6 +228,22 @@ class EmbeddingSettings(Section):
         return SecretSource("memory.embeddings.api_key_env", self.api_key_env or _KEY_ENVS[self.provider], None)
 
 
+class RerankSettings(Section):
+    """Whether a provider reads the best notes once more before they are shown."""
+
+    enabled: bool = False
+    model: str = Field(default="rerank-v4.0-fast", min_length=1)
+    base_url: Url = "https://api.cohere.com"
+    api_key_env: EnvName = "CO_API_KEY"
+    top: int = Field(default=50, ge=2, le=200)
+    deadline_s: float = Field(default=0.4, gt=0, le=10)
+    may_leave: Literal["shared", "everything"] = "shared"
+
+    def api_key(self) -> SecretSource | None:
+        """Return where the key is kept, `None` while it is off."""
+        return SecretSource("memory.rerank.api_key_env", self.api_key_env, None) if self.enabled else None
+
+
 class QdrantSettings(Section):
     """A Qdrant server that keeps the index instead of the engine inside the gateway."""
 
@@ -259,6 +275,7 @@ class MemorySettings(Section):
     sync_every_s: float = Field(default=0, ge=0, le=86_400)
     """0: never; the watch and each search look anyway."""
     embeddings: EmbeddingSettings = EmbeddingSettings()
+    rerank: RerankSettings = RerankSettings()
 
     @model_validator(mode="before")
     @classmethod
@@ -300,5 +317,5 @@ class Config(Section):
         """Return where every configured secret is kept."""
         tokens = [bot.token(account) for account, bot in self.channels.telegram.items()]
         keys = [model.api_key(name) for name, model in self.models.items()]
-        keys += [self.memory.embeddings.api_key(), self.qdrant.api_key()]
+        keys += [self.memory.embeddings.api_key(), self.qdrant.api_key(), self.memory.rerank.api_key()]
         return (*tokens, *(key for key in keys if key is not None))

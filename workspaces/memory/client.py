@@ -20,7 +20,7 @@ from typing import Self
 from workspaces.errors import WorkspaceError
 from workspaces.memory.embeddings.choose import Choice
 from workspaces.memory.embeddings.settings import HostedEmbedding
-from workspaces.memory.settings import QdrantServer
+from workspaces.memory.settings import QdrantServer, Reranking
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 
 DEADLINE_S = 10.0
@@ -46,6 +46,7 @@ class WorkerSettings:
     hosted: Sequence[HostedEmbedding] = ()
     qdrant: QdrantServer | None = None
     """`None`: the engine inside the worker."""
+    reranking: Reranking | None = None
     threads: int = 2
     """Cores the embedding model may use."""
     deadline_s: float = DEADLINE_S
@@ -59,8 +60,16 @@ class WorkerSettings:
     def init(self) -> Frame:
         """The first frame: keys reach the worker through the pipe alone."""
         hosted = [each.as_frame() for each in self.hosted]
+        rerank = self.reranking.as_frame() if self.reranking else None
         server = self.qdrant.as_frame() if self.qdrant else None
-        return {"op": "init", "embedder": self.embedder, "threads": self.threads, "hosted": hosted, "qdrant": server}
+        return {
+            "op": "init",
+            "embedder": self.embedder,
+            "threads": self.threads,
+            "hosted": hosted,
+            "qdrant": server,
+            "rerank": rerank,
+        }
 
 
 class WorkerClient:

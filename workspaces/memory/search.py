@@ -352,6 +352,8 @@ def _notice(text: str, answer: Frame, pending: bool) -> str:
     if answer["mode"] == "keyword":
         reason = answer["reason"] or "the index is being built for another embedding model"
         parts.append(f"found by words alone: {reason}")
+    if answer["unranked"]:
+        parts.append(f"not reranked: {answer['unranked']}")
     if answer["shortfall"]:
         parts.append(f"found without the provider's vectors: {answer['shortfall']}")
     if pending:

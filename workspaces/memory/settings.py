@@ -1,8 +1,32 @@
-"""This file says what is needed to reach a Qdrant server; it is light, so that the gateway may import it."""
+"""This file says what is needed to reach a Qdrant server and a reranker; it is light, so the gateway may import it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
+
+from workspaces.memory.embeddings.settings import Leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """A reranking model at Cohere."""
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    top: int = 50
+    """How many of the best entries it reads."""
+    deadline_s: float = 0.4
+    leaves: Leaves = "shared"
+
+    def as_frame(self) -> dict[str, Any]:
+        """Write it for the worker; the frame holds the key and travels through the pipe alone."""
+        return asdict(self)
+
+    @classmethod
+    def of_frame(cls, frame: Mapping[str, Any]) -> Self:
+        """Read it in the worker."""
+        return cls(**frame)
 
 
 @dataclass(frozen=True, slots=True)

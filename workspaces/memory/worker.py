@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,13 +21,14 @@ from workspaces.access import Scope
 from workspaces.memory.embeddings import Embedder
 from workspaces.memory.embeddings.choose import choose_embedder
 from workspaces.memory.embeddings.joined import Joined, Reading
-from workspaces.memory.embeddings.settings import HostedEmbedding
+from workspaces.memory.embeddings.settings import HostedEmbedding, may_leave
 from workspaces.memory.endpoint import EndpointError
 from workspaces.memory.engine import DayRange
 from workspaces.memory.finder import Asked, Finder, Found
 from workspaces.memory.hybrid import Shelf
 from workspaces.memory.index import Index
-from workspaces.memory.settings import QdrantServer
+from workspaces.memory.rerank import Reranker
+from workspaces.memory.settings import QdrantServer, Reranking
 from workspaces.memory.wire import Decoder, Frame, WireError, day_in, day_out, document_in, encode, scopes_in
 
 CLOSE_AFTER_S = 600.0
@@ -60,6 +61,7 @@ class Desk:
     ) -> None:
         """*reason* says why there is no embedder, or is empty; *shelf* keeps the collections elsewhere."""
         self._shelf = shelf
+        self.reranker: Reranker | None = None
         self._embedder = embedder
         self._reason = reason
         self._clock = clock
@@ -121,6 +123,8 @@ class Desk:
             self._open.popitem()[1].index.close()
         if isinstance(self._embedder, Joined):
             self._embedder.close()
+        if self.reranker:
+            self.reranker.close()
 
     def _index(self, folder: str) -> Index:
         held = self._open.get(folder)
@@ -145,9 +149,24 @@ class Desk:
     def _search(self, index: Index, request: Frame) -> Frame:
         collection, asked = index.answering, _asked(request)
         reader = _reader(index.answering_embedder, asked.scopes)
-        found = Finder(collection.engine, collection.manifest, reader).find(asked)
-        answer = {"hits": [_found_out(each) for each in found], "shortfall": "", **self._mode(index)}
+        found, unranked = self._ordered(Finder(collection.engine, collection.manifest, reader), asked)
+        answer = {
+            "hits": [_found_out(each) for each in found],
+            "shortfall": "",
+            "unranked": unranked,
+            **self._mode(index),
+        }
         return answer | _shortfall(reader) if isinstance(reader, Reading) else answer
+
+    def _ordered(self, finder: Finder, asked: Asked) -> tuple[list[Found], str]:
+        """Return what was found, reranked where that is wanted, allowed and possible, or why it is not."""
+        if self.reranker is None or not may_leave(self.reranker.leaves, asked.scopes):
+            return finder.find(asked), ""
+        found = finder.find(replace(asked, limit=max(asked.limit, self.reranker.top)))
+        try:
+            return self.reranker.reordered(asked.text, found)[: asked.limit], ""
+        except EndpointError as exc:
+            return found[: asked.limit], str(exc)
 
     def _status(self, index: Index, request: Frame) -> Frame:
         manifest = index.building.manifest
@@ -328,7 +347,9 @@ def open_desk(init: Frame) -> Desk:
     """Return the desk that the frame `init` describes (`client.WorkerSettings.init`)."""
     hosted = [HostedEmbedding.of_frame(each) for each in init["hosted"]]
     chosen = choose_embedder(init["embedder"], hosted, init["threads"])
-    return Desk(chosen.embedder, chosen.reason, time.monotonic, _shelf(init["qdrant"]))
+    desk = Desk(chosen.embedder, chosen.reason, time.monotonic, _shelf(init["qdrant"]))
+    desk.reranker = Reranker(Reranking.of_frame(init["rerank"])) if init["rerank"] else None
+    return desk
 
 
 def _shelf(server: Frame | None) -> Shelf | None:

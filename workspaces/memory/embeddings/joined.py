@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workspaces.access import PRIVATE, Scope
+from workspaces.access import Scope
 from workspaces.memory.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding
 from workspaces.memory.embeddings.hosted import HostedEmbedder
-from workspaces.memory.embeddings.settings import Leaves
+from workspaces.memory.embeddings.settings import Leaves, may_leave
 from workspaces.memory.endpoint import EndpointError
 
 
@@ -32,7 +32,7 @@ class Joined:
 
     def may_leave(self, scopes: frozenset[Scope] | None) -> bool:
         """Say whether text of *scopes* may be sent; `None` is every scope, the private one among them."""
-        return self._leaves == "everything" or (scopes is not None and PRIVATE not in scopes)
+        return may_leave(self._leaves, scopes)
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Return what this machine knows of *texts*."""

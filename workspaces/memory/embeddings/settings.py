@@ -4,9 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
+from workspaces.access import PRIVATE, Scope
+
 Provider = Literal["cohere", "openai", "gemini", "voyage"]
 Leaves = Literal["shared", "everything"]
 """What may be sent to a provider: notes of shared scopes alone, or private ones too."""
+
+
+def may_leave(leaves: Leaves, scopes: frozenset[Scope] | None) -> bool:
+    """Say whether text of *scopes* may be sent; `None` is every scope, the private one among them."""
+    return leaves == "everything" or (scopes is not None and PRIVATE not in scopes)
 
 
 @dataclass(frozen=True, slots=True)
