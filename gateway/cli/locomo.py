@@ -14,11 +14,13 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from gateway.errors import StrandlineError
+
 _TURN_ID = re.compile(r"D\d+:\d+")
 _SESSION = re.compile(r"session_(\d+)")
 
 
-class LocomoError(Exception):
+class LocomoError(StrandlineError):
     """The file is not LoCoMo's format; the message says where."""
 
 
