@@ -67,6 +67,8 @@ async def recall(
     """Return the memories that clearly bear on *message* and stand in none of the texts *shown*; on trouble none."""
     if not is_wanted(message, access, settings, today) or not index.is_warm:
         return Recalled()
+    if not index.has_notes_of(access.scope):
+        return Recalled()
     try:
         async with asyncio.timeout(settings.deadline_s):
             result = await index.search(Query(message, CANDIDATES, settings.clear), access, is_patient=False)

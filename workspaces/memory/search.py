@@ -182,6 +182,10 @@ class MemoryIndex:
         """Whether the index was brought up to date once, so that a search is quick."""
         return self._was_fresh
 
+    def has_notes_of(self, scope: Scope) -> bool:
+        """Say whether there was anything to find in *scope* when the index was last brought up to date."""
+        return scope in self._sync.scopes
+
     async def search(self, query: Query, access: Access, *, is_patient: bool = True) -> SearchResult:
         """Return the notes that answer *query* among those that *access* may read.
 

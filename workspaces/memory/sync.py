@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from workspaces.access import Scope
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
 from workspaces.memory.wire import Frame, document_out
 
@@ -72,6 +73,8 @@ class Sync:
         self._skipped: dict[str, tuple[str, str]] = {}
         self._seen: dict[str, str] = {}
         """The stamps that the last complete sync began with."""
+        self.scopes: frozenset[Scope] = frozenset()
+        """The audiences that have documents, as of the last complete sync."""
 
     @property
     def skipped(self) -> dict[str, str]:
@@ -103,6 +106,8 @@ class Sync:
         self._skipped = {path: skip for path, skip in self._skipped.items() if path in current}
         await self._call("commit", complete=True)
         self._seen = {path: stamp for path, (stamp, _) in current.items()}
+        audiences = (source.audience(path) for path, (_, source) in current.items())
+        self.scopes = frozenset(audience for audience in audiences if audience is not None)
         return SyncReport(len(changed), len(gone), tally.stored, tally.embedded, tally.reused, self.skipped)
 
     async def _current(self) -> dict[str, tuple[str, Source]]:

@@ -16,8 +16,9 @@ from gateway.agent.models.settings import HostedSettings
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-_PROFILE = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-"""Without it the library takes a stream that breaks off for one that ended well."""
+_PROFILE = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True, json_schema_transformer=None)
+"""Without the first the library takes a stream that breaks off for one that ended well; the second spares it a walk
+over every tool's schema at every request, which our plain schemas do not need."""
 
 
 def openai_model(settings: HostedSettings, client: httpx2.AsyncClient) -> OpenAIChatModel:
