@@ -37,7 +37,8 @@ def hostile(body: Body) -> Step:
 
 def _made(tools: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield tool names with arguments, as JSON; some come twice."""
-    values: tuple[object, ...] = (*HOSTILE_TEXTS, *CANARIES, "heron", "what is the diagnosis?", *HOSTILE_NUMBERS)
+    texts = [text for text in HOSTILE_TEXTS if len(text) < 1_000]  # a reply has a limit, and this one is long already
+    values: tuple[object, ...] = (*texts, *CANARIES, "heron", "what is the diagnosis?", *HOSTILE_NUMBERS)
     for tool in tools:
         fields = list(tool["function"]["parameters"]["properties"])
         for value in values:
@@ -63,7 +64,7 @@ async def test_nothing_private_reaches_a_groups_model_or_chat(tmp_path: Path) ->
             (reply, *_) = await bot.wait_for_sent(1, 120)
         requests = json.dumps(provider.bodies, ensure_ascii=False)
         results = [message for message in provider.bodies[-1]["messages"] if message["role"] == "tool"]
-        assert len(results) > 300
+        assert len(results) > 300, reply.text
         assert "kingfisher" in requests
         assert "heron-four" not in requests
         assert "heron-four" not in reply.text

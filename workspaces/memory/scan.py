@@ -70,7 +70,7 @@ def is_note(path: PurePosixPath) -> bool:
     """Say whether the file at *path* is indexed."""
     if len(path.parts) == 1:
         return path.name.casefold() == "memory.md"
-    return path.parts[0] == "memory" and path.suffix == ".md"
+    return path.parts[:1] == ("memory",) and path.suffix == ".md"
 
 
 def day_of(path: PurePosixPath) -> date | None:

@@ -58,7 +58,7 @@ def memory_tools(
             note = await run(workspace.read, path, access, from_line, lines)
         except NoSuchFileError:
             said = await _transcript(index, path, access)
-            if said:
+            if said and said.lines:
                 await used([UsedMemory(_span(path, from_line or 1, lines, said.lines[-1]), "read")])
             return _compact({"path": path, **(_lines_of(said, from_line, lines) if said else {"text": ""})})
         await used([UsedMemory(_span(path, note.first_line, lines, note.total_lines), "read")])

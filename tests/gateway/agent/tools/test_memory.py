@@ -55,6 +55,12 @@ async def test_a_search_gives_passages_with_their_source(desk: Desk) -> None:
     assert {"path", "start_line", "end_line", "score", "relevance", "similarity", "keyword"} <= hit.keys()
 
 
+@pytest.mark.parametrize("path", [".", "sessions", "memory", "sessions/none.jsonl"])
+async def test_a_path_that_is_no_note_is_an_empty_text(desk: Desk, path: str) -> None:
+    """The workspace itself, a folder, a conversation that never was: nothing there, and no failure."""
+    assert (await desk.call(GROUP, "memory_get", path=path))["text"] == ""
+
+
 async def test_a_group_searches_and_reads_its_own(desk: Desk) -> None:
     """No argument widens what the turn may see: a private note looks absent."""
     answer = await desk.call(GROUP, "memory_search", query="private tea")
