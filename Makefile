@@ -24,7 +24,7 @@ up: $(VENV)/.for-up
 	@exec $(BIN)/strandline up $(ARGS)
 
 test: $(VENV)/.for-tests
-	@$(BIN)/python -m pytest -m "not nightly" $(ARGS)
+	@$(BIN)/python -m pytest $(ARGS)
 
 nightly: $(VENV)/.for-tests
 	@$(BIN)/python -m pytest -m nightly --timeout=3600 $(ARGS)
