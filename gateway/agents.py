@@ -167,6 +167,8 @@ def _bootstrap_limits(memory: MemorySettings) -> Limits:
         total_chars=memory.total_chars,
         today_chars=memory.today_chars,
         yesterday_chars=memory.yesterday_chars,
+        memory_share_chars=memory.memory_share_chars,
+        file_share_chars=memory.file_share_chars,
         daily_notes=memory.daily_notes_in_prompt,
         oneclaw=memory.preset == "oneclaw",
     )

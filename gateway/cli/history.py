@@ -10,6 +10,7 @@ import typer
 
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.reach import reach
+from gateway.cli.visible import visible
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryOrder
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -42,7 +43,7 @@ def log(
         print_json({"commits": [asdict(commit) for commit in answer.commits]})
         return
     for commit in answer.commits:
-        print(_line(commit))
+        print(visible(_line(commit)))
 
 
 @app.command()
@@ -109,8 +110,8 @@ def _print(answer: HistoryAnswer, as_json: bool) -> None:
     if as_json:
         print_json(asdict(answer))
         return
-    for line in _lines(answer):
-        print(line)
+    for lines in _lines(answer):
+        print(visible(lines))
 
 
 def _lines(answer: HistoryAnswer) -> Iterator[str]:

@@ -267,6 +267,8 @@ class MemorySettings(Section):
     total_chars: int = Field(default=24_000, ge=1_000, le=400_000)
     today_chars: int = Field(default=4_000, ge=0, le=100_000)
     yesterday_chars: int = Field(default=2_000, ge=0, le=100_000)
+    memory_share_chars: int = Field(default=8_000, ge=0, le=200_000)
+    file_share_chars: int = Field(default=500, ge=0, le=200_000)
     daily_notes_in_prompt: bool = True
     user_file_in_groups: bool = False
     transcripts: bool = False

@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from gateway.cli.visible import visible
 from tests.gateway.test_cli import Terminal, at_home, terminal
 
 __all__ = ["at_home", "terminal"]
@@ -41,3 +44,23 @@ def test_a_file_is_brought_back_and_all_is_exported(at_home: Terminal) -> None:
     assert json.loads(at_home("history", "bundle", "--json").out)["outcome"] == "bundle None None"
     failed = at_home("history", "show", "0000000009")
     assert (failed.status, failed.err) == (1, "strandline: no revision 0000000009\n")
+
+
+@pytest.mark.parametrize("act", ["show", "diff"])
+def test_a_diff_steers_no_terminal(at_home: Terminal, act: str) -> None:
+    """What a model or a stranger wrote cannot colour, hide or reorder the screen; for machines it is as it was."""
+    evil = "\x1b[2J\x9b31m\u202eoops\u2066\x07\rover"
+    at_home("chat", "--message", evil)
+    shown = at_home("history", act, "0000000001").out
+    assert r"\x1b[2J\x9b31m\u202eoops\u2066\x07\rover" in shown
+    assert all(char == "\n" or char.isprintable() for char in shown)
+    (file,) = json.loads(at_home("history", act, "0000000001", "--json").out)["files"]
+    assert evil in file["text"]
+    assert "\x1b" not in at_home("history", "log").out
+
+
+def test_plain_words_of_any_script_are_shown_as_they_are() -> None:
+    """Accents, emoji made of several, right-to-left scripts and tabs are nobody's attack."""
+    plain = "\tcafe\u0301 日本 👩\u200d👩\u200d👧 שלום می\u200cخواهم\n"
+    assert visible(plain) == plain
+    assert visible("a\ud800\x00\x7f\ufeff\u2028") == r"a\ud800\x00\x7f\ufeff\u2028"
