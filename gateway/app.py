@@ -15,7 +15,10 @@ from adapters.terminal import CHAT
 from gateway.agent.keeper import Keeper
 from gateway.agents import Threads, open_agents, turn_settings, watch_settings, watched_folders
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
+from gateway.commands.families import every_command
+from gateway.commands.registry import Commands
 from gateway.config import Config, owner_zone
+from gateway.control.brief import brief
 from gateway.control.local import Health, LocalDesk
 from gateway.conversation.delivery import Adapters, Delivery
 from gateway.conversation.lanes import Lanes
@@ -31,7 +34,7 @@ from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
 from gateway.stores.sqlite import SqliteStore
-from gateway.timing import SystemClock, utc_now
+from gateway.timing import Clock, SystemClock, utc_now
 from workspaces.access import AgentId
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import MemoryIndex
@@ -63,13 +66,15 @@ class App:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool
+        cls, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool, clock: Clock | None = None
     ) -> "AsyncIterator[App]":
         """Put the gateway of *home* together; the caller holds its lock. Without *channels* only terminals speak.
 
+        The clock is the machine's unless one is given.
         Raises ConfigError, StoreError and WorkspaceUnusableError before anything is touched.
         """
-        clock, zone = SystemClock(), owner_zone(config.owner.time_zone, environ)
+        clock = clock or SystemClock()
+        zone = owner_zone(config.owner.time_zone, environ)
 
         def owner_now() -> datetime:
             return clock.now().astimezone(zone.zone)
@@ -79,7 +84,7 @@ class App:
 
         async with AsyncExitStack() as stack:
             agents = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
-            store = await SqliteStore.open(home.state_db)
+            store = await SqliteStore.open(home.state_db, clock=clock)
             stack.push_async_callback(store.close)
             threads = Threads("transcripts", TRANSCRIPT_THREADS)
             stack.callback(threads.close)
@@ -104,15 +109,19 @@ class App:
                 outcomes.tell(row, replies)
                 delivery.wake(replies)
 
-            turns = Turns(
-                agents, sessions, store, routes, presence, turn_settings(config), clock=owner_now, outcome=committed
-            )
-            lanes: Lanes[SessionKey, InboxRow] = Lanes(tasks, turns.answer, clock)
-            health = Health(bots)
-            default = AgentId(config.default_agent)
+            health, default = Health(bots), AgentId(config.default_agent)
             desk = LocalDesk(
                 str(home.path), zone, agents, default, terminals, store, sessions, outcomes, delivery, health
             )
+
+            async def status() -> str:
+                return brief(await desk.status())
+
+            commands = Commands(every_command(agents, status), routes.policy)
+            turns = Turns(
+                agents, sessions, store, routes, presence, turn_settings(config), owner_now, committed, commands
+            )
+            lanes: Lanes[SessionKey, InboxRow] = Lanes(tasks, turns.answer, clock)
             reception = Reception(routes, store, lanes.submit)
             yield cls(
                 desk=desk,

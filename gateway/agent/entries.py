@@ -37,6 +37,10 @@ class Usage:
     cached_tokens: int = 0
 
 
+COMMAND = "strandline:command"
+"""`ReplyEntry.model` of what a command does: no language model was asked, and none is shown that turn."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReplyEntry:
     """One reply of a model: text, tool calls, or both."""

@@ -129,6 +129,14 @@ class Transcript:
         """The conversation, as a model may see it."""
         return [record.entry for record in self.records if not isinstance(record.entry, UsedEntry)]
 
+    def entries_of(self, turn_id: TurnId) -> list[Entry]:
+        """Return what one turn wrote down, without what it noted for who asks why."""
+        return [
+            record.entry
+            for record in self.records
+            if record.turn_id == turn_id and not isinstance(record.entry, UsedEntry)
+        ]
+
     def used_by(self, turn_id: TurnId) -> tuple[UsedMemory, ...]:
         """Return the memories that a turn used, each once, the best of its scores, those with the best first."""
         best: dict[str, UsedMemory] = {}

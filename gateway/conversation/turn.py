@@ -17,14 +17,14 @@ from gateway.agent.prompt import build_prompt
 from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.window.recent import recent
 from gateway.conversation.lanes import RetryLater
+from gateway.conversation.plan import Asked, Plan, Shortcut, no_shortcut
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
-from gateway.conversation.transcript import Transcript
 from gateway.door.admission import Refused, admit
 from gateway.door.routing import Envelope, Routes, route
 from gateway.errors import ModelError, ModelRefusedError, StoreError, TurnLimitError
 from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store, TurnCommit
-from workspaces.access import Access, AgentId, SessionType, rights
+from workspaces.access import AgentId, SessionType, rights
 from workspaces.bootstrap import Limits, bootstrap_files
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
@@ -62,6 +62,8 @@ class Turns:
     """Now, in the owner's zone."""
     outcome: Callable[[InboxRow, list[OutboxRow]], None]
     """Told of what was committed for a message: an answer, silence, or the notice that it must wait."""
+    shortcut: Shortcut = no_shortcut
+    """Asked first: what it answers needs no language model, no prompt and no memories."""
 
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
@@ -105,29 +107,35 @@ class Turns:
             await transcript.append(row.turn_id, entry)
 
         origin = Origin(str(envelope.key), str(row.id), row.turn_id)
+        asked = Asked(row, envelope.access, agent, transcript, origin, self.clock())
+        plan = self.shortcut(asked) or await self._plan(asked)
+        answer = await run_turn(plan.model, plan.request, plan.toolbox, self.settings.limits, journal, _no_draft)
+        return answer.text
+
+    async def _plan(self, asked: Asked) -> Plan:
+        """Return what the agent's own model is asked, with the tools of this turn."""
 
         async def used(memories: Sequence[UsedMemory]) -> None:
             if memories:
-                await transcript.append(row.turn_id, UsedEntry(tuple(memories)))
+                await asked.transcript.append(asked.row.turn_id, UsedEntry(tuple(memories)))
 
-        toolbox = await agent.toolbox(envelope.access, self.clock, row.turn_id, origin, used)
-        request, recalled = await self._request(agent, envelope.access, transcript, row.message.text)
+        toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.row.turn_id, asked.origin, used)
+        request, recalled = await self._request(asked)
         await used(recalled)
-        answer = await run_turn(agent.model, request, toolbox, self.settings.limits, journal, _no_draft)
-        return answer.text
+        return Plan(asked.agent.model, request, toolbox)
 
-    async def _request(
-        self, agent: Agent, access: Access, transcript: Transcript, message: str
-    ) -> tuple[ModelRequest, tuple[UsedMemory, ...]]:
+    async def _request(self, asked: Asked) -> tuple[ModelRequest, tuple[UsedMemory, ...]]:
         """Return the turn's first request, and which memories were brought up in it."""
-        now = self.clock()
+        agent, access, now = asked.agent, asked.access, asked.now
         files = await agent.run(bootstrap_files, agent.workspace, access, now.date(), self.settings.bootstrap)
         prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
-        shown = recent(transcript.entries, agent.model.window_tokens)
+        shown = recent(asked.transcript.entries, agent.model.window_tokens)
         recalled = Recalled()
         if agent.model.name != OFFLINE:
             texts = [*(file.text for file in files), *_texts(shown.entries)]
-            recalled = await recall(message, agent.memory, access, self.settings.recall, texts, now.date())
+            recalled = await recall(
+                asked.row.message.text, agent.memory, access, self.settings.recall, texts, now.date()
+            )
         request = ModelRequest(
             stable=prompt.stable,
             volatile=prompt.volatile + _left_out(shown.left_out) + recalled.text,

@@ -6,7 +6,7 @@ The transcript keeps everything; what a request leaves out is said in its prompt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gateway.agent.entries import Entry, UserEntry
+from gateway.agent.entries import COMMAND, Entry, ReplyEntry, UserEntry
 from gateway.agent.window.count import entry_tokens
 
 HISTORY_SHARE = 0.5
@@ -26,9 +26,11 @@ def recent(entries: Sequence[Entry], window_tokens: int) -> Recent:
     """Return the newest turns of *entries* that fit their share of the window, and always the last one.
 
     A turn begins with what a person said and holds all replies, calls and results up to the next such entry, so that a
-    call and its result are never parted.
+    call and its result are never parted. Earlier turns of commands are not shown: they hold
+    calls of tools that no model has.
     """
-    turns = _turns(entries)
+    *earlier, latest = _turns(entries) or [[]]
+    turns = [*(turn for turn in earlier if not _is_command(turn)), latest]
     budget = int(window_tokens * HISTORY_SHARE)
     first = len(turns)
     while first > 0:
@@ -46,3 +48,7 @@ def _turns(entries: Sequence[Entry]) -> list[list[Entry]]:
             turns.append([])
         turns[-1].append(entry)
     return turns
+
+
+def _is_command(turn: Sequence[Entry]) -> bool:
+    return any(isinstance(entry, ReplyEntry) and entry.model == COMMAND for entry in turn)

@@ -1,0 +1,83 @@
+"""This file is the contract of a command: what it is called, who may run it, and what it is given."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from gateway.agent.agent import Agent
+from gateway.agent.tools.tool import Run
+from gateway.conversation.transcript import Transcript
+from gateway.stores.ports import TurnId
+from workspaces.access import Access, SessionType
+from workspaces.history import Origin
+
+
+class Who(StrEnum):
+    """Who may run a command; strangers get no turn, so they never come this far."""
+
+    ANYONE = "anyone"
+    OWNER = "owner"
+    """The owner as a person, wherever they write: others may read the answer."""
+    MAIN = "main"
+    """The owner in their own chat, where nobody else reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who gave a command, and where: by the transport's facts, like the turn's access."""
+
+    access: Access
+    is_owner: bool
+    """Whether one of the owner's Persons wrote it."""
+
+    def may_run(self, who: Who) -> bool:
+        """Say whether a command for *who* is for them, here: the one place that decides this."""
+        match who:
+            case Who.ANYONE:
+                return True
+            case Who.OWNER:
+                return self.is_owner
+            case Who.MAIN:
+                return self.is_owner and self.access.session_type is SessionType.MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command that somebody gave, with everything that running it may use."""
+
+    arguments: str
+    """What follows the command's name, without the space around it; it may have several lines."""
+    asker: Asker
+    agent: Agent
+    transcript: Transcript
+    """Of this chat's session; the command's own message is its last."""
+    turn_id: TurnId
+    origin: Origin
+    run: Run
+    """Runs blocking work on the workspace's own thread; files that it changes count as this turn's in the history."""
+    now: datetime
+    """In the owner's zone."""
+
+    @property
+    def access(self) -> Access:
+        """What the turn may read and write: every reader takes it."""
+        return self.asker.access
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something that a message orders with a slash. What it needs beyond `Call`, *run* closes over, as a tool does."""
+
+    name: str
+    """Without the slash: lower case letters, digits, underscores, at most 32 (Telegram's rule for its menus)."""
+    usage: str
+    """What may follow the name, such as `[words]`; empty if nothing does."""
+    help: str
+    """One sentence for whoever may run it, without a full stop."""
+    who: Who
+    repeatable: bool
+    """It changes nothing: after a crash it is simply run again. Any other is never run twice."""
+    run: Callable[[Call], Awaitable[str]]
+    """Returns the answer as Markdown. ToolError and WorkspaceError are told to whoever asked, as they are; StoreError
+    keeps the message for later."""

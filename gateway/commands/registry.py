@@ -1,0 +1,97 @@
+"""This file is the registry of commands: it reads them from a message's text and refuses who may not run them."""
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gateway.commands.command import Asker, Call, Command, Who
+from gateway.commands.help import help_command
+from gateway.commands.running import plan_answer, plan_command
+from gateway.conversation.plan import Asked, Plan
+from gateway.door.admission import Policy
+
+_ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_FIRST = "start"
+"""What Telegram's clients send when somebody opens the chat for the first time."""
+_ALIKE = 0.75
+"""From here on two names count as one that was mistyped: `remmeber` is 0.88 like `remember`, `tmp` 0.5 like `help`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something that looks like a command and is none."""
+
+    name: str
+
+
+class Commands:
+    """All commands of one gateway; called with a message, it gives the plan of the turn that answers it."""
+
+    def __init__(self, commands: Iterable[Command], policy: Policy) -> None:
+        """*policy* knows the owner's Persons. `/help` is added here. Raises ValueError for a name that cannot be."""
+        listed = list(commands)
+        listed.insert(0, help_command(listed))
+        for command in listed:
+            if not _NAME.fullmatch(command.name):
+                raise ValueError(f"{command.name!r} is no name for a command")
+        self._by_name = {command.name: command for command in listed}
+        if len(self._by_name) < len(listed):
+            raise ValueError("two commands have one name")
+        self._policy = policy
+
+    @property
+    def all(self) -> tuple[Command, ...]:
+        """Return every command, in the order in which help lists them."""
+        return tuple(self._by_name.values())
+
+    def parse(self, text: str) -> tuple[Command, str] | Unknown | None:
+        """Return the command that *text* gives, with its arguments; `None` if it is a message like any other.
+
+        A word after a slash that is no command is `Unknown` if it stands alone or looks like a mistyped one: a message
+        may well begin with the name of a folder.
+        """
+        order = _ORDER.fullmatch(text.strip())
+        if order is None:
+            return None
+        name, arguments = order["name"].lower(), (order["arguments"] or "").strip()
+        command = self._by_name.get("help" if name == _FIRST else name)
+        if command is not None:
+            return command, arguments
+        return Unknown(name) if not arguments or _nearest(name, self._by_name) else None
+
+    def __call__(self, asked: Asked) -> Plan | None:
+        """Return how to answer the message without a language model; `None` if it gives no command."""
+        found = self.parse(asked.row.message.text)
+        if found is None:
+            return None
+        message = asked.row.message
+        asker = Asker(asked.access, self._policy.is_owner(message.address.channel, message.sender))
+        if isinstance(found, Unknown):
+            return plan_answer(self._unknown(found.name, asker), asked.transcript, asked.row.turn_id)
+        command, arguments = found
+        if not asker.may_run(command.who):
+            return plan_answer(self._refusal(command, asker), asked.transcript, asked.row.turn_id)
+        return plan_command(command, _call(asked, asker, arguments))
+
+    def _refusal(self, command: Command, asker: Asker) -> str:
+        """Send the owner to where the command works; for everybody else there is no such command."""
+        if asker.is_owner and command.who is Who.MAIN:
+            return f"/{command.name} works only in your own chat with me, where nobody else reads."
+        return self._unknown(command.name, asker)
+
+    def _unknown(self, name: str, asker: Asker) -> str:
+        near = _nearest(name, (command.name for command in self.all if asker.may_run(command.who)))
+        guess = f" Did you mean /{near}?" if near else ""
+        return f"There is no command /{name} here.{guess} /help lists those that you can use."
+
+
+def _call(asked: Asked, asker: Asker, arguments: str) -> Call:
+    turn_id = asked.row.turn_id
+    run = asked.agent.keeper.noting(asked.agent.run, turn_id, asked.origin)
+    return Call(arguments, asker, asked.agent, asked.transcript, turn_id, asked.origin, run, asked.now)
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(name, names, 1, _ALIKE)), None)

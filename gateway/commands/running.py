@@ -1,0 +1,96 @@
+"""This file runs a command in the loop of every turn: journal, crash and commit are those of a model's tools."""
+
+import json
+from uuid import uuid4
+
+from pydantic import BaseModel
+
+from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, ToolCall, Usage, interrupted
+from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
+from gateway.agent.tools.tool import Tool, Toolbox
+from gateway.commands.command import Call, Command
+from gateway.conversation.plan import Plan
+from gateway.conversation.transcript import Transcript
+from gateway.stores.ports import TurnId
+
+_INTERRUPTED = "/{name} was interrupted: it may or may not have happened. Please look before you repeat it."
+
+
+def plan_command(command: Command, call: Call) -> Plan:
+    """Return the turn in which *command* is run once, or again as often as it takes if that changes nothing."""
+
+    async def run(arguments: str) -> str:
+        return await command.run(call)
+
+    spec = ToolSpec(f"/{command.name}", command.help, _Arguments.model_json_schema())
+    toolbox = Toolbox([Tool(spec, _Arguments, run)])
+    return Plan(_Obedient(command, call.arguments), _request(call.transcript, call.turn_id), toolbox)
+
+
+def plan_answer(text: str, transcript: Transcript, turn_id: TurnId) -> Plan:
+    """Return the turn that says *text* and runs nothing."""
+    return Plan(_Told(text), _request(transcript, turn_id), Toolbox([]))
+
+
+class _Arguments(BaseModel):
+    """What a command's call holds in the journal."""
+
+    arguments: str
+
+
+class _Told:
+    """Answers like a model, with one text."""
+
+    name = COMMAND
+    window_tokens = 0
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        """Say the text; nothing can fail."""
+        return _says(self._text)
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+class _Obedient:
+    """Answers like a model that calls one command and then repeats its result."""
+
+    name = COMMAND
+    window_tokens = 0
+
+    def __init__(self, command: Command, arguments: str) -> None:
+        self._command = command
+        self._arguments = arguments
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        """Decide by the turn's last record; nothing can fail."""
+        match request.entries[-1]:
+            case ResultEntry() as result if not _is_interrupted(result):
+                return _says(result.text)
+            case ResultEntry() if not self._command.repeatable:
+                return _says(_INTERRUPTED.format(name=self._command.name))
+            case _:
+                return ReplyEntry("", (self._call(),), COMMAND, Usage())
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+    def _call(self) -> ToolCall:
+        arguments = json.dumps({"arguments": self._arguments}, ensure_ascii=False)
+        return ToolCall(f"call_{uuid4().hex[:24]}", f"/{self._command.name}", arguments)
+
+
+def _request(transcript: Transcript, turn_id: TurnId) -> ModelRequest:
+    """Return the turn alone: a command knows nothing of what was said before."""
+    return ModelRequest("", "", transcript.entries_of(turn_id), ())
+
+
+def _says(text: str) -> ReplyEntry:
+    return ReplyEntry(text, (), COMMAND, Usage())
+
+
+def _is_interrupted(result: ResultEntry) -> bool:
+    return result == interrupted(ToolCall(result.call_id, result.name, ""))

@@ -1,0 +1,39 @@
+"""This file says in a few lines of Markdown how a gateway is: what an owner wants to know on the way."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from gateway.control.wire import AgentStatus, Status
+
+
+def brief(state: Status) -> str:
+    """Return *state* as a short text; what went wrong is named, and left out where nothing did."""
+    return "\n".join(_lines(state))
+
+
+def _lines(state: Status) -> Iterator[str]:
+    loading = f", still loading {', '.join(state.loading)}" if state.loading else ""
+    up = timedelta(seconds=int(state.uptime_s))
+    yield f"Strandline {state.version} is {'ready' if state.ready else 'starting'}, up {up}{loading}."
+    yield from (f"- agent `{agent.agent}`: {_agent(agent)}" for agent in state.agents)
+    for channel in state.channels:
+        reason = f" ({channel.reason})" if channel.reason else ""
+        yield f"- channel `{channel.channel}.{channel.account}`: {channel.state}{reason}"
+    # The message that asks is among those that wait.
+    waiting = max(state.inbox_waiting - 1, 0)
+    yield f"- {waiting} messages and {state.outbox_queued} replies wait; {state.outbox_dead} could not be delivered"
+    yield from (f"- repaired: {repair}" for repair in state.repairs)
+    if state.reasons:
+        counted = ", ".join(f"{reason} {count:,}" for reason, count in sorted(state.reasons.items()))
+        yield f"- counted: {counted}"
+
+
+def _agent(agent: AgentStatus) -> str:
+    parts = [f"model `{agent.model}`"]
+    if agent.memory is not None:
+        reason = f" ({agent.memory.reason})" if agent.memory.reason else ""
+        parts.append(f"{agent.memory.entries:,} memories, {agent.memory.mode} search{reason}")
+        parts += [f"not indexed: {path}" for path in agent.memory.skipped]
+    if agent.history:
+        parts.append(f"changes are not recorded: {agent.history}")
+    return ", ".join(parts)

@@ -1,0 +1,45 @@
+"""This file is what a turn runs: a model with its first request and its tools, chosen for one message."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.agent.agent import Agent
+from gateway.agent.models.port import Model, ModelRequest
+from gateway.agent.tools.tool import Toolbox
+from gateway.conversation.transcript import Transcript
+from gateway.stores.ports import InboxRow
+from workspaces.access import Access
+from workspaces.history import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message whose turn has come, with all that was decided about it."""
+
+    row: InboxRow
+    access: Access
+    agent: Agent
+    transcript: Transcript
+    """Of the session; the message stands in it already."""
+    origin: Origin
+    now: datetime
+    """In the owner's zone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What answers a message."""
+
+    model: Model
+    request: ModelRequest
+    toolbox: Toolbox
+
+
+Shortcut = Callable[[Asked], Plan | None]
+"""Gives the plan for a message that needs no language model; `None` leaves it to the agent's own."""
+
+
+def no_shortcut(_: Asked) -> Plan | None:
+    """Leave every message to the agent's model."""
+    return None
