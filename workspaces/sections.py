@@ -8,8 +8,9 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from workspaces.access import Access
-from workspaces.errors import EditError, NoSuchFileError
+from workspaces.errors import NoSuchFileError
 from workspaces.notes import NoteReceipt, list_item
+from workspaces.passage import only_place
 from workspaces.workspace import TextFile, Workspace
 
 _NAMES = (PurePosixPath("MEMORY.md"), PurePosixPath("memory.md"))
@@ -18,7 +19,6 @@ _HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\
 _RULE = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\n?")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _BARE_ITEM = re.compile(r"[ \t]*([-*+]|\d+[.)])?[ \t]*")
-_SHOWN_MATCHES = 10
 
 
 class Category(StrEnum):
@@ -92,7 +92,7 @@ def replaced(whole: str, old: str, new: str | None) -> tuple[int, int, str]:
     """
     end = _line_end(whole)
     old = old.strip().replace("\r\n", "\n").replace("\n", end)
-    at = _only(whole, old)
+    at = only_place(whole, old, "the long-term memory")
     if new is not None:
         return at, at + len(old), list_item(new).removeprefix("- ").removesuffix("\n").replace("\n", end)
     start = whole.rfind("\n", 0, at) + 1
@@ -110,21 +110,6 @@ def _current(workspace: Workspace, access: Access) -> TextFile | None:
         except NoSuchFileError:
             continue
     return None
-
-
-def _only(whole: str, old: str) -> int:
-    """Return where *old* occurs, in the only place."""
-    if not old:
-        raise EditError("the text to replace is empty")
-    matches = [match.start() for match in re.finditer(f"(?={re.escape(old)})", whole)]
-    if not matches:
-        raise EditError("not found: no such text in the long-term memory; read it and copy the passage exactly")
-    if len(matches) > 1:
-        lines = whole.splitlines() if "\n" not in old else []
-        numbers = [whole.count("\n", 0, match) for match in matches[:_SHOWN_MATCHES]]
-        shown = "".join(f"\nline {number + 1}{f': {lines[number]}' if lines else ''}" for number in numbers)
-        raise EditError(f"ambiguous: the text occurs {len(matches)} times; give more of it{shown}")
-    return matches[0]
 
 
 def _headings(lines: list[str]) -> dict[int, str]:

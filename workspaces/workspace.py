@@ -3,7 +3,7 @@
 import difflib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -20,6 +20,7 @@ from workspaces.files import (
     clean_path,
     no_such_file,
 )
+from workspaces.passage import only_place
 from workspaces.paths import fold
 
 _HERE = PurePosixPath()
@@ -29,7 +30,6 @@ _LISTED = 500
 _COMPARED_LINES = 2_000
 """Longest texts whose difference is worked out: the time grows with the square."""
 _SHOWN_DIFF_LINES = 40
-_SHOWN_MATCHES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,29 +193,14 @@ class Workspace:
 def replace_once(text: str, old: str, new: str, name: str) -> str:
     """Return *text* with the only occurrence of *old* replaced; where all its line ends are CRLF, *new*'s are too.
 
-    Raises EditError, naming the file by *name* and the lines of the matches.
+    Raises EditError, with *name* for the file, unless there is one.
     """
     if "\r\n" in text and text.count("\r\n") == text.count("\n"):
         old, new = _crlf(old), _crlf(new)
-    if not old or old == new:
+    if old == new:
         raise EditError(f"{name}: the text to replace is {'the same as the new one' if old else 'empty'}")
-    matches = list(_occurrences(text, old))
-    if not matches:
-        raise EditError(f"{name}: the text to replace does not occur; read the file and copy the passage exactly")
-    if len(matches) > 1:
-        where = ", ".join(str(text.count("\n", 0, at) + 1) for at in matches[:_SHOWN_MATCHES])
-        more = ", …" if len(matches) > _SHOWN_MATCHES else ""
-        raise EditError(
-            f"{name}: the text to replace occurs {len(matches)} times, at lines {where}{more}; give more of it"
-        )
-    return text[: matches[0]] + new + text[matches[0] + len(old) :]
-
-
-def _occurrences(text: str, part: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
+    at = only_place(text, old, name)
+    return text[:at] + new + text[at + len(old) :]
 
 
 def _crlf(text: str) -> str:

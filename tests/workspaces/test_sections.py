@@ -122,8 +122,8 @@ def test_a_passage_goes_without_the_rest_of_its_line() -> None:
 
 def test_a_change_needs_exactly_one_match() -> None:
     """None is not found; several are ambiguous, with their lines."""
-    with pytest.raises(EditError, match="not found"):
-        replaced("- tea\n", "coffee", "x")
+    with pytest.raises(EditError, match=r"(?s)not found.*the nearest:\nline 2: - Green tea$"):
+        replaced("- wine\n- Green tea\n", "- green  tea", "x")
     with pytest.raises(EditError, match=r"(?s)ambiguous.*2 times.*line 1: - tea\nline 3: - more tea"):
         replaced("- tea\n\n- more tea\n", "tea", "x")
     with pytest.raises(EditError, match="empty"):

@@ -289,8 +289,8 @@ def test_an_edit_changes_no_byte_outside_it(workspace: Workspace, home: Path) ->
     ("old", "new", "reason"),
     [
         ("absent", "x", "does not occur"),
-        ("same", "x", r"occurs 3 times, at lines 1, 3, 3; give more"),
-        ("aa", "x", r"occurs 2 times, at lines 2, 2"),
+        ("same", "x", r"occurs 3 times in a.md; give more of it\nline 1: same\nline 3: same same\nline 3: same same$"),
+        ("aa", "x", r"occurs 2 times.*\nline 2: aaa\nline 2: aaa$"),
         ("", "x", "empty"),
         ("aaa", "aaa", "the same"),
     ],

@@ -1,0 +1,56 @@
+"""This file finds the one place of a passage in a text, or refuses with the lines that are concerned."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from workspaces.errors import EditError
+
+_SHOWN_MATCHES = 10
+_SHOWN_CHARS = 200
+_COMPARED_LINES = 2_000
+"""Most lines among which the nearest is looked for: each costs up to 0.1 ms."""
+_NEAR = 0.6
+"""How alike a line must be to be shown (difflib's own default)."""
+
+
+def only_place(text: str, passage: str, name: str) -> int:
+    """Return where *passage* occurs in *text*, which is the file called *name*.
+
+    Raises EditError unless it is there once: with the nearest lines where it is not, with every match's line where
+    there are several (overlapping ones too).
+    """
+    if not passage:
+        raise EditError(f"{name}: the text to replace is empty")
+    places = list(_occurrences(text, passage))
+    if not places:
+        raise EditError(
+            f"not found: the text to replace does not occur in {name}; read the file and copy the passage exactly"
+            + _shown("; the nearest:", text, _nearest(text, passage))
+        )
+    if len(places) > 1:
+        lines = [text.count("\n", 0, place) for place in places[:_SHOWN_MATCHES]]
+        more = "\n…" if len(places) > _SHOWN_MATCHES else ""
+        told = f"ambiguous: the text to replace occurs {len(places)} times in {name}; give more of it"
+        raise EditError(_shown(told, text, lines) + more)
+    return places[0]
+
+
+def _occurrences(text: str, passage: str) -> Iterator[int]:
+    at = text.find(passage)
+    while at >= 0:
+        yield at
+        at = text.find(passage, at + 1)
+
+
+def _nearest(text: str, passage: str) -> list[int]:
+    """Return the numbers, from 0, of the lines most like the longest line of *passage*."""
+    wanted = max(passage.split("\n"), key=len).strip()[:_SHOWN_CHARS]
+    lines = [line.strip()[:_SHOWN_CHARS] for line in text.split("\n")[:_COMPARED_LINES]]
+    found = difflib.get_close_matches(wanted, list(dict.fromkeys(lines)), n=2, cutoff=_NEAR)
+    return sorted(lines.index(line) for line in found)
+
+
+def _shown(lead: str, text: str, numbers: Iterable[int]) -> str:
+    lines = text.split("\n")
+    shown = [f"\nline {number + 1}: {lines[number].strip()[:_SHOWN_CHARS]}" for number in numbers]
+    return "".join([lead, *shown]) if shown else ""
