@@ -1,7 +1,5 @@
 """The opener stays inside, follows nothing, never hangs, and changes a file wholly or not at all."""
 
-import ctypes
-import itertools
 import json
 import os
 import resource
@@ -9,10 +7,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -186,80 +182,6 @@ def test_git_and_unfinished_files_are_out_of_sight(folder: Folder, root: Path) -
     assert list(folder.walk()) == []
 
 
-def swap(one: Path, other: Path) -> None:
-    """Exchange two names in one step, so that both are there at every moment."""
-    exchange, here = 2, -100
-    if ctypes.CDLL(None, use_errno=True).renameat2(here, bytes(one), here, bytes(other), exchange):
-        raise OSError(ctypes.get_errno(), "renameat2")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged by a call of Linux")
-def test_a_folder_that_flips_to_a_link_lets_nothing_out(folder: Folder, root: Path) -> None:
-    """While a folder becomes a link to the outside and back, nothing outside is read, listed or changed."""
-    (root / NOTE).write_bytes(b"inside")
-    outside, stop, flips = root.parent / "outside", threading.Event(), 0
-
-    (root / "door").symlink_to(outside)
-
-    def flip() -> None:
-        nonlocal flips
-        while not stop.is_set():
-            swap(root / "notes", root / "door")
-            flips += 1
-            time.sleep(0)
-
-    thread = threading.Thread(target=flip)
-    thread.start()
-    seen: dict[str, int] = {"inside": 0, "refused": 0}
-    try:
-        end = time.monotonic() + 2
-        while time.monotonic() < end:
-            with suppress(BadPathError, FileChangedError):
-                folder.write(PurePosixPath("notes/new.md"), b"new", expected=None)
-            with suppress(BadPathError):
-                folder.append(PurePosixPath("notes/day.md"), "- x\n", "")
-            try:
-                assert folder.read(NOTE).data == b"inside"
-                seen["inside"] += 1
-            except NoSuchFileError:
-                seen["refused"] += 1
-            assert not {found.inode for found in folder.walk()} & {(outside / "a.md").stat().st_ino}
-    finally:
-        stop.set()
-        thread.join()
-    assert {path.name: path.read_bytes() for path in outside.iterdir()} == {"a.md": SECRET}
-    assert min(flips, *seen.values()) > 20
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged by a call of Linux")
-def test_a_file_that_flips_to_another_name_of_an_outer_one_is_not_grown(folder: Folder, root: Path) -> None:
-    """A line never lands in a file that has a second name outside, however late the name is exchanged."""
-    (root / NOTE).write_bytes(b"- inside\n")
-    (root / "door").hardlink_to(root.parent / "outside/a.md")
-    stop, added, refused = threading.Event(), 0, 0
-
-    def flip() -> None:
-        while not stop.is_set():
-            swap(root / NOTE, root / "door")
-            time.sleep(0)
-
-    thread = threading.Thread(target=flip)
-    thread.start()
-    try:
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            try:
-                folder.append(NOTE, "x\n", "")
-                added += 1
-            except (BadPathError, FileChangedError):
-                refused += 1
-    finally:
-        stop.set()
-        thread.join()
-    assert (root.parent / "outside/a.md").read_bytes() == SECRET
-    assert min(added, refused) > 10
-
-
 @pytest.mark.parametrize(
     ("existing", "twin"),
     [("MEMORY.md", "memory.md"), ("notes/Ideas.md", "Notes/ideas.md"), ("é.md", "e\u0301.md"), ("n/A/x", "n/a/y")],
@@ -349,60 +271,6 @@ def test_a_file_is_on_disk_before_it_takes_its_name(
     folder.write(NOTE, b"text", expected=None)
     folder.append(NOTE, "- line\n", "")
     assert steps == ["sync .strandline", "rename", "sync notes", "sync a.md", "sync notes"]
-
-
-def test_two_processes_that_append_lose_no_line(root: Path) -> None:
-    """200 notes from each of two processes at once are all there, whole, in each one's order."""
-    command = [sys.executable, "-m", "tests.workspaces.appending", str(root)]
-    writers = [
-        subprocess.Popen([*command, label, "200"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for label in ("left", "right")
-    ]
-    for writer in writers:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    for writer in writers:
-        writer.communicate(timeout=50)
-        assert writer.returncode == 0
-    heading, blank, *notes = (root / "memory/2026-03-01.md").read_text().splitlines()
-    assert (heading, blank) == ("# 2026-03-01", "")
-    for label in ("left", "right"):
-        assert [note for note in notes if label in note] == [f"- 09:30 {label} {number}" for number in range(200)]
-    assert len(notes) == 400
-    labels = [note.split()[2] for note in notes]
-    assert sum(one != other for one, other in itertools.pairwise(labels)) > 1, "they did not overlap"
-
-
-def test_an_edit_and_notes_at_once_lose_nothing(root: Path) -> None:
-    """While one writer replaces a file again and again, each line that another adds stays in it."""
-    path, stop = PurePosixPath("notes/day.md"), threading.Event()
-    editor, writer = Folder(root), Folder(root)
-    editor.write(path, b"# 0\n", expected=None)
-    edits, added = 0, 0
-
-    def edit() -> None:
-        nonlocal edits
-        while not stop.is_set():
-            seen = editor.read(path)
-            with suppress(FileChangedError):
-                editor.write(path, b"# %d\n" % edits + seen.data.split(b"\n", 1)[1], seen.digest)
-                edits += 1
-
-    thread = threading.Thread(target=edit)
-    thread.start()
-    try:
-        while added < 150 or (edits <= 5 and added < 3_000):  # the busier the machine, the longer both need to meet
-            writer.append(path, f"- {added}\n", "")
-            added += 1
-    finally:
-        stop.set()
-        thread.join()
-    assert writer.read(path).data.decode().splitlines()[1:] == [f"- {number}" for number in range(added)]
-    assert edits > 5
 
 
 def test_a_kill_at_any_step_leaves_the_old_file_or_the_new(tmp_path: Path) -> None:
