@@ -1,4 +1,4 @@
-"""This file writes what the store keeps of messages and replies as versioned JSON, and reads it back."""
+"""This file writes what the store keeps of messages, replies and changes as versioned JSON, and reads it back."""
 
 import json
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from adapters.channel import Address, InboundMessage
 from gateway.errors import StoreError
-from gateway.stores.ports import Outgoing
+from gateway.stores.ports import Outgoing, Proposal
 
 T = TypeVar("T")
 
@@ -50,6 +50,16 @@ def decode_outgoing(text: str) -> Outgoing:
     return _decode(_outgoing(), text)
 
 
+def encode_proposal(proposal: Proposal) -> str:
+    """Return *proposal* as JSON."""
+    return to_json(_proposals(), _Versioned[Proposal](body=proposal))
+
+
+def decode_proposal(text: str) -> Proposal:
+    """Read what `encode_proposal` wrote. Raises StoreError."""
+    return _decode(_proposals(), text)
+
+
 def message_key(address: Address, message_id: str) -> str:
     """Return the one text that names a platform's message; no two messages share it."""
     return json.dumps([address.channel, address.account, address.chat, address.thread, message_id])
@@ -76,3 +86,8 @@ def _messages() -> TypeAdapter[_Versioned[InboundMessage]]:
 @cache
 def _outgoing() -> TypeAdapter[_Versioned[Outgoing]]:
     return TypeAdapter(_Versioned[Outgoing])
+
+
+@cache
+def _proposals() -> TypeAdapter[_Versioned[Proposal]]:
+    return TypeAdapter(_Versioned[Proposal])

@@ -7,7 +7,7 @@ Operations take effect in the order in which they were called, and each returns 
 nothing) once its outcome is durable. A caller that is cancelled while it waits cannot know the outcome.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -19,11 +19,13 @@ from gateway.errors import StoreError
 InboxId = NewType("InboxId", int)
 OutboxId = NewType("OutboxId", int)
 TurnId = NewType("TurnId", str)
+ChangeId = NewType("ChangeId", int)
 
 
 SEND_DELAYED = "send_delayed"
 SEND_UNSURE = "send_unsure"
 DEAD_LETTER = "dead_letter"
+APPROVAL_EXPIRED = "approval_expired"
 """Reason codes that the store counts by itself, with the change that they count."""
 
 
@@ -104,6 +106,50 @@ class TurnCommit:
     outgoing: Sequence[Outgoing]
 
 
+class ChangeState(StrEnum):
+    """Where a change that the owner decides about stands."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    REFUSED = "refused"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change of one file that a turn asked for and may not make."""
+
+    agent: str
+    path: str
+    """Relative to the agent's workspace."""
+    before: str | None
+    """The whole file that it was made from; `None` if there was none."""
+    after: str | None
+    """The whole file that it makes of it; `None` deletes it."""
+    reason: str
+    """Why the owner is asked, in words."""
+    session: str
+    message: str | None
+    """The inbox's id of the message whose turn asked."""
+    turn: str | None
+
+    def is_same_change(self, other: "Proposal") -> bool:
+        """Say whether *other* would do the very same, whoever asked for it."""
+        mine, theirs = (self.agent, self.path, self.before), (other.agent, other.path, other.before)
+        return mine == theirs and self.after == other.after
+
+
+@dataclass(frozen=True, slots=True)
+class PendingChange:
+    """A stored proposal; ids grow in order of arrival. Once it is decided, its texts are dropped."""
+
+    id: ChangeId
+    proposal: Proposal
+    created_at: datetime
+    expires_at: datetime
+    state: ChangeState
+
+
 @dataclass(frozen=True, slots=True)
 class UnsureSend:
     """A part that may have been sent twice, or once: told in `status`."""
@@ -125,6 +171,8 @@ class StoreReport:
     unsure: Sequence[UnsureSend]
     reasons: dict[str, int] = field(default_factory=dict)
     """How often each reason code was counted."""
+    approvals_waiting: int = 0
+    """Changes that the owner has not decided about, expired ones too until they are swept."""
 
 
 class Inbox(Protocol):
@@ -165,11 +213,30 @@ class Outbox(Protocol):
         """Make the row a dead letter."""
 
 
+class Changes(Protocol):
+    """Changes of files that wait for the owner's decision."""
+
+    async def propose(
+        self, proposal: Proposal, expires_at: datetime, notice: Callable[[ChangeId], Outgoing]
+    ) -> tuple[PendingChange, OutboxRow]:
+        """Store *proposal* and queue the *notice* that is made of its number: both or neither."""
+
+    async def waiting(self) -> Sequence[PendingChange]:
+        """Return what waits and has not expired, oldest first."""
+
+    async def get(self, change: ChangeId) -> PendingChange | None:
+        """Return the change, decided or not; one past its time is expired, swept or not."""
+
+    async def decide(self, change: ChangeId, state: ChangeState) -> bool:
+        """Give a waiting change its final *state* and drop its texts; `False` if it waits no more."""
+
+
 class Store(Protocol):
     """All durable state of one gateway."""
 
     inbox: Inbox
     outbox: Outbox
+    changes: Changes
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         """Store the replies, mark the turn committed, empty the inbox of what it answered: all or nothing.
@@ -194,7 +261,10 @@ class Store(Protocol):
         """Return what `status` says."""
 
     async def prune(self, now: datetime) -> int:
-        """Remove what nobody asks for any more (old sent replies, expired message keys); return how many rows."""
+        """Remove what nobody asks for any more (old sent replies, expired message keys); return how many rows.
+
+        Changes that nobody decided about in time become expired, and are counted.
+        """
 
     async def close(self) -> None:
         """Finish what was begun and close the files."""

@@ -1,4 +1,4 @@
-"""This file opens the state database: it makes the tables, and refuses what it cannot read without touching it."""
+"""This file opens the state database: makes it, brings it up to date, or refuses and leaves it untouched."""
 
 import os
 import sqlite3
@@ -8,10 +8,7 @@ from gateway.errors import StoreError
 from gateway.stores.disk import sync_folder
 from gateway.stores.group_commit import explained
 
-VERSION = 1
-"""Stored as the database's `user_version`."""
-
-_TABLES = (
+_FIRST = (
     # Ids are never used again (AUTOINCREMENT): a turn is named after its inbox row, which is deleted when answered.
     """CREATE TABLE inbox (
         id INTEGER PRIMARY KEY AUTOINCREMENT, message TEXT NOT NULL, received_at TEXT NOT NULL) STRICT""",
@@ -33,6 +30,18 @@ _TABLES = (
     "CREATE TABLE ledger (reason TEXT PRIMARY KEY, amount INTEGER NOT NULL) STRICT, WITHOUT ROWID",
     "CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
 )
+_CHANGES = (
+    # Ids are never used again: an owner who approves number 12 means the change that was told as number 12.
+    """CREATE TABLE changes (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, proposal TEXT NOT NULL, created_at TEXT NOT NULL,
+        expires_at TEXT NOT NULL, state TEXT NOT NULL, changed_at TEXT NOT NULL) STRICT""",
+    "CREATE INDEX changes_by_state ON changes (state, id)",
+)
+
+STEPS = (_FIRST, _CHANGES)
+"""What each version added to the one before, in order; a step that was released is never edited."""
+VERSION = len(STEPS)
+"""Stored as the database's `user_version`."""
 
 
 def open_database(path: Path) -> sqlite3.Connection:
@@ -79,13 +88,21 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # each commit is on the disk before it is acknowledged
     connection.execute("PRAGMA foreign_keys = ON")
-    if _version(connection) == 0:
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in _TABLES:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
+    _upgrade(connection)
     return connection
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Bring an older database, or an empty one, to this version: wholly or not at all."""
+    version = _version(connection)
+    if version == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    for step in STEPS[version:]:
+        for statement in step:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
 
 
 def _version(connection: sqlite3.Connection) -> int:

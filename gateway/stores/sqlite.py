@@ -16,6 +16,7 @@ from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ledger import count, counters
 from gateway.stores.ports import (
     NOTICE_PREFIX,
+    Changes,
     Inbox,
     InboxId,
     InboxRow,
@@ -27,6 +28,7 @@ from gateway.stores.ports import (
     TurnId,
 )
 from gateway.stores.schema import open_database
+from gateway.stores.sqlite_changes import SqliteChanges, expire
 from gateway.stores.sqlite_outbox import SqliteOutbox, enqueue, unsure_sends
 from gateway.timing import Clock, SystemClock
 
@@ -39,6 +41,8 @@ class Retention:
     """A message that its platform delivers again within this time is recognised."""
     sent: timedelta = timedelta(days=7)
     dead: timedelta = timedelta(days=90)
+    decided: timedelta = timedelta(days=90)
+    """That a change was approved or refused; its texts are dropped at once."""
     keys: timedelta = timedelta(days=365)
     """Ids of committed turns and keys of notices: none may come again within this time."""
     unsure: int = 1000
@@ -72,6 +76,7 @@ class SqliteStore:
         self._retention = retention
         self.inbox: Inbox = SqliteInbox(commits, clock, retention.dedupe)
         self.outbox: Outbox = SqliteOutbox(commits, clock, retention.unsure)
+        self.changes: Changes = SqliteChanges(commits, clock)
 
     @classmethod
     async def open(
@@ -184,23 +189,25 @@ def _put(key: str, value: str, db: sqlite3.Connection) -> None:
 
 
 def _report(db: sqlite3.Connection) -> StoreReport:
-    waiting, queued, dead = db.execute(
+    waiting, queued, dead, undecided = db.execute(
         "SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')), "
-        "(SELECT count(*) FROM outbox WHERE state = 'dead')"
+        "(SELECT count(*) FROM outbox WHERE state = 'dead'), (SELECT count(*) FROM changes WHERE state = 'waiting')"
     ).fetchone()
-    return StoreReport(waiting, queued, dead, unsure_sends(db), counters(db))
+    return StoreReport(waiting, queued, dead, unsure_sends(db), counters(db), undecided)
 
 
 _PRUNING = (
     "DELETE FROM seen WHERE expires_at <= :now",
     "DELETE FROM outbox WHERE state = 'sent' AND changed_at <= :sent",
     "DELETE FROM outbox WHERE state = 'dead' AND changed_at <= :dead",
+    "DELETE FROM changes WHERE state != 'waiting' AND changed_at <= :decided",
     "DELETE FROM turns WHERE committed_at <= :keys",
     "DELETE FROM notices WHERE at <= :keys",
 )
 
 
 def _prune(now: datetime, retention: Retention, db: sqlite3.Connection) -> int:
-    ages = {"sent": retention.sent, "dead": retention.dead, "keys": retention.keys}
+    expire(now, db)
+    ages = {"sent": retention.sent, "dead": retention.dead, "decided": retention.decided, "keys": retention.keys}
     limits = {"now": encode_time(now)} | {name: encode_time(now - age) for name, age in ages.items()}
     return sum(db.execute(statement, limits).rowcount for statement in _PRUNING)

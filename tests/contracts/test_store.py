@@ -9,13 +9,19 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
+from gateway.errors import StoreError
 from gateway.stores.ports import (
+    APPROVAL_EXPIRED,
+    ChangeId,
+    ChangeState,
     InboxId,
     InboxRow,
     OutboxId,
     OutboxRow,
     OutboxState,
     Outgoing,
+    PendingChange,
+    Proposal,
     RowStateError,
     Store,
     TurnCommit,
@@ -411,3 +417,80 @@ async def test_closing_finishes_what_was_begun(kept: Kept) -> None:
     with pytest.raises(Exception, match="closed"):
         await kept.store.get("x")
     assert await (await kept.open()).inbox.waiting() == rows
+
+
+PROPOSAL = Proposal("main", "MEMORY.md", "old\n", "new 😀\n", "others wrote it", "main/main", "7", "t7")
+WEEK = timedelta(days=7)
+
+
+def told(number: ChangeId) -> Outgoing:
+    return Outgoing(HERE, f"#{number} waits")
+
+
+async def proposed(kept: Kept, proposal: Proposal = PROPOSAL) -> PendingChange:
+    change, _ = await kept.store.changes.propose(proposal, kept.clock.now() + WEEK, told)
+    return change
+
+
+async def test_a_proposal_waits_through_a_restart_and_is_told_once(kept: Kept) -> None:
+    """The change and the notice that names its number are stored together, every field as it was."""
+    change = await proposed(kept)
+    store = await kept.reopen()
+    assert change == PendingChange(ChangeId(1), PROPOSAL, START, START + WEEK, ChangeState.WAITING)
+    assert await store.changes.waiting() == [change]
+    assert await store.changes.get(change.id) == change
+    (notice,) = await store.outbox.unfinished()
+    assert (notice.outgoing, notice.is_notice) == (told(change.id), True)
+    assert (await store.report()).approvals_waiting == 1
+
+
+async def test_a_notice_that_cannot_be_made_leaves_no_proposal(kept: Kept) -> None:
+    """Nothing waits of which nobody was told."""
+
+    def broken(_: ChangeId) -> Outgoing:
+        raise StoreError("no")
+
+    with pytest.raises(StoreError):
+        await kept.store.changes.propose(PROPOSAL, START + WEEK, broken)
+    assert await kept.store.changes.waiting() == []
+
+
+@pytest.mark.parametrize("state", [ChangeState.APPROVED, ChangeState.REFUSED])
+async def test_a_change_is_decided_once_and_its_texts_are_dropped(kept: Kept, state: ChangeState) -> None:
+    """A second decision, of whichever kind, changes nothing; what it was about and why stays known."""
+    change, other = await proposed(kept), await proposed(kept)
+    assert await kept.store.changes.decide(change.id, state)
+    for late in (ChangeState.APPROVED, ChangeState.REFUSED):
+        assert not await kept.store.changes.decide(change.id, late)
+    store = await kept.reopen()
+    assert await store.changes.waiting() == [other]
+    emptied = replace(PROPOSAL, before=None, after=None)
+    assert await store.changes.get(change.id) == replace(change, proposal=emptied, state=state)
+
+
+async def test_a_change_that_nobody_decides_expires_and_is_counted(kept: Kept) -> None:
+    """At its hour it waits no more and cannot be approved; the daily sweep drops its texts and counts it once."""
+    change = await proposed(kept)
+    kept.clock.advance(WEEK.total_seconds())
+    store = kept.store
+    assert await store.changes.waiting() == []
+    assert not await store.changes.decide(change.id, ChangeState.APPROVED)
+    late = await store.changes.get(change.id)
+    assert late == replace(change, state=ChangeState.EXPIRED)
+    for _ in range(2):
+        await store.prune(kept.clock.now())
+    swept = await store.changes.get(change.id)
+    assert swept == replace(late, proposal=replace(PROPOSAL, before=None, after=None))
+    report = await store.report()
+    assert (report.reasons, report.approvals_waiting) == ({APPROVAL_EXPIRED: 1}, 0)
+
+
+async def test_numbers_of_changes_never_come_again(kept: Kept) -> None:
+    """Whoever approves number 1 a year later does not approve another change, although number 1 was pruned."""
+    change = await proposed(kept)
+    await kept.store.changes.decide(change.id, ChangeState.REFUSED)
+    kept.clock.advance(365 * 86_400)
+    await kept.store.prune(kept.clock.now())
+    store = await kept.reopen()
+    assert await store.changes.get(change.id) is None
+    assert (await proposed(kept)).id == change.id + 1

@@ -18,7 +18,7 @@ from gateway.errors import StoreError
 from gateway.stores.checkpoint import unchecked
 from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ports import InboxRow, Outgoing, RowStateError, Store, TurnCommit
-from gateway.stores.schema import VERSION, open_database
+from gateway.stores.schema import STEPS, VERSION, open_database
 from gateway.stores.sqlite import Retention, SqliteStore
 from tests.fakes.adapter import message
 from tests.fakes.clock import ManualClock
@@ -305,3 +305,21 @@ async def test_a_refused_change_rolls_back_alone(store: Store) -> None:
     )  # fmt: skip
     assert [type(each) for each in outcomes if each] == [RowStateError]
     assert (await store.report()).reasons == {"a": 1, "b": 2}
+
+
+async def test_an_older_database_is_upgraded_with_all_that_is_in_it(path: Path) -> None:
+    """A state of the first version is taken over: its rows are there, and what is new works."""
+    path.parent.mkdir()
+    with sqlite3.connect(path) as old:
+        for statement in STEPS[0]:
+            old.execute(statement)
+        old.execute("INSERT INTO kv VALUES ('key', 'kept')")
+        old.execute("PRAGMA user_version = 1")
+    old.close()
+    for _ in range(2):
+        store = await SqliteStore.open(path)
+        assert (await store.get("key"), await store.changes.waiting()) == ("kept", [])
+        await store.close()
+    with sqlite3.connect(path) as new:
+        assert new.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    new.close()
