@@ -1,4 +1,4 @@
-"""This file is `make bench`: it measures the gateway and memory search, and prints the goals beside the figures.
+"""This file is `make bench`: it measures gateway, search and history, and prints the goals beside the figures.
 
 The rivals' figures were taken on such a machine (two cores, an instant model): nanobot, hermes-agent, OpenClaw.
 """
@@ -8,16 +8,16 @@ import asyncio
 import json
 import os
 
-from bench import gateway, search
+from bench import gateway, history, search
 
 
 def main() -> None:
     """Print a table, or JSON."""
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--only", choices=("gateway", "search"))
+    parser.add_argument("--only", choices=("gateway", "search", "history"))
     given = parser.parse_args()
-    parts = [part for part in (gateway, search) if given.only in {None, part.__name__.rpartition(".")[2]}]
+    parts = [part for part in (gateway, search, history) if given.only in {None, part.__name__.rpartition(".")[2]}]
     figures = [figure for part in parts for figure in asyncio.run(part.run())]
     if given.json:
         print(json.dumps({figure.name: {"median": figure.value, "runs": list(figure.runs)} for figure in figures}))
