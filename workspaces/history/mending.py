@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+SET_ASIDE = ".damaged-"
+"""Follows the name of a repository that was set aside; then comes when."""
+DAMAGED_KEPT = 3
+"""Damaged repositories that stay beside the new one: each is as large as the history, and a disk that fails again and
+again would fill up with them. What is not ours is never removed."""
+
 
 class RepairReason(StrEnum):
     """What was wrong with a history."""
@@ -95,6 +101,8 @@ class Mender:
             raise HistoryUnusableError(f"no history can be begun in {path}: {exc.strerror}") from exc
         if kept_as is not None:
             self.repairs.append(Repair(reason, at, kept_as, taken_over))
+            for old in self._repository.ours_beside(SET_ASIDE)[:-DAMAGED_KEPT]:
+                shutil.rmtree(old.path, ignore_errors=True)
 
     def _catch_up(self, fresh: "Repository", at: datetime, *, taken_over: bool) -> None:
         """Commit the files as they are."""
@@ -109,7 +117,7 @@ def _set_aside(path: Path, at: datetime) -> Path | None:
     """Give what is at *path* a name that says when it was found damaged, and return it."""
     if not path.is_symlink() and not path.exists():
         return None
-    stamp = f"{path.name}.damaged-{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    stamp = f"{path.name}{SET_ASIDE}{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     names = (f"{stamp}{'' if number == 1 else f'-{number}'}" for number in range(1, 1000))
     target = next(path.with_name(name) for name in names if not path.with_name(name).exists())
     path.rename(target)

@@ -51,6 +51,12 @@ class Repository:
         """Return the repository whose path has *ending* added."""
         return Repository(self.path.with_name(self.path.name + ending), self._agent)
 
+    def ours_beside(self, ending: str) -> list["Repository"]:
+        """Return this agent's repositories whose path has *ending* and more added, in order of name."""
+        found = sorted(self.path.parent.glob(f"{self.path.name}{ending}*"))
+        beside = [Repository(path, self._agent) for path in found]
+        return [each for each in beside if each.is_ours()]
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only writer, among all processes."""
@@ -190,6 +196,7 @@ class Repository:
         the newest ones.
         """
         try:
+            damaged._make_recognisable()
             with damaged._opened() as old, self._opened() as new:
                 found = newest_whole(old, new)
                 if found is not None:
@@ -197,6 +204,13 @@ class Repository:
         except HistoryUnusableError:
             return False
         return found is not None
+
+    def _make_recognisable(self) -> None:
+        """Put back what git wants to see before it opens a repository, and what holds nothing: its objects do."""
+        with _told(self.path):
+            (self.path / "refs").mkdir(exist_ok=True)
+            if not (self.path / "HEAD").exists():
+                (self.path / "HEAD").write_text(f"ref: {_BRANCH}\n")
 
     def is_maintenance_due(self, now: datetime) -> bool:
         """Say whether a month has gone by since the last maintenance, or git would find too many loose objects."""

@@ -135,10 +135,20 @@ def test_what_cannot_be_read_at_all_is_set_aside(home: Home, what: str) -> None:
     assert home.open().repairs == ()
 
 
-@pytest.mark.parametrize("reference", ["refs/heads/main", "HEAD"])
-def test_a_branch_that_was_emptied_is_found_again(home: Home, reference: str) -> None:
+LOST: dict[str, Callable[[Path], object]] = {
+    "an empty branch": lambda git_dir: (git_dir / "refs/heads/main").write_text(""),
+    "no branch": lambda git_dir: (git_dir / "refs/heads/main").unlink(),
+    "no branches": lambda git_dir: shutil.rmtree(git_dir / "refs"),
+    "an empty HEAD": lambda git_dir: (git_dir / "HEAD").write_text(""),
+    "no HEAD": lambda git_dir: (git_dir / "HEAD").unlink(),
+    "a HEAD of noise": lambda git_dir: (git_dir / "HEAD").write_bytes(b"\xff\0" * 50),
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_a_branch_that_was_lost_is_found_again(home: Home, what: str) -> None:
     """A lost reference loses no commit: the newest one is looked for."""
-    (home.git_dir / reference).write_text("")
+    LOST[what](home.git_dir)
     (repair,) = home.open().repairs
     assert repair.taken_over
     assert home.commits() == ["init: initialize memory repository", "memory: update MEMORY.md"]
@@ -203,6 +213,32 @@ def _bytes_below(place: Path) -> dict[str, str]:
     if place.is_file():
         return {"": place.read_text()}
     return {str(path.relative_to(place)): path.read_bytes().hex() for path in place.rglob("*") if path.is_file()}
+
+
+def test_a_torn_pack_is_set_aside(home: Home) -> None:
+    """After maintenance all lies in one file: cut short, it is set aside, and what was written since is not lost."""
+    home.open().maintain(START + timedelta(days=40))
+    (pack,) = (home.git_dir / "objects/pack").glob("*.pack")
+    pack.chmod(0o600)
+    pack.write_bytes(pack.read_bytes()[:40])
+    files = home.texts()
+    (repair,) = home.open().repairs
+    assert repair.reason is RepairReason.DAMAGED
+    assert home.texts() == files
+    assert home.tree() == {"MEMORY.md", "notes/a.md"}
+    assert home.is_sound()
+
+
+def test_no_more_than_three_damaged_ones_are_kept(home: Home) -> None:
+    """The newest of ours stay, so that a failing disk does not fill up; what is not ours stays for ever."""
+    theirs = home.root / "history.git.damaged-20200101T000000Z"
+    pygit2.init_repository(str(theirs), bare=True)
+    kept: list[Path | None] = []
+    for _ in range(5):
+        damage(home, "main^{tree}")
+        (repair,) = home.open().repairs
+        kept.append(repair.kept_as)
+    assert sorted(home.root.glob("history.git.damaged-*")) == [theirs, *kept[-3:]]
 
 
 def test_a_history_that_was_removed_begins_anew(home: Home) -> None:
