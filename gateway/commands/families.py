@@ -5,11 +5,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from gateway.agent.agent import Agent
 from gateway.commands.agents import agent_commands
 from gateway.commands.command import Command
+from gateway.commands.memory import memory_commands
+from gateway.commands.remember import remember_commands
 from gateway.commands.status import status_commands
 from gateway.commands.whoami import whoami_commands
+from gateway.commands.why import why_commands
 from workspaces.access import AgentId
 
 
 def every_command(agents: Mapping[AgentId, Agent], status: Callable[[], Awaitable[str]]) -> list[Command]:
     """Return all commands but `/help`; *status* says, as Markdown, how the gateway is."""
-    return [*whoami_commands(), *status_commands(status), *agent_commands(agents)]
+    return [
+        *whoami_commands(),
+        *memory_commands(),
+        *remember_commands(),
+        *why_commands(),
+        *status_commands(status),
+        *agent_commands(agents),
+    ]

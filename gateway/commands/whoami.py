@@ -1,14 +1,7 @@
 """This file is `/whoami`: how a chat is seen from here, and what may be seen in it."""
 
 from gateway.commands.command import Call, Command, Who
-from workspaces.access import SessionType
-
-_SEEN = {
-    SessionType.MAIN: "Here I see all that I know: every file, all notes, all conversations. Nobody else reads here.",
-    SessionType.GUEST: "Here I see my general instructions and the notes of this chat, and nothing of my owner's.",
-    SessionType.GROUP: "Here I see my general instructions and the notes of this group, and nothing of my owner's. "
-    "Everybody in the group reads along.",
-}
+from workspaces.access import Access, rights
 
 
 def whoami_commands() -> list[Command]:
@@ -21,5 +14,14 @@ async def _whoami(call: Call) -> str:
     owner = ", my owner" if call.asker.is_owner else ""
     return (
         f"You are `{access.principal}`{owner}. I am the agent `{access.agent}`, and to me this is a "
-        f"`{access.session_type}` chat. {_SEEN[access.session_type]}"
+        f"`{access.session_type}` chat. {_seen(access)}"
     )
+
+
+def _seen(access: Access) -> str:
+    """Return what a turn with *access* sees, in words."""
+    row = rights(access)
+    if row.private:
+        return "Here I see all that I keep: every file, all notes, all conversations. Nobody else reads this chat."
+    files = ", ".join(f"`{name}`" for name in sorted(row.files))
+    return f"Here I see {files}, my skills and the notes of this chat: nothing private of my owner's."

@@ -10,12 +10,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UsedEntry, UsedMemory, UserEntry
+from gateway.agent.entries import (
+    COMMAND,
+    CallStartEntry,
+    Entry,
+    ReplyEntry,
+    ResultEntry,
+    UsedEntry,
+    UsedMemory,
+    UserEntry,
+)
 from gateway.agent.tools.tool import Run
 from gateway.stores.checkpoint import Checkpoint, unchecked
 from gateway.stores.codec import to_json
@@ -137,6 +147,16 @@ class Transcript:
             if record.turn_id == turn_id and not isinstance(record.entry, UsedEntry)
         ]
 
+    def question(self, back: int = 1) -> tuple[TurnId, UserEntry] | None:
+        """Return the latest message that a model was to answer, or an earlier one: 2 is the one before it."""
+        orders = command_turns(self.records)
+        asked = (
+            (record.turn_id, record.entry)
+            for record in reversed(self.records)
+            if isinstance(record.entry, UserEntry) and record.turn_id not in orders
+        )
+        return next(islice(asked, back - 1, None), None)
+
     def used_by(self, turn_id: TurnId) -> tuple[UsedMemory, ...]:
         """Return the memories that a turn used, each once, the best of its scores, those with the best first."""
         best: dict[str, UsedMemory] = {}
@@ -210,6 +230,13 @@ class Transcript:
 
     def _header(self) -> bytes:
         return f"{to_json(_lines(), _SessionLine(at=utc_now(), session=self._path.stem))}\n".encode()
+
+
+def command_turns(records: Iterable[Record]) -> set[TurnId]:
+    """Return the turns among *records* that a command answered."""
+    return {
+        record.turn_id for record in records if isinstance(record.entry, ReplyEntry) and record.entry.model == COMMAND
+    }
 
 
 def numbered_records(content: bytes) -> Iterator[tuple[int, Record]]:

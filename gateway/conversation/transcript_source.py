@@ -1,18 +1,18 @@
 """This file offers an agent's conversations to its memory: what was said and answered, a line a message.
 
-Results of tools are left out: what a note says is found in the note.
+Results of tools are left out, and commands with their answers: what a note says is found in the note.
 """
 
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, tzinfo
 from pathlib import Path
 from urllib.parse import unquote
 
 from gateway.agent.entries import ReplyEntry, UserEntry
-from gateway.conversation.transcript import Record, numbered_records
+from gateway.conversation.transcript import Record, command_turns, numbered_records
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
 from workspaces.memory.entry import Document, UnreadableDocumentError
 
@@ -56,7 +56,7 @@ class TranscriptNotes:
             return None
         if (size := file.stat().st_size) > LARGEST_TRANSCRIPT:
             raise UnreadableDocumentError(f"it has {size:,} bytes; up to {LARGEST_TRANSCRIPT:,} are indexed")
-        shown = list(self._shown(numbered_records(file.read_bytes())))
+        shown = list(self._shown(list(numbered_records(file.read_bytes()))))
         text, lines = "".join(f"{line}\n" for _, line in shown), tuple(number for number, _ in shown)
         scope = scope_of_session(unquote(file.stem))
         digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{text}".encode()).hexdigest()
@@ -85,11 +85,12 @@ class TranscriptNotes:
             known = self._counts[file.name] = (version, len(_MESSAGE.findall(file.read_bytes())))
         return known[1]
 
-    def _shown(self, records: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
+    def _shown(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
         """Give each line of the document with the line of the file that it comes from."""
         day: date | None = None
+        orders = command_turns(record for _, record in records)
         for number, record in records:
-            said = self._said(record)
+            said = self._said(record) if record.turn_id not in orders else None
             if said is None:
                 continue
             at = record.at.astimezone(self._zone)

@@ -1,0 +1,54 @@
+"""This file is `/memory`: what an agent's memory holds, and a search of the part that a chat may see."""
+
+from collections.abc import Iterator
+
+from gateway.commands.command import Call, Command, Who
+from gateway.commands.wording import counted, quoted
+from gateway.errors import ToolError
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.search import Hit, IndexStatus, Query, SearchResult
+
+_RESULTS = 5
+
+
+def memory_commands() -> list[Command]:
+    """Return `/memory`."""
+    return [Command("memory", "[words]", "searches the notes of this chat", Who.ANYONE, True, _memory)]
+
+
+async def _memory(call: Call) -> str:
+    if call.arguments:
+        return "\n".join(_found(await call.agent.memory.search(Query(call.arguments, _RESULTS), call.access)))
+    if not call.asker.may_run(Who.MAIN):
+        raise ToolError("Say what to look for, such as `/memory the next meeting`.")
+    try:
+        is_behind, state = await call.agent.memory.is_behind(), await call.agent.memory.status()
+    except MemoryUnavailableError as exc:
+        raise ToolError(f"The index cannot be asked now ({exc}); a search reads the files instead.") from exc
+    return "\n".join(_state(state, is_behind=is_behind))
+
+
+def _found(result: SearchResult) -> Iterator[str]:
+    yield from (_hit(hit) for hit in result.hits)
+    if not result.hits:
+        yield "Nothing found."
+    if result.notice:
+        yield f"({result.notice})"
+
+
+def _hit(hit: Hit) -> str:
+    return f"`{hit.citation}`\n{quoted(hit.snippet)}\n"
+
+
+def _state(state: IndexStatus, *, is_behind: bool) -> Iterator[str]:
+    yield f"{counted(state.entries, 'passage')} of {counted(state.documents, 'file')} can be found."
+    how = "by meaning and words" if state.mode == "hybrid" else "by words alone"
+    yield f"- searched {how}{f' ({state.reason})' if state.reason else ''}"
+    if is_behind or state.rebuilding:
+        yield "- files changed since the last sync; the next search takes them in"
+    else:
+        yield "- in step with the files"
+    if state.owing:
+        yield f"- {counted(state.owing, 'text')} still without a vector"
+    yield from (f"- not indexed: `{path}`: {reason}" for path, reason in state.skipped.items())
+    yield "`/memory` with some words searches it."

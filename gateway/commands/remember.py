@@ -1,0 +1,39 @@
+"""This file is `/remember`: something is written down at once, word for word, without a language model."""
+
+from gateway.commands.command import Call, Command, Who
+from gateway.errors import ToolError
+from workspaces.access import rights
+from workspaces.notes import NoteReceipt, append_note
+from workspaces.sections import Category, save_memory
+
+
+def remember_commands() -> list[Command]:
+    """Return `/remember`."""
+    told = "keeps it in the notes of this chat; in your own chat in MEMORY.md, also as `category: text`"
+    return [Command("remember", "<text>", told, Who.ANYONE, False, _remember)]
+
+
+async def _remember(call: Call) -> str:
+    if not call.arguments:
+        raise ToolError("Say what to remember, such as `/remember the spare key is with Ann`.")
+    try:
+        receipt = await call.run(_write, call)
+    except ValueError as exc:
+        raise ToolError("There is nothing to write down in that.") from exc
+    return f"Noted in `{receipt.path}#L{receipt.line}`."
+
+
+def _write(call: Call) -> NoteReceipt:
+    """Write where a turn with these rights keeps what lasts. Raises ValueError for a text that is none."""
+    workspace, access = call.agent.workspace, call.access
+    if not rights(access).private:
+        return append_note(workspace, access, call.arguments, call.now)
+    category, text = categorised(call.arguments)
+    return save_memory(workspace, access, text, category)
+
+
+def categorised(text: str) -> tuple[Category, str]:
+    """Return the section that `category: text` names, in any case, and the text; without one it is `notes`."""
+    name, colon, rest = text.partition(":")
+    category = next((each for each in Category if each == name.strip().casefold()), None)
+    return (category, rest.strip()) if category and colon else (Category.NOTES, text)
