@@ -9,15 +9,16 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
 from gateway.control.desk import Progress
-from gateway.control.wire import AgentOrder, Found, MemoryStatus, SearchOrder, Why
+from gateway.control.wire import AgentOrder, Found, MemorySource, MemoryStatus, OriginOrder, SearchOrder, Why
 from gateway.home import Home
 
 app = typer.Typer(
-    help="Look into an agent's memory: status, index, search, why.", no_args_is_help=True, rich_markup_mode=None
+    help="Look into an agent's memory: status, index, search, why, origin.", no_args_is_help=True, rich_markup_mode=None
 )
 
 _HOW = {"search": "found by a search", "read": "read", "recall": "brought up unasked"}
@@ -84,6 +85,24 @@ def why(
         print(line)
 
 
+@app.command()
+def origin(
+    context: typer.Context,
+    citation: Annotated[str, typer.Argument(help="A passage as a search cites it, such as MEMORY.md#L3-L5.")],
+    as_json: JsonOption = False,
+    agent: AgentOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Say which change wrote a passage, and which message led to it."""
+    invocation: Invocation = context.obj
+    known = asyncio.run(_origin(invocation, invocation.home(home), OriginOrder(citation, agent)))
+    if as_json:
+        print_json(asdict(known))
+        return
+    for line in _steps(known):
+        print(line)
+
+
 async def _status(invocation: Invocation, home: Home, order: AgentOrder) -> MemoryStatus:
     async with reach(invocation, home, "strandline memory status") as reached:
         return await reached.desk.memory_status(order)
@@ -104,6 +123,24 @@ async def _search(invocation: Invocation, home: Home, order: SearchOrder) -> Fou
 async def _why(invocation: Invocation, home: Home, order: AgentOrder) -> Why:
     async with reach(invocation, home, "strandline memory why") as reached:
         return await reached.desk.why(order)
+
+
+async def _origin(invocation: Invocation, home: Home, order: OriginOrder) -> MemorySource:
+    async with reach(invocation, home, "strandline memory origin") as reached:
+        return await reached.desk.origin(order)
+
+
+def _steps(known: MemorySource) -> Iterator[str]:
+    yield known.citation
+    yield from (f"    {line}" for line in known.text.splitlines())
+    if not known.steps:
+        yield "Not in the history yet: written a moment ago, or in an editor since the gateway last looked."
+    for step in known.steps:
+        revision = f"{step.revision[:SHOWN_DIGITS]} " if step.revision else ""
+        yield f"{revision}{step.at:%Y-%m-%d %H:%M} {step.subject}"
+        if step.revision:
+            yield f"from {step.session or 'no conversation'}{f', message {step.message}' if step.message else ''}"
+        yield from (f"    > {line}" for line in step.said.splitlines() if step.revision)
 
 
 def _reasons(known: Why) -> Iterator[str]:

@@ -17,7 +17,9 @@ from gateway.control.wire import (
     Found,
     HistoryAnswer,
     HistoryOrder,
+    MemorySource,
     MemoryStatus,
+    OriginOrder,
     SearchOrder,
     Status,
     Why,
@@ -47,6 +49,9 @@ class RemoteDesk:
     async def why(self, order: AgentOrder) -> Why:
         return await self._ask("POST", "/control/memory/why", order, Why)
 
+    async def origin(self, order: OriginOrder) -> MemorySource:
+        return await self._ask("POST", "/control/memory/origin", order, MemorySource)
+
     async def memory_status(self, order: AgentOrder) -> MemoryStatus:
         return await self._ask("POST", "/control/memory/status", order, MemoryStatus)
 
@@ -69,11 +74,11 @@ class RemoteDesk:
             outcome = event.text
         return outcome
 
-    async def _ask(
-        self, method: str, path: str, order: SearchOrder | AgentOrder | HistoryOrder | None, kind: type[Answer]
-    ) -> Answer:
+    async def _ask(self, method: str, path: str, order: object | None, kind: type[Answer]) -> Answer:
         try:
-            response = await self._client.request(method, path, json=None if order is None else asdict(order))
+            response = await self._client.request(
+                method, path, json=None if order is None else TypeAdapter(type(order)).dump_python(order, mode="json")
+            )
         except httpx2.HTTPError as exc:
             raise _gone() from exc
         return _read(kind, _checked(response).content)

@@ -10,7 +10,9 @@ from gateway.control.wire import (
     Found,
     HistoryAnswer,
     HistoryOrder,
+    MemorySource,
     MemoryStatus,
+    OriginOrder,
     SearchOrder,
     Status,
     Why,
@@ -46,6 +48,9 @@ class Desk(Protocol):
 
     async def why(self, order: AgentOrder) -> Why:
         """Return which memories an agent's latest answer to its owner used."""
+
+    async def origin(self, order: OriginOrder) -> MemorySource:
+        """Return which changes wrote some lines of an agent's memory, and the messages that led to them."""
 
     async def memory_status(self, order: AgentOrder) -> MemoryStatus:
         """Return the state of an agent's index."""

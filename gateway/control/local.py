@@ -12,6 +12,7 @@ from gateway.agent.entries import UserEntry
 from gateway.config import OwnerZone
 from gateway.control.desk import OnReply, Progress
 from gateway.control.history import answer_history
+from gateway.control.origin import memory_source
 from gateway.control.wire import (
     AgentOrder,
     AgentStatus,
@@ -21,7 +22,9 @@ from gateway.control.wire import (
     FoundHit,
     HistoryAnswer,
     HistoryOrder,
+    MemorySource,
     MemoryStatus,
+    OriginOrder,
     SearchOrder,
     Status,
     UnsureStatus,
@@ -30,6 +33,7 @@ from gateway.control.wire import (
 )
 from gateway.conversation.delivery import Delivery, reply_of
 from gateway.conversation.listening import Account, ListeningState
+from gateway.conversation.origin import origin_of
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
@@ -122,6 +126,11 @@ class LocalDesk:
             if isinstance(entry, UserEntry):
                 return Why(entry.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
         return Why("")
+
+    async def origin(self, order: OriginOrder) -> MemorySource:
+        """Return which changes wrote some lines of an agent's memory, and the messages that led to them."""
+        agent = self._named(order.agent)
+        return memory_source(await origin_of(agent, self.sessions, order.citation, _owner_access(agent.id)))
 
     async def index(self, order: AgentOrder, progress: Progress) -> str:
         """Bring an agent's index up to date."""

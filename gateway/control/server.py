@@ -21,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.desk import EXPECTED, Desk, Readiness
-from gateway.control.wire import AgentOrder, ChatOrder, Event, HistoryOrder, SearchOrder
+from gateway.control.wire import AgentOrder, ChatOrder, Event, HistoryOrder, OriginOrder, SearchOrder
 from gateway.errors import ConfigError, StrandlineError
 
 BODY_CAP = 1_000_000
@@ -51,6 +51,7 @@ class ControlPages:
             Route("/control/memory/search", self.search, methods=["POST"]),
             Route("/control/memory/index", self.index, methods=["POST"]),
             Route("/control/memory/why", self.why, methods=["POST"]),
+            Route("/control/memory/origin", self.origin, methods=["POST"]),
             Route("/control/memory/status", self.memory_status, methods=["POST"]),
             Route("/control/history", self.history, methods=["POST"]),
         ]
@@ -73,6 +74,9 @@ class ControlPages:
 
     async def why(self, request: Request) -> Response:
         return _json(await self._desk.why(await _order(request, AgentOrder)))
+
+    async def origin(self, request: Request) -> Response:
+        return _json(await self._desk.origin(await _order(request, OriginOrder)))
 
     async def memory_status(self, request: Request) -> Response:
         return _json(await self._desk.memory_status(await _order(request, AgentOrder)))

@@ -125,6 +125,39 @@ class Why:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginOrder:
+    """Where some lines of memory come from, as their owner may know."""
+
+    citation: str
+    """Such as `MEMORY.md#L3-L5`."""
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OriginStep:
+    """A change that wrote some of the lines, or what was said where they stand in a conversation."""
+
+    revision: str | None
+    at: datetime
+    subject: str
+    session: str | None
+    """`None`: nobody's turn, such as an editor or an import."""
+    message: str | None
+    said: str
+    """The message that led to it; empty if there was none, or its transcript is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySource:
+    """Where some lines of memory come from."""
+
+    citation: str
+    text: str
+    steps: tuple[OriginStep, ...] = ()
+    """The newest first; none while the lines are not in the history yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One line of an answer that takes its time: some `earlier`, `reply` or `progress`, then `done` or `error`."""
 

@@ -48,6 +48,10 @@ class Sessions:
         """Return where the transcript of *key* lies."""
         return self._folders[key.agent] / f"{quote(key.name, safe=':.-')}.jsonl"
 
+    def folder(self, agent: AgentId) -> Path:
+        """Return where the transcripts of *agent* lie."""
+        return self._folders[agent]
+
     def repairs(self) -> Iterator[str]:
         """Say, a line a session, what was found damaged since the start."""
         for key, repairs in self._repairs.items():

@@ -18,7 +18,10 @@ from gateway.control.wire import (
     HistoryCommit,
     HistoryFile,
     HistoryOrder,
+    MemorySource,
     MemoryStatus,
+    OriginOrder,
+    OriginStep,
     SearchOrder,
     Status,
     UsedHit,
@@ -70,6 +73,13 @@ class FakeDesk:
         said = self.said[self._agent(order.agent)]
         used = [UsedHit(f"{NOTE}#L{line}-L{line}", "search", 1.5, 0.6, 0.5, 2.0) for line in range(1, len(said))]
         return Why(said[-1] if said else "", tuple(used))
+
+    async def origin(self, order: OriginOrder) -> MemorySource:
+        """The line of the note with that number came from the message with that number."""
+        said = self.said[self._agent(order.agent)]
+        number = int(order.citation.partition("#L")[2])
+        steps = [OriginStep(f"{number:010}", NOTED_AT, f"note {text}", "main", str(number), text) for text in said]
+        return MemorySource(order.citation, f"- {said[number - 1]}", tuple(steps[number - 1 : number]))
 
     async def index(self, order: AgentOrder, progress: Progress) -> str:
         total = len(self.said[self._agent(order.agent)])

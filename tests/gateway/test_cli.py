@@ -247,6 +247,22 @@ def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
     assert json.loads(at_home("memory", "why", "--json").out)["used"][0]["how"] == "search"
 
 
+def test_a_passage_leads_back_to_its_message(at_home: Terminal) -> None:
+    """The passage, the change, the session and the words; also for machines."""
+    at_home("chat", "--message", "the port is 1\nof staging")
+    assert at_home("memory", "origin", "memory/2026-03-03.md#L1").out.splitlines() == [
+        "memory/2026-03-03.md#L1",
+        "    - the port is 1",
+        "    of staging",
+        "0000000001 2026-03-03 09:30 note the port is 1",
+        "of staging",
+        "from main, message 1",
+        "    > the port is 1",
+        "    > of staging",
+    ]
+    assert json.loads(at_home("memory", "origin", "x.md#L1", "--json").out)["steps"][0]["message"] == "1"
+
+
 def test_memory_is_indexed_and_its_state_told(at_home: Terminal) -> None:
     """The outcome in words, entries, mode with its reason, and the files that were left out."""
     at_home("chat", "--message", "one")

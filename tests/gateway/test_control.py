@@ -10,7 +10,7 @@ import pytest
 
 from gateway.control.client import RemoteDesk, reached
 from gateway.control.server import BODY_CAP, control_app, is_numeric_or_local, serving
-from gateway.control.wire import AgentOrder, ChatOrder, SearchOrder
+from gateway.control.wire import AgentOrder, ChatOrder, OriginOrder, SearchOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import ControlFile
 from tests.fakes.desk import FakeDesk
@@ -68,7 +68,17 @@ async def test_ready_is_said_only_when_it_is_true(http: httpx.AsyncClient, gatew
 
 # --- the door
 
-PATHS = ["alive", "status", "chat", "memory/search", "memory/index", "memory/status", "memory/why", "absent"]
+PATHS = [
+    "alive",
+    "status",
+    "chat",
+    "memory/search",
+    "memory/index",
+    "memory/status",
+    "memory/why",
+    "memory/origin",
+    "absent",
+]
 
 
 async def test_nothing_opens_without_the_token(http: httpx.AsyncClient) -> None:
@@ -181,6 +191,8 @@ async def test_memory_is_searched_and_indexed(desk: RemoteDesk, gateway: FakeDes
     assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert await desk.memory_status(AgentOrder()) == await gateway.memory_status(AgentOrder())
     assert await desk.why(AgentOrder()) == await gateway.why(AgentOrder())
+    traced = OriginOrder("memory/2026-03-03.md#L1")
+    assert await desk.origin(traced) == await gateway.origin(traced)
 
 
 async def test_a_failed_indexing_run_says_why(desk: RemoteDesk, gateway: FakeDesk) -> None:

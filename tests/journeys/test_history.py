@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.control.wire import ChatOrder, HistoryOrder
+from gateway.control.wire import ChatOrder, HistoryOrder, OriginOrder, SearchOrder
+from gateway.errors import StrandlineError
 from tests.journeys.house import make_home, running
-from workspaces.errors import NoSuchRevisionError
+from workspaces.errors import NoSuchRevisionError, WorkspaceError
 
 FACT = "remember that the staging database moved to port 5433"
 
@@ -39,3 +40,27 @@ async def test_a_note_is_a_version_that_can_be_undone(tmp_path: Path) -> None:
         with pytest.raises(NoSuchRevisionError):
             await app.desk.history(HistoryOrder("show", revision="0123456789"))
         assert (await app.desk.status()).repairs == ()
+
+
+async def test_a_memory_leads_back_to_the_message(tmp_path: Path) -> None:
+    """From the cited line to the commit and the words that led to it; from a conversation to itself; else refused."""
+    home = make_home(tmp_path / "home")
+    async with running(home) as app:
+        await app.desk.chat(ChatOrder(FACT), ignore)
+    async with running(home) as app:
+        found = await app.desk.search(SearchOrder("staging database port"))
+        citation = found.hits[0].citation
+        source = await app.desk.origin(OriginOrder(citation))
+        (step,) = source.steps
+        assert "5433" in source.text
+        assert (step.session, step.message, step.said) == ("main/main", "1", FACT)
+        shown = await app.desk.history(HistoryOrder("show", revision=step.revision))
+        assert shown.files[0].path == citation.partition("#")[0]
+        spoken = await app.desk.origin(OriginOrder("sessions/main.jsonl#L2"))
+        assert [step.said for step in spoken.steps] == [FACT]
+        for wrong in ("MEMORY.md", "MEMORY.md#L0-Lx", "MEMORY.md#L1@2026-13-01"):
+            with pytest.raises(StrandlineError, match="no place in memory"):
+                await app.desk.origin(OriginOrder(wrong))
+        for absent in ("NOTHING.md#L1", "MEMORY.md#L99999", "sessions/../config.toml#L1", "sessions/none.jsonl#L1"):
+            with pytest.raises(WorkspaceError):
+                await app.desk.origin(OriginOrder(absent))

@@ -1,7 +1,7 @@
 """This room keeps every version of an agent's text files, and shows of them what a turn's access allows."""
 
 from workspaces.history.commits import Commit, CommitId, Diff, FileChange, FileDiff
-from workspaces.history.history import History, Restored
+from workspaces.history.history import Authors, History, Restored
 from workspaces.history.kept import KEPT_BYTES
 from workspaces.history.mending import Repair, RepairReason
 from workspaces.history.messages import Act, Origin, Topic, message_for, subject_for
@@ -10,6 +10,7 @@ from workspaces.history.view import LogQuery, Shown, View
 __all__ = [
     "KEPT_BYTES",
     "Act",
+    "Authors",
     "Commit",
     "CommitId",
     "Diff",

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from workspaces.access import Access
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError, TooLargeError
-from workspaces.files import clean_path
+from workspaces.files import clean_path, no_such_file
 from workspaces.history.command import Git
-from workspaces.history.commits import CommitId
+from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filter import sees_all
 from workspaces.history.kept import differing, kept_content
 from workspaces.history.mending import Mender, Repair
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _LONG_DEADLINE_S = 300.0
 _BUNDLES_KEPT = 5
+_LONGEST_SPAN = 200
+"""Lines whose authors are looked for at once; more is no passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,15 @@ class Restored:
     file: TextFile
     changed: bool
     """`False`: it was so already, and nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authors:
+    """Some lines, and the commits that wrote them."""
+
+    text: str
+    commits: tuple[Commit, ...]
+    """The newest first; none while the lines are not in the history yet."""
 
 
 class History:
@@ -70,6 +81,32 @@ class History:
         if access.agent != self._workspace.agent:
             raise NoSuchRevisionError("there is no history, or it is not for this conversation")
         return View(self._repository, self._git, access)
+
+    def end_of(self, day: date) -> datetime:
+        """Return the last second of *day* in the owner's zone; of a day to come, that of today."""
+        now = self._clock()
+        midnight = datetime.combine(min(day, now.date()) + timedelta(days=1), time(), now.tzinfo)
+        return midnight.astimezone(UTC) - timedelta(seconds=1)
+
+    def authors(self, path: str, lines: range, access: Access, day: date | None = None) -> Authors:
+        """Return who wrote *lines*, from 1, of the file at *path* as it is now, or as it was at the end of *day*.
+
+        Raises NoSuchFileError, also for a first line that is not there and for who does not see everything.
+        """
+        view, until = self.view(access), self.end_of(day) if day else None
+        if not sees_all(access):
+            raise no_such_file(clean_path(path))
+        shown = view.recorded(path, until) if until else self._workspace.read(path, access).whole.split("\n")
+        wanted = [line for line in lines[:_LONGEST_SPAN] if 1 <= line <= len(shown)]
+        if not wanted:
+            raise NoSuchFileError(f"{path} has {len(shown):,} lines; there is no line {lines.start:,}")
+        text = "\n".join(shown[line - 1] for line in wanted)
+        try:
+            kept = view.recorded(path, until)
+        except NoSuchFileError:
+            return Authors(text, ())
+        places = (same_line(line, shown, kept) for line in wanted)
+        return Authors(text, view.blame(path, [place for place in places if place], until))
 
     def record(self, changes: Sequence[PurePosixPath], message: str | None, origin: Origin | None) -> CommitId | None:
         """Commit the files at *changes* as they are on disk now; `None` when the history has them so already.
@@ -168,3 +205,9 @@ class History:
     def _is_whole(self) -> bool:
         """Say whether every object that the history consists of can be read."""
         return self._repository.is_sound() and self._git.succeeds("fsck", "--full", deadline_s=_LONG_DEADLINE_S)
+
+
+def same_line(line: int, shown: Sequence[str], kept: Sequence[str]) -> int | None:
+    """Return the line of *kept*, from 1, that line *line* of *shown* is: the nearest one with the same text."""
+    same = [place for place, text in enumerate(kept, 1) if text == shown[line - 1]]
+    return min(same, key=lambda place: abs(place - line), default=None)

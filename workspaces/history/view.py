@@ -1,7 +1,7 @@
 """This file is the history as one turn sees it: logs, diffs and earlier texts, bound to the turn's access."""
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from workspaces.access import PRIVATE, Access, readable_scopes, scope_folder
-from workspaces.errors import NoSuchRevisionError
+from workspaces.errors import NoSuchFileError, NoSuchRevisionError
 from workspaces.files import clean_path, no_such_file
 from workspaces.history.command import Git
 from workspaces.history.commits import LOG_FORMAT, Commit, Diff, read_log
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from workspaces.history.repository import Repository
 
 _REVISION = re.compile(r"[0-9a-f]{7,40}")
+_BLAMED = re.compile(rb"^([0-9a-f]{40}) \d+ \d+", re.MULTILINE)
+"""A line of `git blame --porcelain` that names a commit; the text of a file stands behind a tab there."""
 _LOG_DEADLINE_S = 20.0
 _COMPARED = 50
 """Most files of which one diff shows the lines."""
@@ -109,6 +111,35 @@ class View:
         texts = self._repository.contents(list(allowed.values()))
         return {path: text.decode(errors="replace") for path, text in zip(allowed, texts, strict=True)}
 
+    def recorded(self, path: str | PurePosixPath, until: datetime | None = None) -> tuple[str, ...]:
+        """Return the lines of the file at *path* as it was at *until*, by default in the newest commit.
+
+        Raises NoSuchFileError when there was none, and BadPathError.
+        """
+        place = clean_path(str(path))
+        newest = self._repository.newest_at(until) if until else self._repository.head()
+        content = self._repository.files(newest).get(place) if sees_path(self._access, place) else None
+        if content is None:
+            raise no_such_file(place)
+        return tuple(self._repository.contents([content])[0].decode().removesuffix("\n").split("\n"))
+
+    def blame(
+        self, path: str | PurePosixPath, lines: Sequence[int], until: datetime | None = None
+    ) -> tuple[Commit, ...]:
+        """Return the commits that wrote *lines*, from 1, of what `recorded` returns, newest first.
+
+        Who only moved or indented a line did not write it. For turns that see everything; for others no line has an
+        author. Raises NoSuchFileError, also for a line that is not there, and BadPathError.
+        """
+        place = clean_path(str(path))
+        newest = self._repository.newest_at(until) if until else self._repository.head()
+        if newest is None or not sees_all(self._access):
+            raise no_such_file(place)
+        total = len(self.recorded(place, until))
+        if absent := [line for line in lines if not 1 <= line <= total]:
+            raise NoSuchFileError(f"{place} has {total:,} lines; there is no line {absent[0]:,}")
+        return self._authors(newest, place, lines) if lines else ()
+
     def resolve(self, revision: str) -> str:
         """Return git's own id, which is not for everybody to see, of the commit that *revision* means here."""
         found = self._find(revision) if _REVISION.fullmatch(revision) else None
@@ -139,6 +170,17 @@ class View:
             parts = [(commit.id, part) for commit in logged if (part := seen(commit, self._access))]
             for number, (git_id, part) in zip(range(len(parts), 0, -1), parts, strict=True):
                 yield git_id, replace(part, id=partial_id(part, number))
+
+    def _authors(self, newest: str, path: PurePosixPath, lines: Sequence[int]) -> tuple[Commit, ...]:
+        spans = [f"-L{line},{line}" for line in lines]
+        told = self._git.fields(
+            "blame", "--porcelain", "-w", "-M", *spans, newest, "--", str(path), deadline_s=_LOG_DEADLINE_S
+        )
+        with closing(told):
+            porcelain = b"\0".join(told)
+        authors = dict.fromkeys(found.decode() for found in _BLAMED.findall(porcelain))
+        commits = [self.show(author, path).commit for author in authors]
+        return tuple(sorted(commits, key=lambda commit: commit.at, reverse=True))
 
     def _logged(self, newest: str, folders: tuple[PurePosixPath, ...]) -> Generator[Commit]:
         paths = [str(folder) for folder in folders]

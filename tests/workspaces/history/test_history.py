@@ -2,8 +2,9 @@
 
 import hashlib
 import itertools
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path, PurePosixPath
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -11,10 +12,11 @@ from tests.workspaces.history.home import ORIGIN, START, Home
 from tests.workspaces.turns import GROUP, HEARTBEAT, MAIN, OWN, SUBAGENT
 from workspaces.errors import (
     BadPathError,
+    NoSuchFileError,
     NoSuchRevisionError,
 )
 from workspaces.files import Folder
-from workspaces.history import KEPT_BYTES, History, LogQuery, Topic
+from workspaces.history import KEPT_BYTES, Authors, History, LogQuery, Origin, Topic
 from workspaces.workspace import Workspace
 
 MEMORY = PurePosixPath("MEMORY.md")
@@ -335,3 +337,46 @@ def test_a_workspace_of_another_agent_has_another_history(home: Home, tmp_path: 
             history.view(access)
         with pytest.raises(NoSuchRevisionError):
             history.bundle(access)
+
+
+def test_lines_of_the_present_file_have_authors(home: Home) -> None:
+    """Also when the file was edited since: a line that only moved keeps its author, one that is new has none yet."""
+    history = home.open()
+    history.record([home.put("MEMORY.md", "- tea\n- coffee\n")], None, Origin("main/main", "1", "t-1"))
+    home.put("MEMORY.md", "- new\n- tea\n- coffee\n")
+    assert history.authors("MEMORY.md", range(1, 2), MAIN) == Authors("- new", ())
+    moved = history.authors("MEMORY.md", range(2, 4), MAIN)
+    assert (moved.text, [commit.origin for commit in moved.commits]) == (
+        "- tea\n- coffee",
+        [Origin("main/main", "1", "t-1")],
+    )
+    home.put("other.md", "x\n")
+    assert history.authors("other.md", range(1, 2), MAIN).commits == ()
+    for path, lines in (("MEMORY.md", range(5, 6)), ("NOTHING.md", range(1, 2)), ("MEMORY.md", range(1, 1))):
+        with pytest.raises(NoSuchFileError):
+            history.authors(path, lines, MAIN)
+    with pytest.raises(NoSuchFileError):
+        history.authors("MEMORY.md", range(1, 2), GROUP)
+
+
+def test_lines_of_an_earlier_day_have_authors(home: Home) -> None:
+    """Of the file as it was at the end of that day, in the owner's zone."""
+    history = home.open()
+    history.record([home.put("MEMORY.md", "- tea\n")], None, ORIGIN)
+    home.clock.now += timedelta(days=1)
+    history.record([home.put("MEMORY.md", "- coffee\n")], None, None)
+    (commit,) = history.authors("MEMORY.md", range(1, 2), MAIN, START.date()).commits
+    assert commit.origin == ORIGIN
+    assert history.authors("MEMORY.md", range(1, 2), MAIN, date.max).text == "- coffee"
+    with pytest.raises(NoSuchFileError):
+        history.authors("MEMORY.md", range(1, 2), MAIN, START.date() - timedelta(days=1))
+
+
+def test_a_day_ends_at_the_owners_midnight(tmp_path: Path) -> None:
+    """Also on the day on which clocks are put back, which has 25 hours."""
+    home = Home(tmp_path)
+    home.clock.now = datetime(2026, 11, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+    history = home.open()
+    assert history.end_of(date(2026, 10, 25)) == datetime(2026, 10, 25, 22, 59, 59, tzinfo=UTC)
+    assert history.end_of(date(2026, 10, 24)) == datetime(2026, 10, 24, 21, 59, 59, tzinfo=UTC)
+    assert history.end_of(date(2027, 1, 1)) == datetime(2026, 11, 1, 22, 59, 59, tzinfo=UTC)

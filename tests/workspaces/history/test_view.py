@@ -205,3 +205,36 @@ def test_who_has_no_notes_sees_no_history(home: Home, access: Access) -> None:
     assert (view.log(ALL), view.as_of(START + timedelta(days=1))) == ((), {})
     with pytest.raises(NoSuchRevisionError):
         view.show(made)
+
+
+def test_a_line_leads_to_the_commit_that_wrote_it(home: Home) -> None:
+    """Not to who moved or indented it; several lines to all who wrote them, newest first; as of a time as it was."""
+    history, memory = home.open(), PurePosixPath("MEMORY.md")
+    long = "the spare key is with the neighbour downstairs"
+    first = history.record([home.put("MEMORY.md", f"- {long}\n- tea\n")], None, Origin("main/main", "1", "t-1"))
+    early = home.clock.now
+    second = history.record([home.put("MEMORY.md", f"- coffee\n  - {long}\n")], None, Origin("main/main", "2", "t-2"))
+    view = history.view(MAIN)
+    assert [commit.id for commit in view.blame(memory, [1])] == [second]
+    assert [commit.id for commit in view.blame(memory, [2])] == [first]
+    assert [commit.id for commit in view.blame(memory, [1, 2])] == [second, first]
+    assert [commit.id for commit in view.blame(memory, [2], early)] == [first]
+    assert view.recorded(memory) == ("- coffee", f"  - {long}")
+    assert view.blame(memory, []) == ()
+    (found,) = view.blame("MEMORY.md", [1])
+    assert (found.origin, found.subject) == (Origin("main/main", "2", "t-2"), "memory: update MEMORY.md")
+    with pytest.raises(NoSuchFileError, match="2 lines"):
+        view.blame(memory, [3])
+    for path, until in (("NOTHING.md", None), ("MEMORY.md", START - timedelta(days=1))):
+        with pytest.raises(NoSuchFileError):
+            view.blame(path, [1], until)
+
+
+@pytest.mark.parametrize("access", SEEING_OWN + SEEING_NONE)
+def test_nobody_else_learns_who_wrote_a_line(home: Home, access: Access) -> None:
+    """Not even of notes that the chat reads: a commit tells of the turn and of the other files."""
+    history = home.open()
+    history.record([home.put(str(SHARED), "one\n"), home.put("MEMORY.md", "secret\n")], None, ORIGIN)
+    for path in (SHARED, "MEMORY.md", "NOTHING.md"):
+        with pytest.raises(NoSuchFileError, match="there is no such file, or it is not for this conversation"):
+            history.view(access).blame(path, [1])
