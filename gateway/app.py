@@ -32,6 +32,7 @@ from gateway.conversation.turn import Turns
 from gateway.door.routing import SessionKey
 from gateway.errors import StoreError
 from gateway.home import Home
+from gateway.hooks import Hooks, load_hooks
 from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
 from gateway.stores.sqlite import SqliteStore
 from gateway.timing import Clock, SystemClock, utc_now
@@ -82,6 +83,7 @@ class App:
         async def count(reason: str) -> None:
             await store.count(reason)
 
+        hooks = Hooks(load_hooks(home.hooks), count)
         async with AsyncExitStack() as stack:
             agents = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
             store = await SqliteStore.open(home.state_db, clock=clock)
@@ -119,7 +121,7 @@ class App:
 
             commands = Commands(every_command(agents, status), routes.policy)
             turns = Turns(
-                agents, sessions, store, routes, presence, turn_settings(config), owner_now, committed, commands
+                agents, sessions, store, routes, presence, turn_settings(config), owner_now, committed, commands, hooks
             )
             lanes: Lanes[SessionKey, InboxRow] = Lanes(tasks, turns.answer, clock)
             reception = Reception(routes, store, lanes.submit)

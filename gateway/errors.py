@@ -5,6 +5,7 @@
     ├── HomeLockedError        another process owns the home: exit status 3
     ├── StoreError             the state on disk cannot be used
     ├── ToolError              told to the model as the result of its call
+    ├── HookError              a handler that decides failed: what it was asked about does not happen
     ├── TurnLimitError         a turn used up its steps, time or tokens
     └── ModelError             no usable reply
         ├── ModelUnavailableError   try again later, or another model
@@ -33,6 +34,10 @@ class StoreError(StrandlineError):
 
 class ToolError(StrandlineError):
     """A tool call failed; the message is for the model."""
+
+
+class HookError(StrandlineError):
+    """A hook that decides something failed, so the answer is no."""
 
 
 class TurnLimitError(StrandlineError):

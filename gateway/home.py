@@ -77,6 +77,11 @@ class Home:
         return self.path / "agents"
 
     @property
+    def hooks(self) -> Path:
+        """The owner's own code, in plain Python files."""
+        return self.path / "hooks"
+
+    @property
     def control_file(self) -> Path:
         return self.path / "run" / "control.json"
 

@@ -90,7 +90,22 @@ def bootstrap_files(workspace: Workspace, access: Access, today: date, limits: L
     before the cut, so that what is left out takes no room either.
     """
     files = gather(workspace, access, today, limits)
-    return fit(filter_for(access, files, hidden_files(workspace, access, files)), limits)
+    return choose(workspace, access, files, limits)
+
+
+def choose(
+    workspace: Workspace,
+    access: Access,
+    files: Sequence[BootstrapFile],
+    limits: Limits,
+    withheld: Collection[Identity] = (),
+) -> list[BootstrapFile]:
+    """Return those of *files* that a turn with *access* may show, within *limits*.
+
+    *withheld* are files on disk that were not for it before others touched the folder, whatever they are called now.
+    """
+    hidden = hidden_files(workspace, access, files) | frozenset(withheld)
+    return fit(filter_for(access, files, hidden), limits)
 
 
 def gather(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:
@@ -98,11 +113,11 @@ def gather(workspace: Workspace, access: Access, today: date, limits: Limits) ->
 
     A private turn may read more than its prompt shows: the filter decides.
     """
-    files = [_read(workspace, name, Part.FILE, access) for name in _ORDER]
-    files.append(next(filter(None, (_read(workspace, name, Part.MEMORY, access) for name in _MEMORY_NAMES)), None))
+    files = [read_file(workspace, name, Part.FILE, access) for name in _ORDER]
+    files.append(next(filter(None, (read_file(workspace, name, Part.MEMORY, access) for name in _MEMORY_NAMES)), None))
     if limits.daily_notes:
-        files.append(_read(workspace, str(day_path(access, today)), Part.TODAY, access))
-        files.append(_read(workspace, str(day_path(access, today - timedelta(days=1))), Part.YESTERDAY, access))
+        files.append(read_file(workspace, str(day_path(access, today)), Part.TODAY, access))
+        files.append(read_file(workspace, str(day_path(access, today - timedelta(days=1))), Part.YESTERDAY, access))
     return [file for file in files if file is not None and file.text.strip()]
 
 
@@ -123,13 +138,18 @@ def hidden_files(workspace: Workspace, access: Access, files: Sequence[Bootstrap
     """
     if rights(access).private or all(_is_itself(workspace, access, file) for file in files):
         return frozenset()
+    return withheld_files(workspace, access)
+
+
+def withheld_files(workspace: Workspace, access: Access) -> frozenset[Identity]:
+    """Return which files on disk *access* may not read, by walking the workspace."""
     return frozenset(found.identity for found in workspace.folder.walk() if not may_read(access, found.path))
 
 
 def _is_itself(workspace: Workspace, access: Access, file: BootstrapFile) -> bool:
     if file.identity is None:
         return True
-    now = _read(workspace, file.name, file.part, access)
+    now = read_file(workspace, file.name, file.part, access)
     return now is not None and now.identity == file.identity
 
 
@@ -168,7 +188,7 @@ def _in_one_block(files: Sequence[BootstrapFile]) -> list[BootstrapFile]:
     return [*others, BootstrapFile("Memory", text, Part.MEMORY, is_cut=any(file.is_cut for file in memory))]
 
 
-def _read(workspace: Workspace, name: str, part: Part, access: Access) -> BootstrapFile | None:
+def read_file(workspace: Workspace, name: str, part: Part, access: Access) -> BootstrapFile | None:
     """Read a file for the prompt; one that is there and is no readable text says so in its place."""
     try:
         file = workspace.read(name, access)

@@ -1,5 +1,6 @@
 """This file answers one message: it opens the session, builds the prompt, runs the agent and commits the outcome."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -9,6 +10,7 @@ import structlog
 
 from adapters.channel import ChatKind, InboundMessage
 from gateway.agent.agent import Agent
+from gateway.agent.context import project_context
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, Usage, UsedEntry, UsedMemory, UserEntry
 from gateway.agent.loop import TurnLimits, run_turn
 from gateway.agent.models.offline import OFFLINE
@@ -23,9 +25,10 @@ from gateway.conversation.sessions import Sessions
 from gateway.door.admission import Refused, admit
 from gateway.door.routing import Envelope, Routes, route
 from gateway.errors import ModelError, ModelRefusedError, StoreError, TurnLimitError
+from gateway.hooks import Hooks
 from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store, TurnCommit
 from workspaces.access import AgentId, SessionType, rights
-from workspaces.bootstrap import Limits, bootstrap_files
+from workspaces.bootstrap import Limits
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
 
@@ -64,6 +67,7 @@ class Turns:
     """Told of what was committed for a message: an answer, silence, or the notice that it must wait."""
     shortcut: Shortcut = no_shortcut
     """Asked first: what it answers needs no language model, no prompt and no memories."""
+    hooks: Hooks = field(default_factory=Hooks)
 
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
@@ -91,9 +95,9 @@ class Turns:
             await self.store.count(f"limit.{exc.reason}")
             text = await self._end(row, envelope, f"I stopped: {exc}.")
         except Exception:  # the border of a turn: whatever went wrong, the chat gets one sentence and goes on
-            log.exception("turn failed")
+            log.exception("turn failed", code=(code := _code(row.message)))
             await self.store.count("turn_failed")
-            text = await self._end(row, envelope, _FAILED.format(code=row.turn_id))
+            text = await self._end(row, envelope, _FAILED.format(code=code))
         await self._commit(row, text)
 
     async def _text(self, row: InboxRow, envelope: Envelope) -> str:
@@ -127,7 +131,7 @@ class Turns:
     async def _request(self, asked: Asked) -> tuple[ModelRequest, tuple[UsedMemory, ...]]:
         """Return the turn's first request, and which memories were brought up in it."""
         agent, access, now = asked.agent, asked.access, asked.now
-        files = await agent.run(bootstrap_files, agent.workspace, access, now.date(), self.settings.bootstrap)
+        files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
         shown = recent(asked.transcript.entries, agent.model.window_tokens)
         recalled = Recalled()
@@ -200,6 +204,12 @@ def _left_out(count: int) -> str:
     if not count:
         return ""
     return f"\n{count} earlier messages of this conversation no longer fit here; memory_search may find what was noted."
+
+
+def _code(message: InboundMessage) -> str:
+    """Return what leads from the sentence in a chat to the log; a turn's number would tell how much others write."""
+    facts = f"{message.address}\0{message.id}"
+    return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
 def _outgoing(message: InboundMessage, text: str) -> Outgoing:

@@ -1,0 +1,41 @@
+"""This file gathers the workspace files of a turn's prompt; hooks may change them, and the access filter comes last."""
+
+from datetime import date
+from functools import partial
+
+from gateway.agent.agent import Agent
+from gateway.hooks import AGENT_BOOTSTRAP, Bootstrap, Hooks
+from workspaces.access import Access, rights
+from workspaces.bootstrap import BootstrapFile, Limits, Part, bootstrap_files, choose, gather, read_file, withheld_files
+from workspaces.errors import WorkspaceError
+from workspaces.files import Identity
+
+
+async def project_context(
+    agent: Agent, access: Access, today: date, limits: Limits, hooks: Hooks
+) -> list[BootstrapFile]:
+    """Return what the prompt of a turn shows, in order; *today* is the owner's day.
+
+    What was private before a hook ran stays so, whatever it did to the files on disk meanwhile.
+    """
+    if not hooks.handles(AGENT_BOOTSTRAP):
+        return await agent.run(bootstrap_files, agent.workspace, access, today, limits)
+    files, withheld = await agent.run(_before, agent, access, today, limits)
+    payload = Bootstrap(agent.id, access.session_type, tuple(files), partial(_read, agent, access))
+    changed = await hooks.tell(AGENT_BOOTSTRAP, payload)
+    return await agent.run(choose, agent.workspace, access, changed.files, limits, withheld)
+
+
+def _before(
+    agent: Agent, access: Access, today: date, limits: Limits
+) -> tuple[list[BootstrapFile], frozenset[Identity]]:
+    withheld = frozenset() if rights(access).private else withheld_files(agent.workspace, access)
+    return gather(agent.workspace, access, today, limits), withheld
+
+
+def _read(agent: Agent, access: Access, path: str) -> BootstrapFile | None:
+    """Read another file for a handler, on the handler's thread."""
+    try:
+        return read_file(agent.workspace, path, Part.FILE, access)
+    except WorkspaceError:  # no path, or no way to read it: for a handler that is no file
+        return None
