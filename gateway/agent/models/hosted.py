@@ -35,7 +35,7 @@ from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usag
 from gateway.agent.models.cohere import cohere_model
 from gateway.agent.models.draft import Draft
 from gateway.agent.models.failures import as_model_error
-from gateway.agent.models.messages import paired, spoken, system_text
+from gateway.agent.models.messages import Note, noted, paired, spoken
 from gateway.agent.models.openai import openai_model
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.models.retry import Retry
@@ -193,8 +193,9 @@ def _tools(request: ModelRequest) -> list[ToolDefinition]:
 
 def _history(request: ModelRequest) -> list[ModelMessage]:
     messages: list[ModelMessage] = []
-    asked: list[ModelRequestPart] = [SystemPromptPart(content=text)] if (text := system_text(request)) else []
-    for entry in paired(request.entries):
+    entries = noted(paired(request.entries), request.volatile)
+    asked: list[ModelRequestPart] = [SystemPromptPart(content=request.stable)] if request.stable else []
+    for entry in entries:
         if isinstance(entry, ReplyEntry):
             if asked:
                 messages.append(WireRequest(parts=asked))
@@ -205,14 +206,14 @@ def _history(request: ModelRequest) -> list[ModelMessage]:
     return [*messages, WireRequest(parts=asked)] if asked else messages
 
 
-def _ask_with(asked: list[ModelRequestPart], entry: Entry) -> None:
+def _ask_with(asked: list[ModelRequestPart], entry: Note | Entry) -> None:
     """Add *entry* to a request; messages in a row become one, for many chat templates want voices to take turns."""
     match entry:
         case ResultEntry(call_id=call_id, name=name, text=text, is_error=is_error):
             content = f"Error: {text}" if is_error else text
             asked.append(ToolReturnPart(tool_name=name, content=content, tool_call_id=call_id))
-        case UserEntry():
-            said = spoken(entry)
+        case UserEntry() | Note():
+            said = spoken(entry) if isinstance(entry, UserEntry) else entry.framed
             match asked[-1:]:
                 case [UserPromptPart(content=str(before)) as last]:
                     asked[-1] = replace(last, content=f"{before}\n\n{said}")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from gateway.agent.entries import (
     CallStartEntry,
@@ -12,7 +13,6 @@ from gateway.agent.entries import (
     interrupted,
     not_run,
 )
-from gateway.agent.models.port import ModelRequest
 
 SENDER_CAP = 64
 """Longest sender name, in characters, that is shown to a model (Telegram's own limit for a first name)."""
@@ -54,9 +54,29 @@ def _results(reply: ReplyEntry, following: Sequence[Entry]) -> Iterator[ResultEn
         yield results.get(call.id, missing)
 
 
-def system_text(request: ModelRequest) -> str:
-    """Return the system prompt; everything before the volatile part is the same bytes from turn to turn."""
-    return "\n\n".join(part for part in (request.stable, request.volatile) if part)
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the gateway tells the model about this one turn: the day, the chat, memories that bear on the message."""
+
+    text: str
+
+    @property
+    def framed(self) -> str:
+        """Return the note as a model reads it."""
+        return f"[Note of the gateway]\n{self.text}\n[End of the note]"
+
+
+def noted(entries: Sequence[Entry], volatile: str) -> list[Entry | Note]:
+    """Return *entries* with the gateway's note before what was said last.
+
+    It stands there and not in the system prompt, so that everything before the turn is the same bytes as in the last
+    request of the turn before, and a provider's prompt cache holds. It is the first thing that the model reads after
+    its own last words, so no message can pass for it.
+    """
+    spoken_at = max((i for i, entry in enumerate(entries) if isinstance(entry, UserEntry)), default=len(entries))
+    while spoken_at and isinstance(entries[spoken_at - 1], UserEntry):
+        spoken_at -= 1
+    return [*entries[:spoken_at], *([Note(volatile)] if volatile else []), *entries[spoken_at:]]
 
 
 def spoken(entry: UserEntry) -> str:

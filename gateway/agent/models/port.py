@@ -24,7 +24,7 @@ class ModelRequest:
     stable: str
     """The part of the system prompt that stays the same from turn to turn, byte for byte; it comes first."""
     volatile: str
-    """Date and chat facts; it comes last in the system prompt."""
+    """The day, facts about the chat, memories that bear on the message: they come right before what was said last."""
     entries: Sequence[Entry]
     tools: Sequence[ToolSpec]
     temperature: float | None = None

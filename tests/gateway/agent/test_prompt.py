@@ -36,5 +36,5 @@ def test_only_the_volatile_part_knows_the_day() -> None:
 @pytest.mark.parametrize("session_type", list(SessionType))
 def test_every_kind_of_session_knows_who_listens(session_type: SessionType) -> None:
     """A group is told that everybody reads along; nobody but main is told that it is alone with its owner."""
-    volatile = build_prompt([], session_type, recall=True, now=NOW).volatile
-    assert ("alone" in volatile) == (session_type is SessionType.MAIN)
+    stable = build_prompt([], session_type, recall=True, now=NOW).stable
+    assert ("alone" in stable) == (session_type is SessionType.MAIN)

@@ -39,7 +39,7 @@ def user(text: str, sender: str = "") -> UserEntry:
     return UserEntry(text, datetime(2026, 11, 21, tzinfo=UTC), sender, "m1")
 
 
-def asks(*entries: Entry, stable: str = "stable", volatile: str = "volatile") -> ModelRequest:
+def asks(*entries: Entry, stable: str = "stable", volatile: str = "") -> ModelRequest:
     return ModelRequest(stable, volatile, entries or (user("hello"),), (SEARCH,))
 
 
@@ -144,14 +144,16 @@ async def test_ids_that_a_server_uses_again_are_made_unique(desks: Desks) -> Non
     assert len(set(ids)) == 4
 
 
-async def test_the_prompts_stable_part_is_the_same_bytes_in_front(desks: Desks) -> None:
-    """Two turns share every byte of the request up to the volatile part, so that a prompt cache holds."""
+async def test_a_request_begins_with_the_bytes_of_the_request_before(desks: Desks) -> None:
+    """Only the latest message, behind the note of its turn, is new: a provider's prompt cache holds for the rest."""
     desk = await desks.open(steps("a", "b"))
-    await desk.ask(asks(stable="rules " * 50, volatile="Today is Friday."))
-    await desk.ask(asks(stable="rules " * 50, volatile="Today is Saturday."))
-    first, second = (body["messages"][0]["content"] for body in desk.stub.bodies)
-    assert first == "rules " * 50 + "\n\nToday is Friday."
-    assert second.startswith("rules " * 50)
+    first = await desk.ask(asks(user("hello"), stable="rules " * 50, volatile="Today is Friday."))
+    await desk.ask(asks(user("hello"), first, user("well?"), stable="rules " * 50, volatile="Today is Saturday."))
+    one, two = (body["messages"] for body in desk.stub.bodies)
+    assert two[0] == one[0]
+    assert one[1]["content"] == "[Note of the gateway]\nToday is Friday.\n[End of the note]\n\nhello"
+    assert two[1]["content"] == "hello"
+    assert two[-1]["content"] == "[Note of the gateway]\nToday is Saturday.\n[End of the note]\n\nwell?"
 
 
 async def test_the_history_is_sent_as_it_is_with_pairs_repaired(desks: Desks) -> None:
