@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from gateway.agent.agent import Agent
 from gateway.commands.agents import agent_commands
 from gateway.commands.command import Command
+from gateway.commands.forget import forget_commands
 from gateway.commands.memory import memory_commands
 from gateway.commands.remember import remember_commands
 from gateway.commands.status import status_commands
@@ -19,6 +20,7 @@ def every_command(agents: Mapping[AgentId, Agent], status: Callable[[], Awaitabl
         *whoami_commands(),
         *memory_commands(),
         *remember_commands(),
+        *forget_commands(),
         *why_commands(),
         *status_commands(status),
         *agent_commands(agents),

@@ -1,0 +1,127 @@
+"""This file is `/forget`: a note goes out of its file and out of the index, and what stays elsewhere is said.
+
+Nothing is kept between two commands: a candidate is named by a mark that is made of its text.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from pathlib import PurePosixPath
+
+from gateway.commands.command import Call, Command, Who
+from gateway.commands.wording import counted, quoted
+from gateway.errors import ToolError
+from workspaces.errors import HistoryUnusableError
+from workspaces.forgetting import Note, forget, forgettable, holding, notes_in
+from workspaces.history import LogQuery
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.search import Query
+
+_MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
+_CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?")
+_LISTED = 10
+_NEAREST = 3
+_REVISION_DIGITS = 10
+
+
+def forget_commands() -> list[Command]:
+    """Return `/forget`."""
+    told = "takes a note of this chat out of its file and out of search; several that fit are listed first"
+    return [Command("forget", "<words>", told, Who.ANYONE, False, _forget)]
+
+
+async def _forget(call: Call) -> str:
+    if not call.arguments:
+        raise ToolError("Say what to forget: some words that the note holds, or `path#L3`.")
+    workspace, access = call.agent.workspace, call.access
+    paths = await call.run(forgettable, workspace, access)
+    notes = [note for path in paths for note in await call.run(notes_in, workspace, access, path)]
+    if _MARKS.fullmatch(call.arguments):
+        return await _taken_out(call, _marked(notes, call.arguments.split()))
+    if cited := _CITATION.fullmatch(call.arguments):
+        return await _taken_out(call, _cited(notes, cited))
+    found = holding(notes, call.arguments)
+    match found:
+        case []:
+            return await _nothing(call, {str(path) for path in paths})
+        case [only]:
+            return await _taken_out(call, [only])
+        case _:
+            return "\n".join(_listed(found))
+
+
+def _marked(notes: Sequence[Note], marks: Sequence[str]) -> list[Note]:
+    known = {note.mark: note for note in notes}
+    if missing := [mark for mark in marks if mark not in known]:
+        raise ToolError(f"There is no note {missing[0]} any more, or not in this chat; nothing was forgotten.")
+    return [known[mark] for mark in dict.fromkeys(marks)]
+
+
+def _cited(notes: Sequence[Note], cited: re.Match[str]) -> list[Note]:
+    """Return the notes that stand within the lines of a citation."""
+    first = int(cited["first"])
+    last = int(cited["last"] or first)
+    found = [
+        note
+        for note in notes
+        if str(note.path) == cited["path"] and first <= note.first_line and note.last_line <= last
+    ]
+    if not found:
+        raise ToolError(f"At {cited[0]} there is no whole note that could be forgotten in this chat.")
+    return found
+
+
+def _listed(found: Sequence[Note]) -> Iterator[str]:
+    yield f"{counted(len(found), 'note')} fit:"
+    for note in found[:_LISTED]:
+        yield f"`/forget {note.mark}` (`{note.citation}`)\n{quoted(note.text)}\n"
+    if len(found) > _LISTED:
+        yield "There are more: say some more words."
+    else:
+        yield f"All of them: `/forget {' '.join(note.mark for note in found)}`"
+
+
+async def _nothing(call: Call, paths: Collection[str]) -> str:
+    """Say that no note holds the words, and name the nearest that might be meant."""
+    result = await call.agent.memory.search(Query(call.arguments, _LISTED), call.access)
+    near = [hit for hit in result.hits if hit.path in paths][:_NEAREST]
+    lines = [f"`/forget {hit.citation}`\n{quoted(hit.snippet)}\n" for hit in near]
+    return "\n".join(["No note that I can change here holds these words.", *(["The nearest:"] if near else []), *lines])
+
+
+async def _taken_out(call: Call, notes: Sequence[Note]) -> str:
+    revisions = await _recorded(call, notes)
+    await call.run(forget, call.agent.workspace, call.access, notes)
+    call.agent.memory.touched()
+    with suppress(MemoryUnavailableError):  # the next search looks again
+        await call.agent.memory.sync()
+    return "\n".join(_told(call, notes, revisions))
+
+
+async def _recorded(call: Call, notes: Sequence[Note]) -> dict[PurePosixPath, str]:
+    """Return, for the owner alone, the revision that holds each file as it is now; none if it is not kept."""
+    if not call.asker.may_run(Who.MAIN):
+        return {}
+    paths = list(dict.fromkeys(note.path for note in notes))
+    try:
+        history = await call.agent.keeper.history()
+        await call.agent.keeper.ask(history.record, paths, None, None)
+        view = history.view(call.access)
+        logs = {path: await call.agent.keeper.ask(view.log, LogQuery(path=path, limit=1)) for path in paths}
+    except HistoryUnusableError:
+        return {}
+    return {path: log[0].id[:_REVISION_DIGITS] for path, log in logs.items() if log}
+
+
+def _told(call: Call, notes: Sequence[Note], revisions: dict[PurePosixPath, str]) -> Iterator[str]:
+    yield f"Forgotten, in the files and in search: {counted(len(notes), 'note')}."
+    yield from (f"{quoted(note.text)}\n" for note in notes[:_LISTED])
+    if not call.asker.may_run(Who.MAIN):
+        yield "It stays in what was said here, and in backups and older versions that only my owner sees."
+        return
+    yield "It stays in conversations, in backups, and in older versions of the files, which can bring it back."
+    if revisions:
+        yield "To take it out of conversations and older versions too, for good:"
+    for note in notes[:_LISTED]:
+        if revision := revisions.get(note.path):
+            yield f"`/purge {note.citation}@{revision}`"
