@@ -11,6 +11,8 @@ from gateway.agent.window.count import entry_tokens
 
 HISTORY_SHARE = 0.5
 """Part of the window that past turns may fill; the rest is for the prompt, the tools and the answer."""
+KEPT_SHARE = 0.6
+"""Part of that which is still filled once turns had to make way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,25 @@ def recent(entries: Sequence[Entry], window_tokens: int) -> Recent:
     """
     *earlier, latest = _turns(entries) or [[]]
     turns = [*(turn for turn in earlier if not _is_command(turn)), latest]
-    budget = int(window_tokens * HISTORY_SHARE)
-    first = len(turns)
-    while first > 0:
-        budget -= sum(entry_tokens(entry) for entry in turns[first - 1])
-        if budget < 0 and first < len(turns):
-            break
-        first -= 1
+    first = _first_shown([sum(map(entry_tokens, turn)) for turn in turns], int(window_tokens * HISTORY_SHARE))
     return Recent([entry for turn in turns[first:] for entry in turn], first)
+
+
+def _first_shown(sizes: Sequence[int], budget: int) -> int:
+    """Return the first of the turns of *sizes* that is shown, so that those shown fit *budget*, in tokens.
+
+    It moves seldom and by much, and not with every turn: what a request begins with stays the same in between, and a
+    provider's prompt cache holds. It is found by going through all turns as they came, and so is the same after a
+    restart.
+    """
+    first = total = 0
+    for place, size in enumerate(sizes):
+        total += size
+        if total > budget:
+            while first < place and total > budget * KEPT_SHARE:
+                total -= sizes[first]
+                first += 1
+    return first
 
 
 def _turns(entries: Sequence[Entry]) -> list[list[Entry]]:

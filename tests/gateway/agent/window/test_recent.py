@@ -38,3 +38,14 @@ def test_a_large_window_shows_everything() -> None:
 def test_no_conversation_shows_nothing() -> None:
     """An empty history is an empty request."""
     assert recent([], 1000).entries == []
+
+
+def test_turns_make_way_seldom_and_many_at_once() -> None:
+    """What requests begin with changes a few times in a long conversation, not with every turn."""
+    begins = []
+    turns: list[Entry] = []
+    for number in range(100):
+        turns += turn(number, 300)
+        begins.append(recent(turns, 10_000).left_out)
+    assert begins[-1] > 50
+    assert len(set(begins)) < 12

@@ -1,0 +1,127 @@
+"""This file trims old tool results in what a request shows; the transcript keeps them whole.
+
+A provider's prompt cache holds for some minutes, and only while requests begin with the same bytes. So nothing is
+trimmed while it may hold: what is trimmed was there before the last pause that let it go cold, and depends on nothing
+that was said since. It is the same from request to request until the next such pause, also after a restart.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+
+from gateway.agent.entries import Entry, ResultEntry, UserEntry
+from gateway.agent.window.count import entry_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class PruneSettings:
+    """When tool results are trimmed, and how; the defaults are those of the reference systems."""
+
+    cache_ttl: timedelta | None = timedelta(minutes=5)
+    """How long a provider keeps a prompt; `None`: nothing is ever trimmed."""
+    trim_share: float = 0.3
+    """Part of the window from which on long results are cut down to their ends."""
+    clear_share: float = 0.5
+    """Part of the window from which on whole results make way, the oldest first."""
+    least_cleared: int = 50_000
+    """Characters that must be there to be cleared: for less, a cold cache is too dear."""
+    long: int = 4_000
+    """Characters from which on a result is long."""
+    head: int = 1_500
+    tail: int = 1_500
+    kept_turns: int = 3
+    """The latest turns, in which nothing is trimmed."""
+    only: tuple[str, ...] = ()
+    """Names or patterns of the tools whose results may be trimmed; none given: all."""
+    never: tuple[str, ...] = ()
+    """Names or patterns of the tools whose results never are."""
+
+    def may_trim(self, tool: str) -> bool:
+        """Say whether results of *tool* may be trimmed; a name in both lists may not."""
+        allowed = not self.only or any(fnmatchcase(tool, pattern) for pattern in self.only)
+        return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.never)
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A conversation, as a request shows it."""
+
+    entries: list[Entry]
+    trimmed: int = 0
+    """Results cut down to their ends."""
+    cleared: int = 0
+    """Results of which only a mark is left."""
+
+
+def prune(
+    entries: Sequence[Entry], times: Sequence[datetime], window_tokens: int, base_tokens: int, settings: PruneSettings
+) -> Pruned:
+    """Return *entries* with old results trimmed as far as the window asks for it.
+
+    *times* has the moment at which each entry was written down; *base_tokens* is what stands before the conversation.
+    """
+    cold = _written_before_pause(times, settings.cache_ttl)
+    end = _kept_from(entries[:cold], settings.kept_turns)
+    prunable = [i for i, entry in enumerate(entries[:end]) if _is_prunable(entry, settings)]
+    shown = list(entries)
+    used = base_tokens + sum(entry_tokens(entry) for entry in entries[:cold])
+    trimmed = cleared = 0
+    if used < settings.trim_share * window_tokens:
+        return Pruned(shown)
+    for i in prunable:
+        if len(_text(shown[i])) > settings.long:
+            used -= _put(shown, i, _ends(_text(shown[i]), settings))
+            trimmed += 1
+    if sum(len(_text(shown[i])) for i in prunable) < settings.least_cleared:
+        return Pruned(shown, trimmed)
+    for i in prunable:
+        if used < settings.clear_share * window_tokens:
+            break
+        used -= _put(
+            shown, i, f"[An old result, of {len(_text(entries[i])):,} characters, made way; ask again for it.]"
+        )
+        trimmed -= len(_text(entries[i])) > settings.long
+        cleared += 1
+    return Pruned(shown, trimmed, cleared)
+
+
+def _written_before_pause(times: Sequence[datetime], ttl: timedelta | None) -> int:
+    """Return how many entries were there when the cache last went cold."""
+    if ttl is None:
+        return 0
+    return max((i for i in range(1, len(times)) if times[i] - times[i - 1] >= ttl), default=0)
+
+
+def _kept_from(entries: Sequence[Entry], turns: int) -> int:
+    """Return where the last *turns* turns of *entries* begin."""
+    begins = [i for i, entry in enumerate(entries) if isinstance(entry, UserEntry)]
+    return begins[-turns] if len(begins) >= turns else 0
+
+
+def _is_prunable(entry: Entry, settings: PruneSettings) -> bool:
+    return isinstance(entry, ResultEntry) and settings.may_trim(entry.name)
+
+
+def _text(entry: Entry) -> str:
+    return entry.text if isinstance(entry, ResultEntry) else ""
+
+
+def _ends(text: str, settings: PruneSettings) -> str:
+    left_out = len(text) - settings.head - settings.tail
+    note = f"[… {left_out:,} characters of an old result are not shown; ask again for them …]"
+    return f"{text[: settings.head]}\n{note}\n{text[len(text) - settings.tail :]}"
+
+
+def _mark(text: str) -> str:
+    return f"[An old result of {len(text):,} characters made way; ask again for it.]"
+
+
+def _put(shown: list[Entry], place: int, text: str) -> int:
+    """Replace a result's text; return how many tokens that spares."""
+    entry = shown[place]
+    if not isinstance(entry, ResultEntry):
+        raise TypeError("only results of tools are trimmed")
+    before, after = entry_tokens(entry), replace(entry, text=text)
+    shown[place] = after
+    return before - entry_tokens(after)
