@@ -31,7 +31,7 @@ from gateway.control.wire import (
     UsedHit,
     Why,
 )
-from gateway.conversation.delivery import Delivery, reply_of
+from gateway.conversation.delivery import Delivery, is_part_of
 from gateway.conversation.listening import Account, ListeningState
 from gateway.conversation.origin import origin_of
 from gateway.conversation.outcomes import Outcomes
@@ -102,8 +102,8 @@ class LocalDesk:
         said = ""
 
         async def show(message: OutboundMessage) -> None:
-            answers = {reply.id for reply in self.outcomes.known(said)}
-            await on_reply(message.body.text, reply_of(message) in answers)
+            answers = self.outcomes.known(said)
+            await on_reply(message.body.text, any(is_part_of(message, reply) for reply in answers))
 
         with terminal.attach(show):
             said = await terminal.say(order.text)

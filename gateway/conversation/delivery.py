@@ -1,11 +1,12 @@
 """This file delivers replies: outbox to adapter, in order for each address, tried again by the kind of error."""
 
 import asyncio
+import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import structlog
@@ -261,13 +262,20 @@ def _messages(row: OutboxRow, bodies: Sequence[Body]) -> list[OutboundMessage]:
     part, address = row.parts_sent, row.outgoing.address
     reply_to = row.outgoing.reply_to if part == 0 else None
     *before, body = bodies
-    notes = [OutboundMessage(address, each, f"{row.id}.{part}.note{n}") for n, each in enumerate(before)]
-    return [*notes, OutboundMessage(address, body, f"{row.id}.{part}", reply_to)]
+    key = _key_of(row)
+    notes = [OutboundMessage(address, each, f"{key}.{part}.note{n}") for n, each in enumerate(before)]
+    return [*notes, OutboundMessage(address, body, f"{key}.{part}", reply_to)]
 
 
-def reply_of(message: OutboundMessage) -> OutboxId:
-    """Return which reply *message* is a part of."""
-    return OutboxId(int(message.key.partition(".")[0]))
+def is_part_of(message: OutboundMessage, row: OutboxRow) -> bool:
+    """Say whether *message* is a part of the reply in *row*."""
+    return message.key.partition(".")[0] == _key_of(row)
+
+
+def _key_of(row: OutboxRow) -> str:
+    """Return the mark of a reply, made of itself alone: its number would tell a chat how much is said in others."""
+    facts = (str(row.outgoing.address), row.created_at.astimezone(UTC).isoformat(), row.outgoing.text)
+    return hashlib.blake2b("\0".join(facts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 class _Once:

@@ -18,7 +18,7 @@ from adapters.channel import (
     SendRefusedError,
     UnsureSendError,
 )
-from gateway.conversation.delivery import Adapters, Delivery
+from gateway.conversation.delivery import Adapters, Delivery, is_part_of
 from gateway.conversation.pacing import Pacing
 from gateway.stores.ports import OutboxId, OutboxRow, OutboxState, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite import SqliteStore
@@ -106,6 +106,15 @@ async def test_a_reply_is_sent_and_its_receipt_kept(gateway: Gateway) -> None:
     assert (await gateway.store.report()).reasons == {}
     assert await gateway.restart() == 0
     assert gateway.adapter.texts() == ["hello"]
+
+
+async def test_a_key_counts_no_other_replies(gateway: Gateway) -> None:
+    """What marks a reply for its platform is the same, however many replies other chats were sent before."""
+    quiet = await gateway.answer("hello")
+    await gateway.delivered(quiet)
+    busy = replace(quiet, id=OutboxId(quiet.id + 41), turn_id=TurnId("t99"))
+    assert is_part_of(gateway.adapter.taken[0], busy)
+    assert not is_part_of(gateway.adapter.taken[0], replace(quiet, outgoing=replace(quiet.outgoing, text="hullo")))
 
 
 async def test_a_long_reply_goes_out_in_parts(gateway: Gateway) -> None:
@@ -393,7 +402,7 @@ async def test_what_an_earlier_run_left_goes_first(gateway: Gateway) -> None:
     assert await delivery.recover(lambda _: True) == 3
     await delivery.finished(new[0].id)
     assert gateway.adapter.texts() == ["old 1", "old 2", "new"]
-    assert {row.id for row in old} < {OutboxId(int(each.key.split(".")[0])) for each in gateway.adapter.taken}
+    assert all(any(is_part_of(each, row) for each in gateway.adapter.taken) for row in old)
     await delivery.drain(0)
 
 

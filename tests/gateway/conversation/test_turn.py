@@ -188,10 +188,23 @@ async def test_a_defect_in_a_turn_becomes_one_sentence_with_a_code(house: House)
     await turns.answer(first)
     await turns.answer(second)
     sorry, fine = await house.outbox()
-    assert first.turn_id in sorry
+    assert first.turn_id not in sorry
     assert "secret" not in sorry
     assert fine == "Fine."
     assert (await house.store.report()).reasons == {"turn_failed": 1}
+
+
+async def test_the_code_of_a_failure_counts_no_other_messages(house: House) -> None:
+    """A group hears the same sentence, however much was said in other chats before."""
+
+    def broken(_: object) -> str:
+        raise ZeroDivisionError
+
+    first, second = await house.take_in(DIRECT), await house.take_in(GROUP)
+    for row in (first, second):
+        await house.turns(ScriptedModel(broken)).answer(replace(row, message=GROUP))
+    quiet, busy = await house.outbox()
+    assert quiet == busy
 
 
 async def test_a_turn_at_its_limit_says_so_and_counts_it(house: House) -> None:
