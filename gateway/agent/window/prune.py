@@ -78,9 +78,7 @@ def prune(
     for i in prunable:
         if used < settings.clear_share * window_tokens:
             break
-        used -= _put(
-            shown, i, f"[An old result, of {len(_text(entries[i])):,} characters, made way; ask again for it.]"
-        )
+        used -= _put(shown, i, _mark(_text(entries[i])))
         trimmed -= len(_text(entries[i])) > settings.long
         cleared += 1
     return Pruned(shown, trimmed, cleared)
