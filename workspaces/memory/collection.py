@@ -5,7 +5,7 @@ claims what the engine does not hold.
 """
 
 import hashlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -17,7 +17,7 @@ from workspaces.memory.entry import Document, Entry
 from workspaces.memory.hybrid import HybridEngine, Shelf
 from workspaces.memory.manifest import Manifest, PointRow
 from workspaces.memory.sparse import contextual_vector, dated_vector
-from workspaces.memory.vectors import Vectors
+from workspaces.memory.vectors import Learning, Vectors
 
 BATCH = 32
 """Points stored at once: about 10 ms, which a search may have to wait."""
@@ -30,10 +30,6 @@ LITTER = 1_000
 SWEPT_AT_ONCE = 10_000
 """Live points up to which a sweep waits for nothing: a search may have to wait 3 s for it, once in as many deletions.
 Larger collections are swept when their index was not used for long."""
-
-PORTION = 16
-PORTION_CHARACTERS = 2_000
-"""Texts embedded at once, and their characters: about 50 ms of two cores, which a search may have to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +79,32 @@ class Collection:
     def put(self, document: Document, stamp: str) -> Generator[None, None, PutReport]:
         """Take in *document* in steps of some 10 ms; between two of them the collection may be searched.
 
-        Only entries that are new or changed are embedded and stored; those that went are removed.
+        Only entries that are new or changed are embedded and stored; those that went are removed. The first step only
+        starts to embed: of several documents all may be begun, so that the model works while others are stored.
         """
-        stored = removed = 0
-        embedded, reused = self._counters()
-        entries = entries_of(document)
-        if document.digest != self.manifest.digest(document.path):
-            wanted = {point_id(entry): entry for entry in entries}
-            known = self.manifest.points_of(document.path)
-            fresh = [id_ for id_, entry in wanted.items() if id_ not in known or known[id_].digest != digest(entry)]
-            gone = [id_ for id_ in known if id_ not in wanted]
-            yield from self._store([(id_, wanted[id_]) for id_ in fresh])
-            self._remove(gone)
-            stored, removed = len(fresh), len(gone)
+        wanted = {point_id(entry): entry for entry in entries_of(document)}
+        fresh, _ = self._difference(document, wanted)
+        learning = self._vectors.begin([wanted[id_].text for id_ in fresh]) if self._vectors else NOTHING_TO_LEARN
+        yield
+        if self._vectors:
+            yield from self._vectors.arrive(learning)
+        fresh, gone = self._difference(document, wanted)  # once more: the same document may have come in between
+        yield from self._store([(id_, wanted[id_]) for id_ in fresh])
+        self._remove(gone)
         if self.manifest.stamp(document.path) != stamp:
             self.manifest.change_begins()
             self.manifest.took(document.path, stamp, document.digest)
-        now_embedded, now_reused = self._counters()
-        return PutReport(len(entries), stored, removed, now_embedded - embedded, now_reused - reused)
+        return PutReport(len(wanted), len(fresh), len(gone), learning.embedded, learning.reused)
+
+    def _difference(
+        self, document: Document, wanted: Mapping[PointId, Entry]
+    ) -> tuple[Sequence[PointId], Sequence[PointId]]:
+        """Return the points of *document* that are new or changed, and those that went."""
+        if document.digest == self.manifest.digest(document.path):
+            return (), ()
+        known = self.manifest.points_of(document.path)
+        fresh = [id_ for id_, entry in wanted.items() if id_ not in known or known[id_].digest != digest(entry)]
+        return fresh, [id_ for id_ in known if id_ not in wanted]
 
     @property
     def owing(self) -> list[PointId]:
@@ -170,11 +174,7 @@ class Collection:
         self.manifest.doubt_everything()
 
     def _store(self, entries: Sequence[tuple[PointId, Entry]]) -> Generator[None, None, None]:
-        """Embed and store *entries*; embedding goes first, so that a document changes in few steps."""
-        if self._vectors:
-            for texts in _portions([entry.text for _, entry in entries]):
-                self._vectors.learn(texts)
-                yield
+        """Store *entries*; all their texts are known, so that a document changes in few steps."""
         for start in range(0, len(entries), BATCH):
             points = [self._point(id_, entry) for id_, entry in entries[start : start + BATCH]]
             self.manifest.change_begins()
@@ -210,24 +210,11 @@ class Collection:
         row = PointRow(id_, *facts, hashed, tuple(words.indices), pieces)
         return point, row
 
-    def _counters(self) -> tuple[int, int]:
-        return (self._vectors.embedded, self._vectors.reused) if self._vectors else (0, 0)
 
+NOTHING_TO_LEARN = Learning((), 0, 0)
 
 OWING = ""
 """The digest of a point that is to be stored anew (`Manifest.doubt_everything` writes the same)."""
-
-
-def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Cut *texts* into portions that are embedded at once."""
-    portion: list[str] = []
-    for text in texts:
-        portion.append(text)
-        if len(portion) == PORTION or sum(map(len, portion)) > PORTION_CHARACTERS:
-            yield portion
-            portion = []
-    if portion:
-        yield portion
 
 
 def point_id(entry: Entry) -> PointId:

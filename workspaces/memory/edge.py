@@ -158,8 +158,9 @@ def _vectors(point: Point) -> dict[str, Any]:
     return vectors
 
 
-def _rows(rows: TokenArray) -> list[list[float]]:
-    return rows.astype(np.float32).tolist()  # type: ignore[no-any-return]  # numpy types tolist() as Any
+def _rows(rows: TokenArray) -> list[memoryview]:
+    """The engine reads a view's floats one by one; a list of lists would be a fifth slower, and 30 bytes a float."""
+    return [memoryview(row) for row in rows.astype(np.float32)]
 
 
 def _sparse(vector: SparseVector) -> edge.SparseVector:

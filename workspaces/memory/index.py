@@ -2,6 +2,7 @@
 
     <index>/embeddings.db        vectors by text, shared by all collections
     <index>/<layout>/            shard, manifest, and the mark `complete`
+    <index>/as_of/<name>/        an index of an earlier day, for as long as it is searched
 
 A layout is named after the embedder, its dimension and the version of chunking, tokenizer and vectors. Another one
 is built beside; until it is complete the old one answers, by words alone where its vectors are of another model.
@@ -22,6 +23,7 @@ from workspaces.memory.vectors import EmbeddingCache, Vectors
 VERSION = 3
 """Rises when chunking, tokens or vectors change what is stored."""
 KEYWORDS = "keywords"
+CACHE = "embeddings.db"
 CACHED_TEXTS_A_POINT = 3
 """An entry needs one text; thrice that is kept for what comes back, such as an edit that is undone."""
 CACHED_TEXTS_FLOOR = 10_000
@@ -30,23 +32,27 @@ CACHED_TEXTS_FLOOR = 10_000
 class Index:
     """The collections of one agent, open."""
 
-    def __init__(self, folder: Path, embedder: Embedder | None, shelf: Shelf | None = None) -> None:
+    def __init__(
+        self, folder: Path, embedder: Embedder | None, shelf: Shelf | None = None, cache: Path | None = None
+    ) -> None:
         """Open the index in *folder*; what is damaged is removed, to be built anew from the files.
 
-        *shelf* keeps the collections, by default the folder itself. Raises EngineAwayError when its server is away.
+        *shelf* keeps the collections, by default the folder itself; *cache* is the embeddings of another index to
+        share, which keeps them in bounds. Raises EngineAwayError when its server is away.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.embedder = embedder
         self._folder = folder
         self._shelf: Shelf = shelf or EdgeShelf()
-        self._cache = _open_cache(folder / "embeddings.db")
+        self._cache = _open_cache(cache or folder / CACHE)
+        self._shares_cache = cache is not None
         self.vectors = Vectors(embedder, self._cache) if embedder else None
         self._name = layout(embedder)
         try:
             self.building = self._open(self._name)
             self._old = None if self.building.is_complete else self._open_old()
         except EngineAwayError:
-            self._cache.close()
+            self._close_vectors()
             raise
 
     @property
@@ -85,7 +91,7 @@ class Index:
 
     def commit(self, complete: bool) -> None:
         """Make everything durable; *complete*: all documents were taken in, so the new collection answers from now."""
-        if self.building.commit():
+        if self.building.commit() and not self._shares_cache:
             self._cache.shrink(max(CACHED_TEXTS_FLOOR, CACHED_TEXTS_A_POINT * len(self.building.manifest.points)))
         if complete and not self.building.is_complete:
             self.building.complete()
@@ -101,6 +107,11 @@ class Index:
         """Release the folder."""
         for collection in filter(None, (self.building, self._old)):
             collection.close()
+        self._close_vectors()
+
+    def _close_vectors(self) -> None:
+        if self.vectors:
+            self.vectors.close()
         self._cache.close()
 
     def _open(self, name: str) -> Collection:

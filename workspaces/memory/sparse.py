@@ -6,6 +6,8 @@ The average length is a constant: measured on the notes themselves, it would let
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from zlib import crc32
 
 from workspaces.memory.entry import Entry
@@ -17,6 +19,9 @@ B = 0.75
 """How much a long text is marked down; the usual value."""
 AVERAGE_TERMS = 48
 """The length that counts as usual, in terms: a line of a daily note with its date has 35, with the one before it 55."""
+
+TEXTS_KEPT = 256
+"""Texts whose terms are kept: each text is read again as the context of the next entry, headings with each entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +41,16 @@ def term_number(term: str) -> int:
     return crc32(term.encode())
 
 
-def document_vector(text: str) -> SparseVector:
-    """Return the BM25 weight, without IDF, of every term of *text*."""
-    counts = Counter(map(term_number, terms(text)))
+def document_vector(*texts: str) -> SparseVector:
+    """Return the BM25 weight, without IDF, of every term of *texts*, read as one text."""
+    counts = Counter(chain.from_iterable(map(_term_numbers, texts)))
     norm = K1 * (1 - B + B * counts.total() / AVERAGE_TERMS)
     return SparseVector(list(counts), [count * (K1 + 1) / (count + norm) for count in counts.values()])
+
+
+@lru_cache(TEXTS_KEPT)
+def _term_numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(term_number, terms(text)))
 
 
 def query_vector(text: str) -> SparseVector:
@@ -52,9 +62,9 @@ def query_vector(text: str) -> SparseVector:
 def dated_vector(entry: Entry) -> SparseVector:
     """Return the sparse vector `bm25` of *entry*: the words of its date, its headings and its own."""
     day = f"{entry.date.isoformat()} {entry.date:%d %B %Y}" if entry.date else ""
-    return document_vector(f"{day}\n{entry.section}\n{entry.text}")
+    return document_vector(day, entry.section, entry.text)
 
 
 def contextual_vector(entry: Entry) -> SparseVector:
     """Return the sparse vector `bm25_context` of *entry*: the words of the entry before it and its own."""
-    return document_vector(f"{entry.context}\n{entry.text}")
+    return document_vector(entry.context, entry.text)

@@ -4,6 +4,7 @@ A stamp is taken before its document is read, so a change in between shows as an
 off anywhere; the next one goes on from what the worker knows.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,10 @@ from typing import Protocol, TypeVar
 from workspaces.access import Scope
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
 from workspaces.memory.wire import Frame, document_out
+
+AHEAD = 100_000
+"""Characters of documents that the worker has in hand at once: enough that its model never waits for the next one,
+and some 15 MB of vectors at most. A longer document goes alone."""
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -62,6 +67,55 @@ class _Tally:
         self.reused += done["reused"]
 
 
+class _Told:
+    """Tells the progress, from 0 of all documents to all of them."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._done = -1
+        self.another()
+
+    def another(self) -> None:
+        self._done += 1
+        if self._progress:
+            self._progress(self._done, self._total)
+
+
+class _Room:
+    """How much more may be ahead."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+        self._freed = asyncio.Event()
+
+    async def take(self, size: int) -> None:
+        while self._taken and self._taken + size > AHEAD:
+            self._freed.clear()
+            await self._freed.wait()
+        self._taken += size
+
+    def free(self, size: int) -> None:
+        self._taken -= size
+        self._freed.set()
+
+
+class _Taking:
+    """The documents of one sync on their way into the index."""
+
+    def __init__(self, call: Callable[..., Awaitable[Frame]], told: _Told) -> None:
+        self._call = call
+        self.told = told
+        self.room = _Room()
+        self.tally = _Tally()
+
+    async def put(self, document: Document, stamp: str) -> None:
+        """Have *document* indexed; room was taken for it."""
+        self.tally.add(await self._call("put", document=document_out(document), stamp=stamp))
+        self.room.free(len(document.text))
+        self.told.another()
+
+
 class Sync:
     """Keeps one index folder in step with *sources*; call it from one task at a time."""
 
@@ -93,14 +147,9 @@ class Sync:
             path for path, (stamp, _) in current.items() if known.get(path) != stamp and not self._skips(path, stamp)
         ]
         gone = known.keys() - current.keys()
-        tally = _Tally()
-        for number, path in enumerate(changed):
-            if progress:
-                progress(number, len(changed))
-            if not await self._take(path, *current[path], tally):
-                gone |= known.keys() & {path}
-        if progress:
-            progress(len(changed), len(changed))
+        taking = _Taking(self._call, _Told(progress, len(changed)))
+        unread = await self._take_in([(path, *current[path]) for path in changed], taking)
+        gone |= known.keys() & unread
         if gone:
             await self._call("drop", paths=sorted(gone))
         self._skipped = {path: skip for path, skip in self._skipped.items() if path in current}
@@ -108,6 +157,7 @@ class Sync:
         self._seen = {path: stamp for path, (stamp, _) in current.items()}
         audiences = (source.audience(path) for path, (_, source) in current.items())
         self.scopes = frozenset(audience for audience in audiences if audience is not None)
+        tally = taking.tally
         return SyncReport(len(changed), len(gone), tally.stored, tally.embedded, tally.reused, self.skipped)
 
     async def _current(self) -> dict[str, tuple[str, Source]]:
@@ -120,18 +170,32 @@ class Sync:
     def _skips(self, path: str, stamp: str) -> bool:
         return self._skipped.get(path, ("", ""))[0] == stamp
 
-    async def _take(self, path: str, stamp: str, source: Source, tally: _Tally) -> bool:
-        """Send one document to the worker and say whether there was one."""
+    async def _take_in(self, changed: Sequence[tuple[str, str, Source]], taking: "_Taking") -> set[str]:
+        """Send the documents to the worker, some ahead of its answers; return the paths that have none."""
+        unread = set()
+        try:
+            async with asyncio.TaskGroup() as puts:
+                for path, stamp, source in changed:
+                    document = await self._read(path, stamp, source)
+                    if document is None:
+                        unread.add(path)
+                        taking.told.another()
+                        continue
+                    await taking.room.take(len(document.text))
+                    puts.create_task(taking.put(document, stamp))
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+        return unread
+
+    async def _read(self, path: str, stamp: str, source: Source) -> Document | None:
+        """Return the document, or `None` when it is gone or cannot be indexed, which is noted."""
         try:
             document: Document | None = await self._run(source.read, path)
         except UnreadableDocumentError as exc:
             self._skipped[path] = (stamp, str(exc))
-            return False
+            return None
         self._skipped.pop(path, None)
-        if document is None:
-            return False
-        tally.add(await self._call("put", document=document_out(document), stamp=stamp))
-        return True
+        return document
 
     async def _call(self, op: str, **arguments: object) -> Frame:
         return await self._worker.call(op, self._folder, arguments)

@@ -51,6 +51,9 @@ wouldn't you your yours yourself yourselves
 STOP_WORDS = frozenset(_ENGLISH.split())
 """English function words; a query drops them when something else remains, documents keep them."""
 
+WORDS_KEPT = 50_000
+"""Words whose terms are kept, about 10 MB: a language's common words come again and again."""
+
 
 @cache
 def _pattern() -> re.Pattern[str]:
@@ -118,16 +121,13 @@ def _nested(compound: str) -> Iterator[str]:
         yield from (step for step in steps if step and not step.isalnum())
 
 
-def _terms_of_word(word: str) -> Iterator[str]:
+@lru_cache(maxsize=WORDS_KEPT)
+def _terms_of_word(word: str) -> tuple[str, ...]:
     word = _CLITIC.sub("", word)
     if "'" in word and not word.casefold().endswith("n't"):
-        for part in word.split("'"):
-            yield from _terms_of_word(part)
-        return
-    yield stem(word.casefold())
+        return tuple(term for part in word.split("'") for term in _terms_of_word(part))
     parts = [part for part in _HUMP.split(word) if part]
-    if len(parts) > 1:
-        yield from (stem(part.casefold()) for part in parts)
+    return tuple(stem(part.casefold()) for part in ([word, *parts] if len(parts) > 1 else [word]))
 
 
 def _pairs(run: str) -> Iterator[str]:
@@ -139,7 +139,6 @@ def _pairs(run: str) -> Iterator[str]:
     yield from _HAN.findall(run)
 
 
-@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """Return the stem of a case-folded *word*, by the Snowball rules for its script; English for Latin letters."""
     language = _language(word[:1])

@@ -9,10 +9,11 @@ served between two of them. What entries owe of a provider's vectors is fetched 
 import logging
 import os
 import queue
+import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -26,10 +27,10 @@ from workspaces.memory.endpoint import EndpointError
 from workspaces.memory.engine import DayRange
 from workspaces.memory.finder import Asked, Finder, Found
 from workspaces.memory.hybrid import Shelf
-from workspaces.memory.index import Index
+from workspaces.memory.index import CACHE, Index
 from workspaces.memory.rerank import Reranker
 from workspaces.memory.settings import QdrantServer, Reranking
-from workspaces.memory.wire import Decoder, Frame, WireError, day_in, day_out, document_in, encode, scopes_in
+from workspaces.memory.wire import AS_OF, Decoder, Frame, WireError, day_in, day_out, document_in, encode, scopes_in
 
 CLOSE_AFTER_S = 600.0
 """An index that nobody asked for this long is closed: an open shard maps about 36 MB."""
@@ -73,6 +74,8 @@ class Desk:
             "search": self._search,
             "status": self._status,
         }
+        self.long: Mapping[str, Callable[[Frame], Work]] = {"put": self.put, "discard": self.discard}
+        """Operations that take steps, one after the other; the others are answered between two steps."""
 
     def answer(self, request: Frame) -> Frame:
         """Do a short request at once. Raises KeyError for an unknown operation."""
@@ -89,6 +92,15 @@ class Desk:
             "embedded": report.embedded,
             "reused": report.reused,
         }
+
+    def discard(self, request: Frame) -> Work:
+        """Close and remove an index, once what was begun on it has ended."""
+        yield from ()
+        folder: str = request["folder"]
+        if folder in self._open:
+            self._open.pop(folder).index.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        return {}
 
     @property
     def may_owe(self) -> bool:
@@ -132,9 +144,18 @@ class Desk:
             self._open.pop(folder).index.close()
             held = None
         if held is None:
-            held = self._open[folder] = _Open(Index(Path(folder), self._embedder, self._shelf), self._clock())
+            held = self._open[folder] = _Open(self._opened(Path(folder)), self._clock())
         held.used_at = self._clock()
         return held.index
+
+    def _opened(self, folder: Path) -> Index:
+        if folder.parent.name != AS_OF:
+            for left in folder.glob(f"{AS_OF}/*"):  # by a worker that was killed
+                if str(left) not in self._open:
+                    shutil.rmtree(left, ignore_errors=True)
+            return Index(folder, self._embedder, self._shelf)
+        here = self._embedder.near if isinstance(self._embedder, Joined) else self._embedder
+        return Index(folder, here, cache=folder.parent.parent / CACHE)
 
     def _stamps(self, index: Index, request: Frame) -> Frame:
         return {"stamps": index.building.manifest.stamps()}
@@ -277,13 +298,11 @@ class Loop:
             self._settling = _Job(None, self._desk.settle(), self._clock())
 
     def _begin(self, request: Frame) -> None:
-        is_long = request["op"] == "put"
-        work = self._desk.put(request) if is_long else _at_once(self._desk, request)
+        long = self._desk.long.get(request["op"])
+        work = long(request) if long else _at_once(self._desk, request)
         job = _Job(request["id"], work, self._clock())
-        if is_long:
+        if not self._advance(job):  # a long one's first step hands its texts to the model, so that none waits for it
             self._jobs.append(job)
-        else:
-            self._advance(job)
 
     def _step(self) -> None:
         if self._jobs:
