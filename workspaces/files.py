@@ -67,6 +67,16 @@ class FoundFile:
         return self.identity.inode
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A change that was made through a folder."""
+
+    path: PurePosixPath
+    before: bytes | None
+    """What stood there; `None` for no file."""
+    after: bytes | None
+
+
 def no_such_file(path: PurePosixPath) -> NoSuchFileError:
     """Return the one refusal for what is absent and for what is not for this turn."""
     return NoSuchFileError(f"{path}: there is no such file, or it is not for this conversation")
@@ -91,6 +101,8 @@ class Folder:
         self._release = weakref.finalize(self, os.close, self._handle)
         self.on_change: Callable[[PurePosixPath], None] = _nothing
         """Called with the path, on the thread that wrote, after every change through this object, or try at one."""
+        self.on_written: Callable[[Written], None] = _nothing
+        """Called with every change that was made through this object, while its lock still keeps other writers out."""
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
     def close(self) -> None:
@@ -113,7 +125,7 @@ class Folder:
         FileChangedError, with what is there, when the expectation fails.
         """
         with self._changing(path) as place:
-            place.replace(data, expected)
+            self.on_written(Written(place.path, place.replace(data, expected), data))
         return digest_of(data)
 
     def append(self, path: PurePosixPath, lines: str, heading: str) -> int:
@@ -123,21 +135,29 @@ class Folder:
         """
         with self._changing(path) as place:
             for _ in range(_APPEND_TRIES):
-                if (line := place.append(lines, heading)) is not None:
-                    return line
+                if (added := place.append(lines, heading)) is not None:
+                    self.on_written(Written(place.path, added.before, added.after))
+                    return added.line
         raise FileChangedError(f"{path} is being replaced by another program again and again; try later")
 
     def delete(self, path: PurePosixPath, expected: str) -> None:
         """Remove the file whose digest is *expected*. Raises FileChangedError as `write` does."""
-        with _told(path), self._locked(path), self._place(path) as place:
-            if not place.remove(expected):
+        with _told(path), self._telling(path), self._place(path) as place:
+            before = place.remove(expected)
+            if before is None:
                 raise no_such_file(path)
+            self.on_written(Written(place.path, before, None))
 
     def listing(self, path: PurePosixPath) -> tuple[FolderEntry, ...]:
         """Return the folders and plain files in the folder at *path*, sorted by name."""
         with _told(path), self._opened(path) as folder:
             names = sorted(filter(is_taken, names_in(folder)))
             return tuple(entry for name in names if (entry := _entry(folder, name)))
+
+    def folders(self) -> Iterator[PurePosixPath]:
+        """Yield every folder, the workspace itself first."""
+        for path, _ in self._tour():
+            yield path
 
     def holds_folder(self, path: PurePosixPath) -> bool:
         """Say whether there is a folder at *path*."""
@@ -154,7 +174,7 @@ class Folder:
 
     def sweep(self) -> int:
         """Remove what a crash left half written and return how many files that were."""
-        with _told(PurePosixPath()), self._locked(PurePosixPath()):
+        with _told(PurePosixPath()), self.resting():
             return sum(self._sweep(path) for path, _ in self._tour())
 
     def _sweep(self, path: PurePosixPath) -> int:
@@ -212,13 +232,14 @@ class Folder:
     @contextmanager
     def _changing(self, path: PurePosixPath) -> Iterator[Place]:
         """Hold the lock and open the place of a file that is about to be written, with the folders above it."""
-        with _told(path, writing=True), self._locked(path), self._place(path, create=True) as place:
+        with _told(path, writing=True), self._telling(path), self._place(path, create=True) as place:
             _refuse_twin(place.folder, place.name, path)
             self._refuse_full(place.folder, place.name, path)
             yield place
 
     @contextmanager
-    def _locked(self, path: PurePosixPath) -> Iterator[None]:
+    def resting(self) -> Iterator[None]:
+        """Keep every writer of ours out, of all processes: what is read meanwhile is nobody's half of a change."""
         try:
             self._lock.acquire()
         except Timeout as exc:
@@ -229,6 +250,14 @@ class Folder:
             yield
         finally:
             self._lock.release()
+
+    @contextmanager
+    def _telling(self, path: PurePosixPath) -> Iterator[None]:
+        """Hold the lock, and tell afterwards of a change or a try at one."""
+        try:
+            with self.resting():
+                yield
+        finally:
             self.on_change(path)
 
     def _refuse_full(self, folder: int, name: str, path: PurePosixPath) -> None:
@@ -283,11 +312,12 @@ __all__ = [
     "FolderEntry",
     "FoundFile",
     "Identity",
+    "Written",
     "clean_path",
     "digest_of",
     "no_such_file",
 ]
 
 
-def _nothing(_: PurePosixPath) -> None:
+def _nothing(_: object) -> None:
     """Nobody wants to hear of changes."""

@@ -40,6 +40,18 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
+class Appended:
+    """Lines that were added to a file."""
+
+    line: int
+    """Where the first of them stands, from 1."""
+    before: bytes | None
+    """What the file held; `None` when there was none."""
+    after: bytes
+    """What it holds, read back."""
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A name in an open folder. Its methods let OSError through; the folder's owner turns it into ours."""
 
@@ -67,8 +79,11 @@ class Place:
             self._refuse_size(max(len(data), facts.st_size))
         return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode))
 
-    def replace(self, data: bytes, expected: str | None) -> None:
-        """Put *data* here in one step. *expected* is the digest of what is replaced, `None` where nothing may be."""
+    def replace(self, data: bytes, expected: str | None) -> bytes | None:
+        """Put *data* here in one step and return what it replaced.
+
+        *expected* is the digest of that, `None` where nothing may be.
+        """
         self._refuse_size(len(data))
         with self._staged(data) as (staged, name):
             now = self._read_or_refuse()
@@ -77,9 +92,10 @@ class Place:
                 os.fchmod(staged, now.mode)
             os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
             os.fsync(self.folder)
+        return now.data if now is not None else None
 
-    def append(self, lines: str, heading: str) -> int | None:
-        """Add *lines* at the end and return the number of the first, read back.
+    def append(self, lines: str, heading: str) -> Appended | None:
+        """Add *lines* at the end and return where they stand, read back.
 
         `None`: another program put a new file here meanwhile, and the lines are not in it.
         """
@@ -93,17 +109,19 @@ class Place:
             _append(handle, addition)
             os.fsync(handle)
         os.fsync(self.folder)
-        return self._find_appended(old, addition.rstrip(b"\r\n"), height=lines.rstrip("\n").count("\n"))
+        now, height = self.read(), lines.rstrip("\n").count("\n")
+        line = _line_of(addition.rstrip(b"\r\n"), old, now.data, height) if now is not None else None
+        return Appended(line, before.data if before else None, now.data) if now is not None and line else None
 
-    def remove(self, expected: str) -> bool:
-        """Remove the file whose digest is *expected*; `False` when nothing is here."""
+    def remove(self, expected: str) -> bytes | None:
+        """Remove the file whose digest is *expected* and return what it held; `None` when nothing is here."""
         now = self._read_or_refuse()
         if now is None:
-            return False
+            return None
         self._refuse_change(now, expected)
         os.unlink(self.name, dir_fd=self.folder)
         os.fsync(self.folder)
-        return True
+        return now.data
 
     @contextmanager
     def _opened(self, flags: int) -> Iterator[int]:
@@ -134,13 +152,6 @@ class Place:
             raise self._wrong_kind()
         return content
 
-    def _find_appended(self, old: bytes, written: bytes, height: int) -> int | None:
-        now = self.read()
-        if now is None or now.data.count(written) <= old.count(written):
-            return None
-        end = now.data.rfind(written) + len(written)
-        return now.data.count(b"\n", 0, end) + 1 - height
-
     def _addition(self, old: bytes, lines: str, heading: str) -> bytes:
         """Return the bytes that add *lines* after the last line of *old*, with the file's own line ends."""
         if b"\0" in old:
@@ -161,6 +172,14 @@ class Place:
 
     def _wrong_kind(self) -> BadPathError:
         return BadPathError(f"{self.path} is not a plain file with one name; it is left alone")
+
+
+def _line_of(written: bytes, old: bytes, now: bytes, height: int) -> int | None:
+    """Return the line of *now*, from 1, on which *written* begins; `None` if *old* holds it as often."""
+    if now.count(written) <= old.count(written):
+        return None
+    end = now.rfind(written) + len(written)
+    return now.count(b"\n", 0, end) + 1 - height
 
 
 def digest_of(data: bytes) -> str:

@@ -1,13 +1,14 @@
-"""This file keeps an agent's history beside its turns: one commit a turn, and never in a turn's way."""
+"""This file keeps an agent's history beside its turns: one commit a turn, and never in a turn's way.
+
+What the owner's editor changes meanwhile is a commit of its own, soon after somebody noticed.
+"""
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
 import structlog
@@ -15,7 +16,8 @@ import structlog
 from gateway.agent.tools.tool import Run
 from gateway.errors import StoreError
 from workspaces.errors import WorkspaceError
-from workspaces.history import History, Origin, Repair, RepairReason
+from workspaces.files import Folder, Written
+from workspaces.history import EDITOR, History, Origin, Pending, Repair, RepairReason
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,14 +28,10 @@ UNUSABLE = "history_unusable"
 """Counted whenever something could not be recorded; a later commit takes in what stands in the files then."""
 PATIENCE_S = 2.0
 """How long a turn, right after the start, waits until the edits of the owner are recorded: apart from its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """What one turn did to the files."""
-
-    origin: Origin
-    paths: dict[PurePosixPath, None] = field(default_factory=dict)
+RETRY_S = 60.0
+"""How often a history that cannot be written is tried again while nothing happens."""
+SETTLE_S = 1.0
+"""How long the keeper waits after a change that others made: editors save in several steps, people several times."""
 
 
 class Keeper:
@@ -50,10 +48,9 @@ class Keeper:
         self._opening = asyncio.Lock()
         self._begun = asyncio.Event()
         self._history: History | None = None
-        self._writing: _Changes | None = None
-        self._turns: dict[str, _Changes] = {}
-        self._ended: deque[_Changes] = deque()
-        self._has_ended = asyncio.Event()
+        self._writing: str | None = None
+        self._pending = Pending()
+        self._has_work = asyncio.Event()
         self._repairs_counted = 0
         self.trouble = ""
         """Why nothing is recorded at the moment, in words."""
@@ -62,10 +59,10 @@ class Keeper:
 
     def noting(self, run: Run, turn: str, origin: Origin) -> Run:
         """Return *run*, which has the workspace's only thread, so that what changes by it counts as this turn's."""
-        changes = self._turns.setdefault(turn, _Changes(origin))
+        self._pending.begin(turn, origin)
 
         def noted(work: Callable[[], T]) -> T:
-            self._writing = changes
+            self._writing = turn
             try:
                 return work()
             finally:
@@ -76,32 +73,40 @@ class Keeper:
 
         return run_noting
 
-    def changed(self, path: PurePosixPath) -> None:
-        """Note that the file at *path* may have changed; called on the thread that wrote."""
-        if self._writing is not None:
-            self._writing.paths[path] = None
+    def written(self, written: Written) -> None:
+        """Take in a change of a file; called on the thread that wrote."""
+        self._pending.written(self._writing, written)
 
     def ended(self, turn: str) -> None:
         """Say that the turn is over, for now: what it changed becomes one commit, soon."""
-        changes = self._turns.pop(turn, None)
-        if changes is not None and changes.paths:
-            self._ended.append(changes)
-            self._has_ended.set()
+        self._pending.end(turn)
+        self._has_work.set()
+
+    async def record(self, paths: Sequence[PurePosixPath], origin: Origin) -> None:
+        """Record the files at *paths* as they are on disk, changed outside of any turn, as *origin*'s."""
+        await self._attempt(lambda history: history.record(paths, None, origin))
+
+    async def catch_up(self) -> None:
+        """Record what others than the agent changed: somebody noticed that something did."""
+        await self._begun.wait()
+        await self._look(EDITOR)
 
     # --- at work
 
     async def begin(self) -> None:
         """Record what changed while nobody looked: before any turn writes, unless that takes too long."""
-        await self._attempt(_record_all)
+        await self._look(None)
         self._begun.set()
 
     async def work(self) -> None:
         """Begin, then record what each turn changed once it has ended; until cancelled."""
         await self.begin()
         while True:
-            await self._has_ended.wait()
-            self._has_ended.clear()
-            await self._record_ended()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY_S if self.trouble else None):
+                    await self._has_work.wait()
+            self._has_work.clear()
+            await self._record()
 
     async def maintain(self, clock: Callable[[], datetime]) -> None:
         """Pack the history once a month; called every day. *clock* is read once it is open."""
@@ -109,16 +114,15 @@ class Keeper:
 
     async def finish(self) -> None:
         """Record what is left when no turn runs any more, the owner's own edits too."""
-        for turn in list(self._turns):
-            self.ended(turn)
-        await self._record_ended()
-        await self._attempt(_record_all)
+        self._pending.end_all()
+        await self._look(EDITOR)
 
     async def history(self) -> History:
         """Return the history, opened. Raises HistoryUnusableError and WorkspaceUnusableError."""
         async with self._opening:
             if self._history is None:
                 self._history = await self._run(self._open_history)
+                self._history.on_recorded = self._pending.recorded
             return self._history
 
     async def ready(self) -> History | None:
@@ -136,11 +140,22 @@ class Keeper:
         """Say, a line each, what was found damaged since the start."""
         return [_in_words(repair) for repair in self._history.repairs] if self._history else []
 
-    async def _record_ended(self) -> None:
-        while self._ended:
-            changes = self._ended[0]
-            await self._attempt(partial(_record, changes=changes))
-            self._ended.popleft()  # only now: who is cut off here goes on with it in `finish`
+    async def _record(self) -> None:
+        await self._attempt(self._record_closed)
+
+    async def _look(self, origin: Origin | None) -> None:
+        """Record everything that is no open turn's; what nobody here wrote is *origin*'s."""
+
+        def look(history: History) -> None:
+            self._record_closed(history)
+            history.look(self._pending, origin)
+            self._record_closed(history)
+
+        await self._attempt(look)
+
+    def _record_closed(self, history: History) -> None:
+        while history.record_first(self._pending):
+            pass
 
     async def _attempt(self, work: Callable[[History], object]) -> None:
         try:
@@ -161,12 +176,9 @@ class Keeper:
             await self._count(reason)
 
 
-def _record_all(history: History) -> None:
-    history.record_all(None, None)
-
-
-def _record(history: History, changes: _Changes) -> None:
-    history.record(list(changes.paths), None, changes.origin)
+def kept_folders(folder: Folder) -> Sequence[Path]:
+    """Return the folders of a workspace in which a change concerns its history."""
+    return [folder.root / path for path in folder.folders()]
 
 
 def _in_words(repair: Repair) -> str:

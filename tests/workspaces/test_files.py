@@ -23,7 +23,7 @@ from workspaces.errors import (
     WorkspaceError,
     WorkspaceUnusableError,
 )
-from workspaces.files import FileCaps, Folder
+from workspaces.files import FileCaps, Folder, Written
 from workspaces.place import digest_of
 
 HERE = PurePosixPath()
@@ -380,7 +380,7 @@ def test_a_lock_that_is_never_released_is_named(folder: Folder, monkeypatch: pyt
     other = Folder(folder.root)
     folder.write(NOTE, b"text", expected=None)
     monkeypatch.setattr(folder._lock, "timeout", 0.01)
-    with other._locked(NOTE):
+    with other.resting():
         with pytest.raises(WorkspaceUnusableError, match=r"home\.lock"):
             folder.append(NOTE, "x\n", "")
         assert folder.read(NOTE).data == b"text"
@@ -407,3 +407,30 @@ def test_whoever_keeps_an_index_hears_of_every_change(folder: Folder) -> None:
     assert heard == [NOTE, NOTE]
     folder.delete(NOTE, digest_of(b"text\nmore\n"))
     assert (heard, digest) == ([NOTE] * 3, digest_of(b"text\n"))
+
+
+def test_whoever_keeps_the_history_is_told_what_was_and_what_is(folder: Folder, root: Path) -> None:
+    """Each change with the bytes before and after it, while no other writer can come between; a refusal is none."""
+    heard: list[Written] = []
+    other = Folder(root)
+    other._lock.timeout = 0.01
+
+    def hear(written: Written) -> None:
+        with pytest.raises(WorkspaceUnusableError, match="another process has held"):
+            other.append(NOTE, "x\n", "")
+        heard.append(written)
+
+    folder.on_written = hear
+    folder.append(NOTE, "- one\n", "# day\n")
+    (root / NOTE).write_bytes(b"theirs\n")
+    with pytest.raises(FileChangedError):
+        folder.write(NOTE, b"ours", digest_of(b"# day\n- one\n"))
+    folder.append(NOTE, "- two\n", "# day\n")
+    folder.write(NOTE, b"ours", digest_of(b"theirs\n- two\n"))
+    folder.delete(NOTE, digest_of(b"ours"))
+    assert heard == [
+        Written(NOTE, None, b"# day\n- one\n"),
+        Written(NOTE, b"theirs\n", b"theirs\n- two\n"),
+        Written(NOTE, b"theirs\n- two\n", b"ours"),
+        Written(NOTE, b"ours", None),
+    ]

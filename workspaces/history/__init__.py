@@ -5,9 +5,11 @@ from workspaces.history.history import Authors, History, Restored
 from workspaces.history.kept import KEPT_BYTES
 from workspaces.history.mending import Repair, RepairReason
 from workspaces.history.messages import Act, Origin, Topic, message_for, subject_for
+from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.view import LogQuery, Shown, View
 
 __all__ = [
+    "EDITOR",
     "KEPT_BYTES",
     "Act",
     "Authors",
@@ -19,6 +21,7 @@ __all__ = [
     "History",
     "LogQuery",
     "Origin",
+    "Pending",
     "Repair",
     "RepairReason",
     "Restored",

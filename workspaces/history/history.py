@@ -1,6 +1,6 @@
 """This file is an agent's history: every write of a text file becomes a commit, outside the workspace."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path, PurePosixPath
@@ -12,9 +12,10 @@ from workspaces.files import clean_path, no_such_file
 from workspaces.history.command import Git
 from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filter import sees_all
-from workspaces.history.kept import differing, kept_content
+from workspaces.history.kept import Looks, differing, kept_content
 from workspaces.history.mending import Mender, Repair
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
+from workspaces.history.pending import Pending
 from workspaces.history.view import View
 from workspaces.workspace import TextFile, Workspace
 
@@ -58,6 +59,9 @@ class History:
         self._workspace = workspace
         self._clock = clock
         self._mender = Mender(repository, workspace.folder, clock)
+        self._looks = Looks()
+        self.on_recorded: Callable[[Sequence[PurePosixPath]], None] = _nothing
+        """Called with the files that `record` took in as they are on disk: nobody else needs to record them."""
 
     @classmethod
     def open(cls, git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> "History":
@@ -88,6 +92,10 @@ class History:
         midnight = datetime.combine(min(day, now.date()) + timedelta(days=1), time(), now.tzinfo)
         return midnight.astimezone(UTC) - timedelta(seconds=1)
 
+    def as_of(self, day: date, access: Access) -> Mapping[PurePosixPath, str]:
+        """Return every file's text at the end of *day*, as far as *access* sees it."""
+        return self.view(access).as_of(self.end_of(day))
+
     def authors(self, path: str, lines: range, access: Access, day: date | None = None) -> Authors:
         """Return who wrote *lines*, from 1, of the file at *path* as it is now, or as it was at the end of *day*.
 
@@ -115,14 +123,42 @@ class History:
         """
         paths = [clean_path(str(path)) for path in changes]
 
-        def present() -> "Blobs":
-            return {path: kept_content(self._workspace.folder, path) for path in paths}
+        def commit() -> CommitId | None:
+            made = self._commit(self._on_disk(paths), message, origin)
+            self.on_recorded(paths)
+            return made
 
-        return self._mender.attempt(lambda: self._commit(present(), message, origin))
+        return self._mender.attempt(commit)
 
     def record_all(self, message: str | None, origin: Origin | None) -> CommitId | None:
         """Commit every difference between the workspace and the history: what the owner's own editor did, too."""
         return self._mender.attempt(lambda: self._commit(self._differences(), message, origin))
+
+    def record_first(self, pending: Pending) -> bool:
+        """Commit the first step of *pending* and take it off there; say whether there was one."""
+
+        def commit() -> bool:
+            step = pending.first()
+            if step is not None:
+                self._commit({path: step.texts[path] for path in list(step.texts)}, None, step.origin)
+                pending.forget(step)
+            return step is not None
+
+        return self._mender.attempt(commit)
+
+    def look(self, pending: Pending, origin: Origin | None) -> None:
+        """Find what stands on disk and not in the history, and give *pending* what of it nobody here wrote.
+
+        *origin* is who did that: the owner's editor, or nobody knows who.
+        """
+
+        def find() -> None:
+            if not (found := self._differences()):
+                return
+            with self._workspace.folder.resting():
+                pending.found(self._on_disk(found), origin)
+
+        self._mender.attempt(find)
 
     def restore(self, revision: str, path: str | PurePosixPath, access: Access, origin: Origin) -> Restored:
         """Give the file at *path* the text that it had, after what it is now was committed.
@@ -166,7 +202,10 @@ class History:
 
     def _differences(self) -> "Blobs":
         known = self._repository.files(self._repository.head())
-        return differing(self._workspace.folder, known, self._repository.id_of)
+        return differing(self._workspace.folder, known, self._repository.id_of, self._looks)
+
+    def _on_disk(self, paths: Iterable[PurePosixPath]) -> "Blobs":
+        return {path: kept_content(self._workspace.folder, path) for path in paths}
 
     def _present(self, path: PurePosixPath, access: Access) -> TextFile | None:
         try:
@@ -211,3 +250,7 @@ def same_line(line: int, shown: Sequence[str], kept: Sequence[str]) -> int | Non
     """Return the line of *kept*, from 1, that line *line* of *shown* is: the nearest one with the same text."""
     same = [place for place, text in enumerate(kept, 1) if text == shown[line - 1]]
     return min(same, key=lambda place: abs(place - line), default=None)
+
+
+def _nothing(_: object) -> None:
+    """Nobody else keeps a list of what is to be recorded."""

@@ -1,49 +1,80 @@
 """This file says which files of a workspace its history keeps: texts of a sensible size, and no attachments."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
 from workspaces.errors import NoSuchFileError, TooLargeError
-from workspaces.files import Folder
+from workspaces.files import Folder, FoundFile
 from workspaces.paths import fold
 
 KEPT_BYTES = 1024 * 1024
 """Largest text whose versions are kept; a larger file is no note (our default)."""
 _LEFT_OUT = "attachments"
+_SETTLED_NS = 50_000_000
+"""File systems count time in ticks of 4–10 ms."""
 _REFUSED_NAME = re.compile(r"(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE)
 """Names that git takes into no tree, because some file system reads them as `.git`."""
 
 
+class Looks:
+    """What the last looks through a workspace saw: a file whose stamp is the same is not read again."""
+
+    def __init__(self, now_ns: Callable[[], int] = time.time_ns) -> None:
+        self._now_ns = now_ns
+        self._ids: dict[PurePosixPath, tuple[FoundFile, str]] = {}
+
+    def id_of(self, found: FoundFile) -> str | None:
+        """Return the id that the file had when it was read as it is; `None` if it must be read."""
+        seen, known = self._ids.get(found.path, (None, None))
+        return known if seen == found else None
+
+    def remember(self, found: FoundFile, content: str) -> None:
+        """Note what was read; a file that just changed may change again without its time showing it."""
+        if self._now_ns() - found.mtime_ns > _SETTLED_NS:
+            self._ids[found.path] = found, content
+
+
 def kept_content(folder: Folder, path: PurePosixPath) -> bytes | None:
     """Return the content of the file at *path*; `None` where no file is, or none that is kept."""
-    if [fold(part) for part in path.parts[:1]] == [_LEFT_OUT] or any(map(_REFUSED_NAME.fullmatch, path.parts)):
+    if not _is_kept_name(path):
         return None
     try:
-        data = folder.read(path).data
+        return kept_text(path, folder.read(path).data)
     except (NoSuchFileError, TooLargeError):
+        return None
+
+
+def kept_text(path: PurePosixPath, data: bytes | None) -> bytes | None:
+    """Return *data*, which is or was the file at *path*, if that is kept."""
+    if data is None or not _is_kept_name(path):
         return None
     return data if len(data) <= KEPT_BYTES and _is_text(data) else None
 
 
-def kept_contents(folder: Folder) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Yield every file that is kept."""
-    for found in folder.walk():
-        if found.size <= KEPT_BYTES and (data := kept_content(folder, found.path)) is not None:
-            yield found.path, data
-
-
 def differing(
-    folder: Folder, known: Mapping[PurePosixPath, str], id_of: Callable[[bytes], str | None]
+    folder: Folder, known: Mapping[PurePosixPath, str], id_of: Callable[[bytes], str], looks: Looks
 ) -> dict[PurePosixPath, bytes | None]:
     """Return the content of every file whose id is not the *known* one; `None` for what is no more."""
-    found: dict[PurePosixPath, bytes | None] = dict.fromkeys(known)
-    for path, data in kept_contents(folder):
-        if known.get(path) == id_of(data):
-            del found[path]
-        else:
-            found[path] = data
-    return found
+    differ: dict[PurePosixPath, bytes | None] = dict.fromkeys(known)
+    for found in folder.walk():
+        path = found.path
+        if found.size > KEPT_BYTES:
+            continue
+        if path in known and looks.id_of(found) == known[path]:
+            del differ[path]
+        elif (data := kept_content(folder, path)) is not None:
+            looks.remember(found, content := id_of(data))
+            if known.get(path) == content:
+                del differ[path]
+            else:
+                differ[path] = data
+    return differ
+
+
+def _is_kept_name(path: PurePosixPath) -> bool:
+    return [fold(part) for part in path.parts[:1]] != [_LEFT_OUT] and not any(map(_REFUSED_NAME.fullmatch, path.parts))
 
 
 def _is_text(data: bytes) -> bool:

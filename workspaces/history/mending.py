@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from workspaces.errors import HistoryUnusableError
 from workspaces.files import Folder
-from workspaces.history.kept import differing
+from workspaces.history.kept import Looks, differing
 from workspaces.history.messages import INITIAL, compose, subject_for
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Mender:
     def _catch_up(self, fresh: "Repository", at: datetime, *, taken_over: bool) -> None:
         """Commit the files as they are."""
         known = fresh.files(fresh.head()) if taken_over else {}
-        contents = differing(self._folder, known, fresh.id_of)
+        contents = differing(self._folder, known, fresh.id_of, Looks())
         if not taken_over or contents:
             subject = subject_for(fresh.acts(contents)) if taken_over else INITIAL
             fresh.commit(contents, compose(subject, None), at)

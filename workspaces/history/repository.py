@@ -162,9 +162,9 @@ class Repository:
         _, added, removed = patch.line_stats
         return FileDiff(path, added, removed, names + "".join(_lines_of(patch)))
 
-    def id_of(self, data: bytes | None) -> str | None:
-        """Return the id that git gives a file with the content *data*; for no file there is none."""
-        return None if data is None else str(pygit2.hash(data))
+    def id_of(self, data: bytes) -> str:
+        """Return the id that git gives a file with the content *data*."""
+        return str(pygit2.hash(data))
 
     def acts(self, contents: Blobs) -> dict[PurePosixPath, Act]:
         """Return what would change if the files were as *contents* says."""
@@ -174,7 +174,7 @@ class Repository:
         return {
             path: Act.DELETE if data is None else Act.WRITE
             for path, data in contents.items()
-            if known[path] != self.id_of(data)
+            if known[path] != (None if data is None else self.id_of(data))
         }
 
     def commit(self, contents: Blobs, message: str, at: datetime) -> str:

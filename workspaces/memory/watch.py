@@ -1,19 +1,19 @@
-"""This file keeps indexes in step with their files in the background: what is saved is soon found, and no search waits.
+"""This file keeps indexes and histories in step with their files in the background: what is saved is soon found.
 
-An event says only that something changed; what, the sync finds out. Files that are written beside their place and
+An event says only that something changed; what, the follower finds out. Files that are written beside their place and
 moved there (all of ours) show as an odd pair of events, and some events are lost: neither matters.
 """
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from workspaces.errors import WorkspaceError
-from workspaces.memory.search import MemoryIndex
 
 DEBOUNCE_MS = 1_500
 """How long changes in a row are gathered at most."""
@@ -29,11 +29,18 @@ How = Literal["events", "polling", "off"]
 _log = logging.getLogger(__name__)
 
 
+class Follower(Protocol):
+    """What is kept in step with files."""
+
+    async def catch_up(self) -> None:
+        """Take in what changed. Raises WorkspaceError when it could not be; the next change brings it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Folders whose changes concern an index."""
+    """Folders whose changes concern a follower."""
 
-    index: MemoryIndex
+    follower: Follower
     folders: Callable[[], Awaitable[Sequence[Path]]]
     """Gives those that exist now, absolute; each is watched without the folders inside it."""
     settle_s: float = 0.0
@@ -52,7 +59,7 @@ class WatchSettings:
 
 
 async def keep_fresh(watched: Sequence[Watched], settings: WatchSettings) -> None:
-    """Sync the index of each of *watched* shortly after its folders change, until cancelled."""
+    """Let the follower of each of *watched* catch up shortly after its folders change, until cancelled."""
     marks = [(each, asyncio.Event()) for each in watched]
     every_s = min(settings.every_s or POLL_S, POLL_S) if settings.how == "polling" else settings.every_s
     async with asyncio.TaskGroup() as tasks:
@@ -72,11 +79,9 @@ async def _follow(watched: Watched, changed: asyncio.Event, every_s: float | Non
             pass  # it is time to look anyway
         changed.clear()
         try:
-            if await watched.index.is_behind():
-                await watched.index.sync()
+            await watched.follower.catch_up()
         except WorkspaceError as exc:
-            watched.index.touched()
-            _log.warning("the index was not brought up to date: %s", exc)
+            _log.warning("changed files were not taken in: %s", exc)
 
 
 async def _notice(marks: Sequence[tuple[Watched, asyncio.Event]]) -> None:
@@ -88,7 +93,7 @@ async def _notice(marks: Sequence[tuple[Watched, asyncio.Event]]) -> None:
             await asyncio.sleep(0)  # a folder went between listing and watching
         except OSError as exc:
             _log.warning("files cannot be watched (%s); they are looked at every %g s instead", exc, POLL_S)
-            await _look_now_and_then(owners.values())
+            await _look_now_and_then([changed for _, changed in marks])
 
 
 async def _look_now_and_then(marks: Iterable[asyncio.Event]) -> None:
@@ -98,12 +103,16 @@ async def _look_now_and_then(marks: Iterable[asyncio.Event]) -> None:
             changed.set()
 
 
-async def _owners(marks: Iterable[tuple[Watched, asyncio.Event]]) -> dict[Path, asyncio.Event]:
-    return {folder: changed for each, changed in marks for folder in await each.folders()}
+async def _owners(marks: Iterable[tuple[Watched, asyncio.Event]]) -> dict[Path, list[asyncio.Event]]:
+    owners = defaultdict[Path, list[asyncio.Event]](list)
+    for each, changed in marks:
+        for folder in await each.folders():
+            owners[folder].append(changed)
+    return dict(owners)
 
 
 async def _watch_until_folders_change(
-    owners: Mapping[Path, asyncio.Event], marks: Sequence[tuple[Watched, asyncio.Event]]
+    owners: Mapping[Path, list[asyncio.Event]], marks: Sequence[tuple[Watched, asyncio.Event]]
 ) -> None:
     from watchfiles import awatch
 
@@ -119,10 +128,11 @@ async def _watch_until_folders_change(
     )
     async with aclosing(changes):
         async for found in changes:
-            told = [owners.get(path.parent) or owners.get(path) for path in (Path(name) for _, name in found)]
+            paths = [Path(name) for _, name in found]
+            told = [changed for path in paths for changed in owners.get(path.parent) or owners.get(path) or ()]
             if not stands and not found:
-                stands, told = True, list(owners.values())
-            for changed in filter(None, told):
+                stands, told = True, [changed for _, changed in marks]
+            for changed in told:
                 changed.set()
             if found and owners.keys() != (await _owners(marks)).keys():
                 return

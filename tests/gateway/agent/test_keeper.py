@@ -32,7 +32,7 @@ class House:
         self.counts: Counter[str] = Counter()
         self.counted = asyncio.Event()
         self.keeper = Keeper(open_history or self.home.open, self.beside, self.count)
-        self.home.workspace.folder.on_change = self.keeper.changed
+        self.home.workspace.folder.on_written = self.keeper.written
 
     async def count(self, reason: str) -> None:
         self.counts[reason] += 1
