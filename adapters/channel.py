@@ -53,6 +53,8 @@ class Quote:
 
     author: str
     text: str
+    is_ours: bool = False
+    """The sender's own earlier words, or our bot's: the transport says so, and they were not forwarded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import gc
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
@@ -20,6 +20,7 @@ from gateway.commands.registry import Commands
 from gateway.config import Config, owner_zone
 from gateway.control.brief import brief
 from gateway.control.local import Health, LocalDesk
+from gateway.conversation.approvals import Approvals
 from gateway.conversation.delivery import Adapters, Delivery
 from gateway.conversation.lanes import Lanes
 from gateway.conversation.listening import Account, listen
@@ -111,6 +112,8 @@ class App:
                 outcomes.tell(row, replies)
                 delivery.wake(replies)
 
+            patience = timedelta(days=config.limits.approval_days)
+            approvals = Approvals(agents, store, patience, owner_now, delivery.wake)
             health, default = Health(bots), AgentId(config.default_agent)
             desk = LocalDesk(
                 str(home.path), zone, agents, default, terminals, store, sessions, outcomes, delivery, health
@@ -121,7 +124,17 @@ class App:
 
             commands = Commands(every_command(agents, status), routes.policy)
             turns = Turns(
-                agents, sessions, store, routes, presence, turn_settings(config), owner_now, committed, commands, hooks
+                agents,
+                sessions,
+                store,
+                routes,
+                presence,
+                turn_settings(config),
+                clock=owner_now,
+                outcome=committed,
+                approvals=approvals,
+                shortcut=commands,
+                hooks=hooks,
             )
             lanes: Lanes[SessionKey, InboxRow] = Lanes(tasks, turns.answer, clock)
             reception = Reception(routes, store, lanes.submit)

@@ -4,6 +4,7 @@
     ├── ConfigError            the operator must mend something: one line, exit status 2
     ├── HomeLockedError        another process owns the home: exit status 3
     ├── StoreError             the state on disk cannot be used
+    ├── ApprovalError          a change cannot be decided about so: told to the owner
     ├── ToolError              told to the model as the result of its call
     ├── HookError              a handler that decides failed: what it was asked about does not happen
     ├── TurnLimitError         a turn used up its steps, time or tokens
@@ -30,6 +31,10 @@ class HomeLockedError(StrandlineError):
 
 class StoreError(StrandlineError):
     """The state on disk cannot be used."""
+
+
+class ApprovalError(StrandlineError):
+    """A change that waits for the owner cannot be decided about so; the message says why."""
 
 
 class ToolError(StrandlineError):

@@ -41,6 +41,8 @@ class Grant(StrEnum):
     """A heartbeat sees what main sees (`light = false`)."""
     PRIVATE_JOB = "private_job"
     """A cron job works over private memory and delivers to the owner."""
+    APPROVED = "approved"
+    """The owner has seen this very change and approved it: a private turn's may go into the notes that others read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ def may_write(access: Access, path: PurePosixPath) -> bool:
     """Say whether *access* may create, change or delete the file at *path* (normalised, relative)."""
     row = rights(access)
     if row.private:
-        return row.writes and not _is_shared(path)
+        return row.writes and (not _is_shared(path) or (Grant.APPROVED in access.grants and scope_of(path) != PRIVATE))
     return row.writes and _is_own(access, path)
 
 

@@ -14,6 +14,7 @@ from workspaces.passage import only_place
 from workspaces.workspace import TextFile, Workspace
 
 _NAMES = (PurePosixPath("MEMORY.md"), PurePosixPath("memory.md"))
+_BEGINNING = "# Memory\n"
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?\n?")
 _RULE = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\n?")
@@ -39,7 +40,7 @@ def save_memory(workspace: Workspace, access: Access, text: str, category: Categ
     somebody else writes at the same time.
     """
     current = _current(workspace, access)
-    whole = current.whole if current is not None else "# Memory\n"
+    whole = current.whole if current is not None else _BEGINNING
     at, added = placed(whole, text, category)
     path = current.path if current is not None else _NAMES[0]
     written = workspace.write(path, whole[:at] + added + whole[at:], access, current)
@@ -54,10 +55,31 @@ def update_memory(workspace: Workspace, access: Access, old: str, new: str | Non
     """
     current = _current(workspace, access)
     if current is None:
-        raise NoSuchFileError("there is no long-term memory yet; save_memory begins it")
+        raise _nothing_yet()
     at, end, put = replaced(current.whole, old, new)
     written = workspace.write(current.path, current.whole[:at] + put + current.whole[end:], access, current)
     return NoteReceipt(written.path, written.whole.count("\n", 0, at) + 1)
+
+
+def memory_file(workspace: Workspace, access: Access) -> tuple[PurePosixPath, str | None]:
+    """Return where the long-term memory stands, or would begin, and its text; `None` while there is none."""
+    current = _current(workspace, access)
+    return (_NAMES[0], None) if current is None else (current.path, current.whole)
+
+
+def saved(whole: str | None, entry: str, category: Category) -> str:
+    """Return what `save_memory` makes of the text *whole*, without writing it; `None` stands for no file."""
+    text = _BEGINNING if whole is None else whole
+    at, added = placed(text, entry, category)
+    return text[:at] + added + text[at:]
+
+
+def updated(whole: str | None, old: str, new: str | None) -> str:
+    """Return what `update_memory` makes of the text *whole*, without writing it."""
+    if whole is None:
+        raise _nothing_yet()
+    at, end, put = replaced(whole, old, new)
+    return whole[:at] + put + whole[end:]
 
 
 def placed(whole: str, entry: str, category: Category) -> tuple[int, str]:
@@ -101,6 +123,10 @@ def replaced(whole: str, old: str, new: str | None) -> tuple[int, int, str]:
     if not is_alone:
         return at, at + len(old), ""
     return start + whole.startswith("\ufeff", start), stop, ""
+
+
+def _nothing_yet() -> NoSuchFileError:
+    return NoSuchFileError("there is no long-term memory yet; save_memory begins it")
 
 
 def _current(workspace: Workspace, access: Access) -> TextFile | None:

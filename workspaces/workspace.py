@@ -10,7 +10,14 @@ from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
 from workspaces.access import Access, AgentId, may_read, may_write, rights, scope_folder
-from workspaces.errors import EditError, FileChangedError, NotTextError, WorkspaceUnusableError
+from workspaces.errors import (
+    EditError,
+    FileChangedError,
+    NoSuchFileError,
+    NotTextError,
+    TooLargeError,
+    WorkspaceUnusableError,
+)
 from workspaces.files import (
     DEFAULT_CAPS,
     FileCaps,
@@ -150,6 +157,28 @@ class Workspace:
             self.folder.delete(place, expected.digest)
         except FileChangedError as exc:
             raise _changed(place, expected, exc.current) from exc
+
+    def present(self, path: str | PurePosixPath, access: Access) -> TextFile | None:
+        """Return the file as it is now; `None` if there is none that *access* may read."""
+        try:
+            return self.read(path, access)
+        except NoSuchFileError:
+            return None
+
+    def compare(self, path: str | PurePosixPath, access: Access, expected: TextFile | None) -> TextFile | None:
+        """Return the file as it is now, `None` if there is none, for a change that is not made yet.
+
+        Raises FileChangedError with the difference, as `edit` does, when something else was *expected*.
+        """
+        place, current = clean_path(str(path)), self.present(path, access)
+        if expected is not None and (current is None or current.digest != expected.digest):
+            raise _changed(place, expected, current.whole.encode() if current else None)
+        return current
+
+    def check(self, path: PurePosixPath, text: str) -> None:
+        """Raise what `write` would for a *text* that is never stored: NotTextError, TooLargeError."""
+        if (size := len(_bytes_of(text, path))) > self.folder.caps.file_bytes:
+            raise TooLargeError(f"{path}: {size:,} bytes; files of at most {self.folder.caps.file_bytes:,} are taken")
 
     def append(self, path: str | PurePosixPath, lines: str, heading: str, access: Access) -> int:
         """Add *lines* at the end, below *heading* in a new file; return the first one's number, read back."""

@@ -76,7 +76,7 @@ def parse_update(update: Update, me: BotUser) -> InboundMessage | Ignored:
         text=text if borrowed is None else "",
         is_for_us=kind is ChatKind.DIRECT or _answers_us(message, me) or (borrowed is None and _names_us(message, me)),
         sent_at=message.date,
-        quote=_replied(message) if borrowed is None else Quote(borrowed, text),
+        quote=_replied(message, me) if borrowed is None else Quote(borrowed, text),
     )
 
 
@@ -119,7 +119,7 @@ def _origin(origin: MessageOriginUnion) -> str:
             return origin.chat.title or ""
 
 
-def _replied(message: Message) -> Quote | None:
+def _replied(message: Message, me: BotUser) -> Quote | None:
     """Return what the message replies to: the stretch that its sender chose, or else all of it."""
     chosen = message.quote.text if message.quote else ""
     if message.external_reply is not None:
@@ -128,7 +128,15 @@ def _replied(message: Message) -> Quote | None:
     if target is None:
         return None
     text = chosen or _text(target)
-    return Quote(_sender(target).name, text) if text else None
+    return Quote(_sender(target).name, text, _is_ours(target, message, me)) if text else None
+
+
+def _is_ours(target: Message, message: Message, me: BotUser) -> bool:
+    """Say whether *target* holds our words, or the sender's own: not passed on, nor in the name of a chat."""
+    if target.from_user is None or target.sender_chat is not None or _author_if_borrowed(target) is not None:
+        return False
+    sender = _sender(message).id
+    return target.from_user.id == me.id or (bool(sender) and str(target.from_user.id) == sender)
 
 
 def _reply_target(message: Message) -> Message | None:

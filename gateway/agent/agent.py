@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from gateway.agent.guard import Guard
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agent.tools.files import file_tools
-from gateway.agent.tools.history import history_tools
+from gateway.agent.tools.history import Writer, history_tools
 from gateway.agent.tools.memory import Used, memory_tools
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.tool import Run, Toolbox
@@ -30,19 +31,22 @@ class Agent:
     keeper: Keeper
 
     async def toolbox(
-        self, access: Access, clock: Callable[[], datetime], turn: str, origin: Origin, used: Used
+        self, access: Access, clock: Callable[[], datetime], origin: Origin, used: Used, guard: Guard
     ) -> Toolbox:
         """Return the tools of one turn, each bound to what the turn may see; what they change is noted as the turn's.
 
-        Whoever asked for it tells the keeper when the turn has ended. *used* is told which memories the tools give.
+        Whoever asked for it tells the keeper when the turn of *origin* has ended. *used* is told which memories the
+        tools give; what *guard* does not let pass waits for the owner.
         """
-        run = self.keeper.noting(self.run, turn, origin)
+        run = self.keeper.noting(self.run, origin.turn or "", origin)
         history = await self.keeper.ready()
+        writer = Writer(self.workspace, origin, guard)
         return Toolbox(
             [
-                *file_tools(self.workspace, access, run),
-                *note_tools(self.workspace, access, run, clock),
+                *file_tools(self.workspace, access, run, guard),
+                *note_tools(self.workspace, access, run, clock, guard),
                 *memory_tools(self.memory, self.workspace, access, run, used),
-                *(history_tools(history, access, run, origin) if history is not None else []),
-            ]
+                *(history_tools(history, access, run, writer) if history is not None else []),
+            ],
+            guard.hears,
         )

@@ -15,6 +15,8 @@ class UserEntry:
     """The sender's display name, which the model sees before the text; empty in the owner's own chat."""
     message_id: str
     """The inbox's id of the message: leads from a memory back to its source."""
+    from_outside: bool = False
+    """It carries words of somebody else than the sender: a forward, a quotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class ResultEntry:
     name: str
     text: str
     is_error: bool
+    from_outside: bool = False
+    """It holds what others than the owner wrote, or may have written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,6 +295,7 @@ class LimitSettings(Section):
     tokens: int = Field(default=1_000_000, ge=1_000)
     turn_s: float = Field(default=300, gt=0, le=86_400)
     drain_s: float = Field(default=10, ge=0, le=600)
+    approval_days: int = Field(default=7, ge=1, le=365)
 
 
 class Config(Section):

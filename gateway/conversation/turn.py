@@ -12,12 +12,14 @@ from adapters.channel import ChatKind, InboundMessage
 from gateway.agent.agent import Agent
 from gateway.agent.context import project_context
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, Usage, UsedEntry, UsedMemory, UserEntry
+from gateway.agent.guard import Guard
 from gateway.agent.loop import TurnLimits, run_turn
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.prompt import build_prompt
 from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.window.recent import recent
+from gateway.conversation.approvals import Approvals
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.plan import Asked, Plan, Shortcut, no_shortcut
 from gateway.conversation.presence import Presence
@@ -65,6 +67,7 @@ class Turns:
     """Now, in the owner's zone."""
     outcome: Callable[[InboxRow, list[OutboxRow]], None]
     """Told of what was committed for a message: an answer, silence, or the notice that it must wait."""
+    approvals: Approvals
     shortcut: Shortcut = no_shortcut
     """Asked first: what it answers needs no language model, no prompt and no memories."""
     hooks: Hooks = field(default_factory=Hooks)
@@ -123,9 +126,11 @@ class Turns:
             if memories:
                 await asked.transcript.append(asked.row.turn_id, UsedEntry(tuple(memories)))
 
-        toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.row.turn_id, asked.origin, used)
         request, recalled = await self._request(asked)
         await used(recalled)
+        desk = self.approvals.desk(asked.agent.id, asked.origin, asked.row.message.address)
+        guard = Guard(asked.access, request.entries, desk)
+        toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
         return Plan(asked.agent.model, request, toolbox)
 
     async def _request(self, asked: Asked) -> tuple[ModelRequest, tuple[UsedMemory, ...]]:
@@ -187,7 +192,11 @@ def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
         author = " ".join(message.quote.author.split())
         text = "\n".join([f"(quoting {author})", *(f"> {line}" for line in message.quote.text.splitlines()), "", text])
     name = "" if session_type is SessionType.MAIN else " ".join(message.sender.name.split())
-    return UserEntry(text, message.sent_at, name, str(row.id))
+    return UserEntry(text, message.sent_at, name, str(row.id), from_outside=_quotes_others(message))
+
+
+def _quotes_others(message: InboundMessage) -> bool:
+    return message.quote is not None and not message.quote.is_ours
 
 
 async def _no_draft(_: str) -> None:

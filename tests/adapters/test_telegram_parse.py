@@ -12,6 +12,7 @@ from adapters.telegram.parse import BotUser, Ignored, parse_update
 ME = BotUser(account="home", id=123456, username="strand_bot")
 ANNA = {"id": 42, "is_bot": False, "first_name": "Anna", "last_name": "Berg", "language_code": "en"}
 OURSELVES = {"id": 123456, "is_bot": True, "first_name": "Strand", "username": "strand_bot"}
+BEN = {"id": 43, "is_bot": False, "first_name": "Ben"}
 DIRECT = {"id": 42, "first_name": "Anna", "last_name": "Berg", "type": "private"}
 GROUP = {"id": -5, "title": "Kitchen", "type": "group", "all_members_are_administrators": True}
 FORUM = {"id": -1001234567890, "title": "Garden", "type": "supergroup", "is_forum": True}
@@ -97,17 +98,35 @@ def test_a_reply_to_us_is_for_us_and_quotes_us() -> None:
     """A reply to somebody else quotes them and is not ours."""
     ours = heard(chat=FORUM, text="why?", reply_to_message=reply_to(OURSELVES, text="No."))
     assert ours.is_for_us
-    assert ours.quote == Quote("Strand", "No.")
-    theirs = heard(chat=FORUM, text="why?", reply_to_message=reply_to(ANNA, caption="No."))
+    assert ours.quote == Quote("Strand", "No.", is_ours=True)
+    theirs = heard(chat=FORUM, text="why?", reply_to_message=reply_to(BEN, caption="No."))
     assert not theirs.is_for_us
-    assert theirs.quote == Quote("Anna Berg", "No.")
+    assert theirs.quote == Quote("Ben", "No.")
+
+
+@pytest.mark.parametrize(
+    ("target", "is_ours"),
+    [
+        ({"from": ANNA}, True),
+        ({"from": BEN}, False),
+        ({"from": ANNA, "forward_origin": {"type": "hidden_user", "sender_user_name": "Anna Berg", "date": 1}}, False),
+        ({"from": ANNA, "via_bot": {"id": 8, "is_bot": True, "first_name": "Gifs"}}, False),
+        ({"from": OURSELVES, "sender_chat": GROUP}, False),
+    ],
+    ids=["her own words", "somebody else's", "what she passed on", "a bot's by her", "a chat's"],
+)
+def test_only_what_the_sender_wrote_herself_is_quoted_as_hers(target: dict[str, Any], is_ours: bool) -> None:
+    """Words that she passed on stay somebody else's when she answers them."""
+    message = heard(text="note that", reply_to_message=reply_to(ANNA) | {"text": "Obey."} | target)
+    assert message.quote is not None
+    assert message.quote.is_ours is is_ours
 
 
 def test_the_chosen_stretch_is_what_is_quoted() -> None:
     """Telegram lets the sender pick a part of the message replied to."""
     stretch = {"text": "the port", "position": 4}
     message = heard(text="which?", reply_to_message=reply_to(ANNA, text="And the port moved"), quote=stretch)
-    assert message.quote == Quote("Anna Berg", "the port")
+    assert message.quote == Quote("Anna Berg", "the port", is_ours=True)
 
 
 def test_a_reply_to_another_chats_message_quotes_its_author() -> None:

@@ -18,7 +18,7 @@ LONG_TERM = frozenset({PurePosixPath("MEMORY.md"), PurePosixPath("memory.md")})
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.ASCII)
 _BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Controls, lone surrogates, and what some programs take for a line end."""
-_TRAILER = re.compile(r"(Session|Message|Turn): (.+)")
+_TRAILER = re.compile(r"(Session|Message|Turn|Approved-By): (.+)")
 
 
 class Act(StrEnum):
@@ -48,6 +48,8 @@ class Origin:
     message: str | None = None
     """The inbox's id of the message that the turn answered."""
     turn: str | None = None
+    approved_by: str | None = None
+    """Who approved the change that the turn had asked for; `None` for what needed nobody's approval."""
 
 
 def topic_of(path: PurePosixPath) -> Topic:
@@ -90,8 +92,8 @@ def subject_for(acts: Mapping[PurePosixPath, Act]) -> str:
 
 
 def compose(subject: str, origin: Origin | None) -> str:
-    """Return the whole message: *subject* in one line, then the trailers `Session`, `Message` and `Turn`."""
-    facts = {"Session": origin.session, "Message": origin.message, "Turn": origin.turn} if origin else {}
+    """Return the whole message: *subject* in one line, then the trailers, as far as they are known."""
+    facts = _facts(origin) if origin else {}
     trailers = "".join(f"{name}: {_one_line(value)}\n" for name, value in facts.items() if value)
     return f"{_one_line(subject)}\n" + (f"\n{trailers}" if trailers else "")
 
@@ -100,8 +102,18 @@ def parse(message: str) -> tuple[str, Origin | None]:
     """Return subject and origin of what `compose` made; of somebody else's message, its first line."""
     subject, _, body = message.strip("\n").partition("\n")
     facts = {match[1]: match[2] for line in body.splitlines() if (match := _TRAILER.fullmatch(line))}
-    origin = Origin(facts["Session"], facts.get("Message"), facts.get("Turn")) if "Session" in facts else None
-    return subject, origin
+    if "Session" not in facts:
+        return subject, None
+    return subject, Origin(facts["Session"], facts.get("Message"), facts.get("Turn"), facts.get("Approved-By"))
+
+
+def _facts(origin: Origin) -> dict[str, str | None]:
+    return {
+        "Session": origin.session,
+        "Message": origin.message,
+        "Turn": origin.turn,
+        "Approved-By": origin.approved_by,
+    }
 
 
 def _one_line(text: str) -> str:

@@ -233,6 +233,10 @@ class MemoryIndex:
                 return await self._run(source.read, path)
         return None
 
+    def audience(self, path: str) -> Scope | None:
+        """Return who may find what stands at *path*, told by the path alone; `None` if nothing is ever there."""
+        return next((scope for source in self._sources if (scope := source.audience(path)) is not None), None)
+
     async def status(self) -> IndexStatus:
         """Return the index's state. Raises MemoryUnavailableError."""
         state = await self._worker.call("status", self._folder, {})

@@ -1,13 +1,17 @@
 """This file gives a turn its workspace files: read, write, edit, list, delete, as far as its access goes."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
+from gateway.agent.guard import Change, Guard, Make
 from gateway.agent.tools.tool import RESULT_CAP, Field, Run, Tool, tool
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
-from workspaces.files import clean_path
-from workspaces.workspace import Listing, TextFile, Workspace
+from workspaces.files import clean_path, no_such_file
+from workspaces.history import Act
+from workspaces.workspace import Listing, TextFile, Workspace, replace_once
 
 _NOTE_ROOM = 200
 """Characters of a result that are kept for the line that says how to go on."""
@@ -32,11 +36,16 @@ class KnownFiles:
         self._known.pop(clean_path(path), None)
 
 
-def file_tools(workspace: Workspace, access: Access, run: Run) -> list[Tool]:
-    """Return the file tools of one turn; those that write only where *access* may write at all."""
+def file_tools(workspace: Workspace, access: Access, run: Run, guard: Guard) -> list[Tool]:
+    """Return the file tools of one turn; those that write only where *access* may write at all.
+
+    What *guard* does not let pass waits for the owner.
+    """
     known = KnownFiles()
     reading = _reading_tools(workspace, access, run, known)
-    return reading + _writing_tools(workspace, access, run, known) if rights(access).writes else reading
+    if not rights(access).writes:
+        return reading
+    return reading + _writing_tools(_Writing(workspace, access, run, known, guard))
 
 
 def _reading_tools(workspace: Workspace, access: Access, run: Run, known: KnownFiles) -> list[Tool]:
@@ -57,15 +66,47 @@ def _reading_tools(workspace: Workspace, access: Access, run: Run, known: KnownF
     return [tool(read_file), tool(list_files)]
 
 
-def _writing_tools(workspace: Workspace, access: Access, run: Run, known: KnownFiles) -> list[Tool]:
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """What every writing tool of one turn closes over."""
+
+    workspace: Workspace
+    access: Access
+    run: Run
+    known: KnownFiles
+    guard: Guard
+
+    async def asked(self, path: str, make: Make, act: Act = Act.WRITE, *, is_whole: bool = True) -> str | None:
+        """Ask the owner for what *make* makes of the file, if that is needed; `None` if it may be done at once.
+
+        *is_whole*: nothing of the file stays, so it must have been read.
+        """
+        place, seen = clean_path(path), self.known.get(path)
+        reason = self.guard.reason(place, act)
+        if reason is None:
+            return None
+        now = await self.run(self.workspace.compare, place, self.access, seen)
+        if is_whole and now is not None and seen is None:
+            raise ToolError(f"{place} exists already; read it before you replace it")
+        return await self.guard.ask(Change(place, now.whole if now else None, make), reason)
+
+
+def _writing_tools(writing: _Writing) -> list[Tool]:
+    workspace, access, run, known = writing.workspace, writing.access, writing.run, writing.known
+
     async def write_file(path: str, content: str) -> str:
         """Create a text file, or replace one that you have read in this turn."""
+        if waits := await writing.asked(path, lambda _: content):
+            return waits
         file = await run(workspace.write, path, content, access, known.get(path))
         known.remember(file)
         return f"{file.path} written, {file.total_lines} lines."
 
     async def edit_file(path: str, old: str, new: str) -> str:
         """Replace a passage that occurs exactly once in a file; the rest stays as it is."""
+        make = partial(_edited, old=old, new=new, path=clean_path(path))
+        if waits := await writing.asked(path, make, is_whole=False):
+            return waits
         file = await run(workspace.edit, path, old, new, access, known.get(path))
         known.remember(file)
         return f"{file.path} edited."
@@ -75,11 +116,19 @@ def _writing_tools(workspace: Workspace, access: Access, run: Run, known: KnownF
         seen = known.get(path)
         if seen is None:
             raise ToolError(f"{clean_path(path)}: read it first; only what you have read in this turn is deleted")
+        if waits := await writing.asked(path, lambda _: None, Act.DELETE):
+            return waits
         await run(workspace.delete, path, access, seen)
         known.forget(path)
         return f"{seen.path} deleted."
 
     return [tool(write_file), tool(edit_file), tool(delete_file)]
+
+
+def _edited(text: str | None, *, old: str, new: str, path: PurePosixPath) -> str:
+    if text is None:
+        raise no_such_file(path)
+    return replace_once(text, old, new, str(path))
 
 
 def shown(file: TextFile) -> str:

@@ -1,12 +1,16 @@
 """This file gives a model the history of its files: log, show, diff, restore and export, as far as the turn sees it."""
 
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Run, Tool, tool
+from gateway.agent.guard import Change, Guard
+from gateway.agent.tools.tool import Field, Run, Told, Tool, told, tool
+from gateway.agent.trust import is_others_place
 from workspaces.access import Access, readable_scopes, rights
 from workspaces.files import clean_path
 from workspaces.history import Commit, Diff, History, LogQuery, Origin, Topic
+from workspaces.workspace import Workspace
 
 _SHOWN_DIGITS = 10
 """Of a revision: short to read, and among a million of them the chance of two alike is under one half."""
@@ -15,8 +19,17 @@ Revision = Annotated[str, Field(description="A revision that git_log gave.")]
 Place = Annotated[str | None, Field(description="A file or folder; without it, everything.")]
 
 
-def history_tools(history: History, access: Access, run: Run, origin: Origin) -> list[Tool]:
-    """Return the history tools of one turn, which *origin* names; none for a turn that sees no history.
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Which turn writes, and what it may write by itself."""
+
+    workspace: Workspace
+    origin: Origin
+    guard: Guard
+
+
+def history_tools(history: History, access: Access, run: Run, writer: Writer) -> list[Tool]:
+    """Return the history tools of one turn; none for a turn that sees no history.
 
     Restoring is for turns that may write, and the export for those that see everything.
     """
@@ -25,7 +38,7 @@ def history_tools(history: History, access: Access, run: Run, origin: Origin) ->
     row = rights(access)
     tools = _reading_tools(history, access, run)
     if row.writes:
-        tools.append(_restoring_tool(history, access, run, origin))
+        tools.append(_restoring_tool(history, access, run, writer))
     if row.private:
         tools.append(_bundling_tool(history, access, run))
     return tools
@@ -41,31 +54,39 @@ def _reading_tools(history: History, access: Access, run: Run) -> list[Tool]:
         ] = Topic.ALL,
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
         before: Annotated[str | None, Field(description="Only what is older than this revision.")] = None,
-    ) -> str:
+    ) -> Told:
         """List earlier changes of your files, newest first: revision, time, what was done."""
         commits = await run(view.log, LogQuery(_place(path), topic, before, limit))
-        return "\n".join(map(_line, commits)) or "(no changes)"
+        return told("\n".join(map(_line, commits)) or "(no changes)", from_outside=any(map(_names_others, commits)))
 
-    async def git_show(revision: Revision, path: Place = None) -> str:
+    async def git_show(revision: Revision, path: Place = None) -> Told:
         """Show what one change did: the lines added and removed, and where it came from."""
         shown = await run(view.show, revision, _place(path))
-        return f"{_heading(shown.commit)}\n{_lines(shown.diff)}"
+        is_theirs = _names_others(shown.commit) or _shows_others(shown.diff)
+        return told(f"{_heading(shown.commit)}\n{_lines(shown.diff)}", from_outside=is_theirs)
 
     async def git_diff(
         older: Revision,
         newer: Annotated[str | None, Field(description="A later revision; without it, the newest.")] = None,
         path: Place = None,
-    ) -> str:
+    ) -> Told:
         """Compare two revisions: the lines added and removed in between."""
-        return _lines(await run(view.diff, older, newer, _place(path)))
+        diff = await run(view.diff, older, newer, _place(path))
+        return told(_lines(diff), from_outside=_shows_others(diff))
 
     return [tool(git_log), tool(git_show), tool(git_diff)]
 
 
-def _restoring_tool(history: History, access: Access, run: Run, origin: Origin) -> Tool:
+def _restoring_tool(history: History, access: Access, run: Run, writer: Writer) -> Tool:
     async def git_restore(revision: Revision, path: str) -> str:
         """Bring a file back as it was at a revision. What it is now stays in the history, so this can be undone."""
-        restored = await run(history.restore, revision, path, access, origin)
+        place = clean_path(path)
+        if (reason := writer.guard.reason(place)) is not None:
+            then = await run(history.view(access).text_at, revision, place)
+            now = await run(writer.workspace.present, place, access)
+            present = now.whole if now else None
+            return await writer.guard.ask(Change(place, present, lambda _: then), reason)
+        restored = await run(history.restore, revision, path, access, writer.origin)
         if not restored.changed:
             return f"{restored.file.path} is as it was then; nothing was written."
         return f"{restored.file.path} is again as it was at {revision}, {restored.file.total_lines} lines."
@@ -92,12 +113,22 @@ def _line(commit: Commit) -> str:
     return f"{commit.id[:_SHOWN_DIGITS]} {commit.at:%Y-%m-%d %H:%M} {commit.subject}"
 
 
+def _names_others(commit: Commit) -> bool:
+    """Say whether the line of *commit* names a file that others named."""
+    return any(is_others_place(each.path) and str(each.path) in commit.subject for each in commit.changes)
+
+
+def _shows_others(diff: Diff) -> bool:
+    return any(is_others_place(each.path) for each in diff.files)
+
+
 def _heading(commit: Commit) -> str:
     """Return the line of the log, and which message in which session the change came from."""
     if commit.origin is None:
         return _line(commit)
     message = f", message {commit.origin.message}" if commit.origin.message else ""
-    return f"{_line(commit)}\nfrom session {commit.origin.session}{message}"
+    approved = f", approved by {commit.origin.approved_by}" if commit.origin.approved_by else ""
+    return f"{_line(commit)}\nfrom session {commit.origin.session}{message}{approved}"
 
 
 def _lines(diff: Diff) -> str:

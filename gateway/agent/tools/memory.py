@@ -7,9 +7,9 @@ from datetime import date
 from typing import Annotated, Literal
 
 from gateway.agent.entries import UsedMemory
-from gateway.agent.tools.tool import Field, Tool, tool
+from gateway.agent.tools.tool import Field, Told, Tool, told, tool
 from gateway.errors import ToolError
-from workspaces.access import Access, rights
+from workspaces.access import PRIVATE, Access, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.exact import ExactQuery, ExactResult
@@ -32,16 +32,17 @@ def memory_tools(
     if not rights(access).memory_tools:
         return []
 
-    async def found(query: Query) -> str:
+    async def found(query: Query) -> Told:
         result = await index.search(query, access)
         await used([used_hit(hit, "search") for hit in result.hits])
-        return _compact({"hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice})
+        text = _compact({"hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice})
+        return told(text, from_outside=any(hit.scope != PRIVATE for hit in result.hits))
 
     async def memory_search(
         query: Annotated[str, Field(description="A question or keywords; ids and names as they are written.")],
         max_results: Annotated[int, Field(ge=1, le=50)] = 6,
         min_score: Annotated[float | None, Field(ge=0, le=1, description="Least relevance, 0 to 1.")] = None,
-    ) -> str:
+    ) -> Told:
         """Search your notes. Run it before answering about earlier work, decisions, dates, people, preferences, todos.
 
         Answers with passages, best first, each with its source; cite it. No hits: say that you found nothing.
@@ -52,7 +53,7 @@ def memory_tools(
         path: Annotated[str, Field(description="A path that memory_search gave.")],
         from_line: Annotated[int | None, Field(ge=1)] = None,
         lines: Annotated[int | None, Field(ge=1)] = None,
-    ) -> str:
+    ) -> Told:
         """Read a note, or some of its lines, for what stands around a passage. A missing note is an empty text."""
         try:
             note = await run(workspace.read, path, access, from_line, lines)
@@ -60,7 +61,8 @@ def memory_tools(
             said = await _transcript(index, path, access)
             if said and said.lines:
                 await used([UsedMemory(_span(path, from_line or 1, lines, said.lines[-1]), "read")])
-            return _compact({"path": path, **(_lines_of(said, from_line, lines) if said else {"text": ""})})
+            text = _compact({"path": path, **(_lines_of(said, from_line, lines) if said else {"text": ""})})
+            return told(text, from_outside=said is not None and said.scope != PRIVATE)
         await used([UsedMemory(_span(path, note.first_line, lines, note.total_lines), "read")])
         return _compact(
             {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
@@ -72,15 +74,16 @@ def memory_tools(
         since: date | None = None,
         until: date | None = None,
         max_results: Annotated[int, Field(ge=1, le=50)] = 20,
-    ) -> str:
+    ) -> Told:
         """Search notes and past conversations between two days."""
         if exact:
             result = await index.find_exact(ExactQuery(query, since, until, max_results), access)
             await used([UsedMemory(match.citation, "search") for match in result.matches])
-            return _listed(result)
+            theirs = any(index.audience(match.path) != PRIVATE for match in result.matches)
+            return told(_listed(result), from_outside=theirs)
         return await found(Query(query, max_results, since=since, until=until))
 
-    async def search_memory(query: str, max_results: Annotated[int, Field(ge=1, le=50)] = 20) -> str:
+    async def search_memory(query: str, max_results: Annotated[int, Field(ge=1, le=50)] = 20) -> Told:
         """Find a text letter by letter in notes and past conversations, newest first."""
         return await search_history(query, exact=True, max_results=max_results)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated
 
+from gateway.agent.guard import Change, Guard, Make
 from gateway.agent.tools.tool import Field, Run, Tool, tool
 from gateway.errors import ToolError
 from workspaces import sections
@@ -13,8 +14,13 @@ from workspaces.sections import Category
 from workspaces.workspace import Workspace
 
 
-def note_tools(workspace: Workspace, access: Access, run: Run, clock: Callable[[], datetime]) -> list[Tool]:
-    """Return the note tools of one turn; *clock* tells the time in the owner's zone."""
+def note_tools(
+    workspace: Workspace, access: Access, run: Run, clock: Callable[[], datetime], guard: Guard
+) -> list[Tool]:
+    """Return the note tools of one turn; *clock* tells the time in the owner's zone.
+
+    What *guard* does not let pass waits for the owner.
+    """
 
     async def add_note(text: str) -> str:
         """Write a note into today's notes: what happened, was decided, or shall be remembered."""
@@ -27,15 +33,23 @@ def note_tools(workspace: Workspace, access: Access, run: Run, clock: Callable[[
     row = rights(access)
     if not (row.writes and row.memory_tools):
         return []
-    return [tool(add_note), *(_memory_tools(workspace, access, run) if row.private else ())]
+    return [tool(add_note), *(_memory_tools(workspace, access, run, guard) if row.private else ())]
 
 
-def _memory_tools(workspace: Workspace, access: Access, run: Run) -> list[Tool]:
+def _memory_tools(workspace: Workspace, access: Access, run: Run, guard: Guard) -> list[Tool]:
     """Return the tools over the long-term memory, for turns that may write what is private."""
+
+    async def guarded(make: Make) -> str | None:
+        """Ask the owner for what *make* makes of the memory, if that is needed; `None` if it may be done at once."""
+        path, present = await run(sections.memory_file, workspace, access)
+        reason = guard.reason(path)
+        return None if reason is None else await guard.ask(Change(path, present, make), reason)
 
     async def save_memory(text: str, category: Category) -> str:
         """Keep a lasting fact in MEMORY.md, in the section of its category."""
         try:
+            if waits := await guarded(lambda whole: sections.saved(whole, text, category)):
+                return waits
             receipt = await run(sections.save_memory, workspace, access, text, category)
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
@@ -46,6 +60,8 @@ def _memory_tools(workspace: Workspace, access: Access, run: Run) -> list[Tool]:
     ) -> str:
         """Correct or delete a passage of MEMORY.md that occurs exactly once."""
         try:
+            if waits := await guarded(lambda whole: sections.updated(whole, old, new)):
+                return waits
             receipt = await run(sections.update_memory, workspace, access, old, new)
         except ValueError as exc:
             raise ToolError(str(exc)) from exc

@@ -11,8 +11,10 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from gateway.agent.entries import ResultEntry, ToolCall
 from gateway.agent.models.port import ToolSpec
+from gateway.agent.trust import is_others_place
 from gateway.errors import ToolError
 from workspaces.errors import WorkspaceError
+from workspaces.files import clean_path
 
 RESULT_CAP = 16_000
 """Longest tool result, in characters, that reaches the model (the reference system's cap for small windows)."""
@@ -36,17 +38,33 @@ class _Untitled(GenerateJsonSchema):
 
 
 @dataclass(frozen=True, slots=True)
+class FromOutside:
+    """A result that others than the owner wrote, or may have written: the turn that reads it is trusted less."""
+
+    text: str
+
+
+Told = str | FromOutside
+"""What a tool says."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A function that a model may call."""
 
     spec: ToolSpec
     arguments: type[BaseModel]
-    run: Callable[..., Awaitable[str]]
+    run: Callable[..., Awaitable[Told]]
     is_offered: bool = True
     """A tool that is not offered works for a model that calls it all the same: another name of one that is."""
 
 
-def tool(function: Callable[..., Awaitable[str]]) -> Tool:
+def told(text: str, *, from_outside: bool) -> Told:
+    """Return *text* as a tool says it."""
+    return FromOutside(text) if from_outside else text
+
+
+def tool(function: Callable[..., Awaitable[Told]]) -> Tool:
     """Make a tool of *function*: name and parameters from its signature, description from its docstring.
 
     Parameters are keyword-able and annotated, with `Annotated[..., Field(description=...)]` where the name does not
@@ -62,7 +80,7 @@ _SHAPES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 """What was read off each function; tools are made anew for every turn, and reading one takes a millisecond."""
 
 
-def _shape_of(function: Callable[..., Awaitable[str]]) -> tuple[ToolSpec, type[BaseModel]]:
+def _shape_of(function: Callable[..., Awaitable[Told]]) -> tuple[ToolSpec, type[BaseModel]]:
     fields: dict[str, object] = {}
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
@@ -73,11 +91,17 @@ def _shape_of(function: Callable[..., Awaitable[str]]) -> tuple[ToolSpec, type[B
     return ToolSpec(function.__name__, inspect.getdoc(function) or "", schema), arguments
 
 
+def _nobody(_: ResultEntry) -> None:
+    """Nobody wants to hear of results."""
+
+
 class Toolbox:
     """The tools of one turn."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], heard: Callable[[ResultEntry], None] = _nobody) -> None:
+        """*heard* is told each result before the model is."""
         self._tools = {each.spec.name: each for each in tools}
+        self._heard = heard
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -85,13 +109,20 @@ class Toolbox:
 
     async def call(self, call: ToolCall) -> ResultEntry:
         """Run *call*; a failure is a result that says what was wrong, so that the model can mend it."""
-        try:
-            text, is_error = await self._run(call), False
-        except (ToolError, WorkspaceError) as refusal:
-            text, is_error = str(refusal), True
-        return ResultEntry(call.id, call.name, _cap(text), is_error)
+        said, is_error = await self._outcome(call)
+        is_marked = isinstance(said, FromOutside) or _names_others_place(call)
+        text = said.text if isinstance(said, FromOutside) else said
+        result = ResultEntry(call.id, call.name, _cap(text), is_error, is_marked)
+        self._heard(result)
+        return result
 
-    async def _run(self, call: ToolCall) -> str:
+    async def _outcome(self, call: ToolCall) -> tuple[Told, bool]:
+        try:
+            return await self._run(call), False
+        except (ToolError, WorkspaceError) as refusal:
+            return str(refusal), True
+
+    async def _run(self, call: ToolCall) -> Told:
         found = self._tools.get(call.name)
         if found is None:
             raise ToolError(f"there is no tool {call.name!r}; the tools are: {', '.join(sorted(self._tools))}")
@@ -103,10 +134,24 @@ class Toolbox:
         return await found.run(**{name: getattr(arguments, name) for name in type(arguments).model_fields})
 
 
+class _Place(BaseModel):
+    """The argument that names a file or folder of the workspace, in every tool that has one."""
+
+    path: str
+
+
+def _names_others_place(call: ToolCall) -> bool:
+    """Say whether *call* is about a place where others write: whatever comes of it, an error too, may be theirs."""
+    try:
+        return is_others_place(clean_path(_Place.model_validate_json(call.arguments).path))
+    except (ValidationError, WorkspaceError):
+        return False
+
+
 def _cap(text: str) -> str:
     if len(text) <= RESULT_CAP:
         return text
     return f"{text[:RESULT_CAP]}\n[cut: {len(text) - RESULT_CAP:,} more characters; ask for a smaller part]"
 
 
-__all__ = ["Field", "Run", "Tool", "Toolbox", "tool"]
+__all__ = ["Field", "FromOutside", "Run", "Told", "Tool", "Toolbox", "told", "tool"]

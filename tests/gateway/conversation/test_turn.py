@@ -13,6 +13,7 @@ from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolC
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agents import Threads
+from gateway.conversation.approvals import Approvals
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.presence import Presence
@@ -77,6 +78,7 @@ class House:
             settings=TurnSettings(),
             clock=self.clock.now,
             outcome=self.outcomes.tell,
+            approvals=Approvals({}, self.store, timedelta(days=7), self.clock.now, lambda _: None),
         )
 
     async def take_in(self, message: InboundMessage) -> InboxRow:
@@ -95,7 +97,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     threads = Threads("test")
     workspace = Workspace.create(tmp_path / "workspace", MAIN)
     keeper = Keeper(lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count)
-    workspace.folder.on_change = keeper.changed
+    workspace.folder.on_written = keeper.written
     await keeper.begin()
     async with WorkerClient(WorkerSettings()) as worker:
         yield House(tmp_path, store, clock, threads, workspace, worker, keeper)

@@ -11,6 +11,7 @@ import pytest
 from gateway.agent.entries import ResultEntry, ToolCall
 from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.tool import RESULT_CAP, Toolbox
+from tests.fakes.approvals import guard
 from tests.workspaces.turns import AGENT, CRON, GROUP, HEARTBEAT, MAIN, OWN, SUBAGENT
 from workspaces.access import Access
 from workspaces.workspace import Workspace
@@ -32,7 +33,7 @@ class Turn:
     """The tools of one turn, called as a model calls them."""
 
     def __init__(self, workspace: Workspace, access: Access) -> None:
-        self.box = Toolbox(file_tools(workspace, access, run))
+        self.box = Toolbox(file_tools(workspace, access, run, guard(access)))
 
     async def call(self, name: str, **arguments: object) -> ResultEntry:
         return await self.box.call(ToolCall("c1", name, json.dumps(arguments)))
@@ -92,16 +93,16 @@ async def test_a_file_is_written_read_edited_and_deleted(workspace: Workspace) -
 async def test_only_what_the_turn_has_read_is_replaced_or_deleted(workspace: Workspace) -> None:
     """A file that exists has to be read first, in this very turn."""
     turn = Turn(workspace, MAIN)
-    before = (workspace.folder.root / "SOUL.md").read_bytes()
-    assert "read it" in await turn.refused("write_file", path="SOUL.md", content="mine")
-    assert "read it first" in await turn.refused("delete_file", path="SOUL.md")
-    await turn.done("read_file", path="SOUL.md")
+    before = (workspace.folder.root / "USER.md").read_bytes()
+    assert "read it" in await turn.refused("write_file", path="USER.md", content="mine")
+    assert "read it first" in await turn.refused("delete_file", path="USER.md")
+    await turn.done("read_file", path="USER.md")
     other = Turn(workspace, MAIN)
-    assert "read it" in await other.refused("write_file", path="SOUL.md", content="mine")
-    assert (workspace.folder.root / "SOUL.md").read_bytes() == before
-    await turn.done("write_file", path="./SOUL.md", content="mine")
-    await turn.done("write_file", path="SOUL.md", content="mine again")
-    await turn.done("delete_file", path="SOUL.md")
+    assert "read it" in await other.refused("write_file", path="USER.md", content="mine")
+    assert (workspace.folder.root / "USER.md").read_bytes() == before
+    await turn.done("write_file", path="./USER.md", content="mine")
+    await turn.done("write_file", path="USER.md", content="mine again")
+    await turn.done("delete_file", path="USER.md")
 
 
 async def test_the_owners_edit_during_a_turn_stays(workspace: Workspace) -> None:

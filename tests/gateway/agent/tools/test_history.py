@@ -8,8 +8,9 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from gateway.agent.entries import ResultEntry, ToolCall
-from gateway.agent.tools.history import history_tools
+from gateway.agent.tools.history import Writer, history_tools
 from gateway.agent.tools.tool import Toolbox
+from tests.fakes.approvals import guard
 from tests.workspaces.history.home import Home
 from tests.workspaces.turns import CRON, GROUP, GUEST, HEARTBEAT, MAIN, OWN, PRIVATE_CRON, SUBAGENT
 from workspaces.access import Access
@@ -41,13 +42,13 @@ def history(home: Home) -> History:
     return history
 
 
-async def ask(history: History, access: Access, name: str, **arguments: object) -> ResultEntry:
-    box = Toolbox(history_tools(history, access, at_once, NOW))
+async def ask(home: Home, history: History, access: Access, name: str, **arguments: object) -> ResultEntry:
+    box = Toolbox(history_tools(history, access, at_once, Writer(home.workspace, NOW, guard(access))))
     return await box.call(ToolCall("c1", name, json.dumps(arguments)))
 
 
-async def said(history: History, access: Access, name: str, **arguments: object) -> str:
-    result = await ask(history, access, name, **arguments)
+async def said(home: Home, history: History, access: Access, name: str, **arguments: object) -> str:
+    result = await ask(home, history, access, name, **arguments)
     assert not result.is_error, result.text
     return result.text
 
@@ -64,55 +65,56 @@ async def said(history: History, access: Access, name: str, **arguments: object)
         (CRON, set()),
     ],
 )
-def test_each_turn_has_the_tools_it_may_use(history: History, access: Access, names: set[str]) -> None:
+def test_each_turn_has_the_tools_it_may_use(home: Home, history: History, access: Access, names: set[str]) -> None:
     """Reading for whoever sees some history, restoring for writers, the export for who sees everything."""
-    assert {tool.spec.name for tool in history_tools(history, access, at_once, NOW)} == names
+    writer = Writer(home.workspace, NOW, guard(access))
+    assert {tool.spec.name for tool in history_tools(history, access, at_once, writer)} == names
 
 
-async def test_the_log_is_one_line_a_change(history: History) -> None:
+async def test_the_log_is_one_line_a_change(home: Home, history: History) -> None:
     """A line has the revision, the time and what was done; filters narrow it; an empty log says so."""
-    lines = (await said(history, MAIN, "git_log")).splitlines()
+    lines = (await said(home, history, MAIN, "git_log")).splitlines()
     newest = history.view(MAIN).log(LogQuery())[0]
     assert lines[0] == f"{newest.id[:10]} {newest.at:%Y-%m-%d %H:%M} log: add daily log 2026-03-01"
     assert len(lines) == 5
-    assert (await said(history, MAIN, "git_log", path="./MEMORY.md")).count("\n") == 1
-    assert (await said(history, MAIN, "git_log", path=".")).splitlines() == lines
-    assert (await said(history, MAIN, "git_log", topic="memory", limit=1)).endswith("memory: update MEMORY.md")
-    assert (await said(history, MAIN, "git_log", before=lines[1].split()[0])).splitlines() == lines[2:]
-    assert await said(history, MAIN, "git_log", path="never.md") == "(no changes)"
+    assert (await said(home, history, MAIN, "git_log", path="./MEMORY.md")).count("\n") == 1
+    assert (await said(home, history, MAIN, "git_log", path=".")).splitlines() == lines
+    assert (await said(home, history, MAIN, "git_log", topic="memory", limit=1)).endswith("memory: update MEMORY.md")
+    assert (await said(home, history, MAIN, "git_log", before=lines[1].split()[0])).splitlines() == lines[2:]
+    assert await said(home, history, MAIN, "git_log", path="never.md") == "(no changes)"
 
 
-async def test_a_change_is_shown_with_its_source(history: History) -> None:
+async def test_a_change_is_shown_with_its_source(home: Home, history: History) -> None:
     """The lines that changed, and the message and session that they came from."""
-    revision = (await said(history, MAIN, "git_log", path="MEMORY.md")).split()[0]
-    text = await said(history, MAIN, "git_show", revision=revision)
+    revision = (await said(home, history, MAIN, "git_log", path="MEMORY.md")).split()[0]
+    text = await said(home, history, MAIN, "git_show", revision=revision)
     assert "\nfrom session main, message m-two\n--- a/MEMORY.md\n+++ b/MEMORY.md\n" in text
     assert text.endswith("-secret one\n+secret two\n")
-    assert (await said(history, MAIN, "git_show", revision=revision, path="notes")).endswith("(no differences)")
+    assert (await said(home, history, MAIN, "git_show", revision=revision, path="notes")).endswith("(no differences)")
 
 
-async def test_two_revisions_are_compared(history: History) -> None:
+async def test_two_revisions_are_compared(home: Home, history: History) -> None:
     """Without a second revision the newest is meant."""
-    first = (await said(history, MAIN, "git_log")).splitlines()[-2].split()[0]
-    text = await said(history, MAIN, "git_diff", older=first, path="MEMORY.md")
+    first = (await said(home, history, MAIN, "git_log")).splitlines()[-2].split()[0]
+    text = await said(home, history, MAIN, "git_diff", older=first, path="MEMORY.md")
     assert text.endswith("-secret one\n+secret two\n")
-    assert await said(history, MAIN, "git_diff", older=first, newer=first) == "(no differences)"
+    assert await said(home, history, MAIN, "git_diff", older=first, newer=first) == "(no differences)"
 
 
 async def test_a_file_is_restored_in_the_name_of_the_turn(home: Home, history: History) -> None:
     """The file is as it was, the commit names the turn, and doing it twice changes nothing."""
-    first = (await said(history, MAIN, "git_log", path="MEMORY.md")).splitlines()[-1].split()[0]
-    answer = await said(history, MAIN, "git_restore", revision=first, path="MEMORY.md")
+    first = (await said(home, history, MAIN, "git_log", path="MEMORY.md")).splitlines()[-1].split()[0]
+    answer = await said(home, history, MAIN, "git_restore", revision=first, path="MEMORY.md")
     assert answer == f"MEMORY.md is again as it was at {first}, 1 lines."
     assert home.texts()["MEMORY.md"] == b"secret one\n"
     (commit,) = history.view(MAIN).log(LogQuery(limit=1))
     assert (commit.subject, commit.origin) == (f"file: restore MEMORY.md from {first[:7]}", NOW)
-    assert "nothing was written" in await said(history, MAIN, "git_restore", revision=first, path="MEMORY.md")
+    assert "nothing was written" in await said(home, history, MAIN, "git_restore", revision=first, path="MEMORY.md")
 
 
 async def test_the_export_is_named(home: Home, history: History) -> None:
     """The model learns the name and the folder, not where on the machine they are."""
-    answer = await said(history, MAIN, "git_bundle")
+    answer = await said(home, history, MAIN, "git_bundle")
     (bundle,) = (home.root / "bundles").iterdir()
     assert bundle.name in answer
     assert str(home.root) not in answer
@@ -120,36 +122,36 @@ async def test_the_export_is_named(home: Home, history: History) -> None:
 
 async def test_a_group_gets_nothing_of_what_is_private(home: Home, history: History) -> None:
     """Its log is that of its own notes; private revisions and paths are refused like absent ones, restore included."""
-    log = await said(history, GROUP, "git_log")
+    log = await said(home, history, GROUP, "git_log")
     assert [line.split(maxsplit=3)[3] for line in log.splitlines()] == ["log: add daily log 2026-03-01"] * 2
     own = log.split()[0]
-    shown = await said(history, GROUP, "git_show", revision=own)
+    shown = await said(home, history, GROUP, "git_show", revision=own)
     assert shown.endswith("-one\n+two\n")
     assert "session" not in shown
     before = home.texts()
     for revision in [commit.id for commit in history.view(MAIN).log(LogQuery())]:
         for name, argument in [("git_show", "revision"), ("git_diff", "older"), ("git_log", "before")]:
-            refused = await ask(history, GROUP, name, **{argument: revision})
-            absent = await ask(history, GROUP, name, **{argument: "f" * 40})
+            refused = await ask(home, history, GROUP, name, **{argument: revision})
+            absent = await ask(home, history, GROUP, name, **{argument: "f" * 40})
             assert refused.is_error
             assert refused.text == absent.text.replace("f" * 40, revision)
-        assert (await ask(history, GROUP, "git_restore", revision=revision, path="MEMORY.md")).is_error
+        assert (await ask(home, history, GROUP, "git_restore", revision=revision, path="MEMORY.md")).is_error
     for path in ("MEMORY.md", "never.md"):
-        refused = await ask(history, GROUP, "git_restore", revision=own, path=path)
+        refused = await ask(home, history, GROUP, "git_restore", revision=own, path=path)
         assert refused.text == f"{path}: there is no such file, or it is not for this conversation"
-        assert await said(history, GROUP, "git_log", path=path) == "(no changes)"
-    assert (await ask(history, GROUP, "git_bundle")).is_error
+        assert await said(home, history, GROUP, "git_log", path=path) == "(no changes)"
+    assert (await ask(home, history, GROUP, "git_bundle")).is_error
     assert home.texts() == before
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a\\b", ""])
-async def test_a_path_that_leads_out_is_refused(history: History, path: str) -> None:
+async def test_a_path_that_leads_out_is_refused(home: Home, history: History, path: str) -> None:
     """Every tool that takes a path takes only ones of the workspace."""
-    revision = (await said(history, MAIN, "git_log")).split()[0]
+    revision = (await said(home, history, MAIN, "git_log")).split()[0]
     for name, arguments in [
         ("git_log", {}),
         ("git_show", {"revision": revision}),
         ("git_diff", {"older": revision}),
         ("git_restore", {"revision": revision}),
     ]:
-        assert (await ask(history, MAIN, name, path=path, **arguments)).is_error
+        assert (await ask(home, history, MAIN, name, path=path, **arguments)).is_error

@@ -9,6 +9,7 @@ import pytest
 from gateway.agent.entries import ToolCall
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.tool import Toolbox
+from tests.fakes.approvals import guard
 from tests.gateway.agent.tools.test_files import run
 from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OWN, SUBAGENT
 from workspaces.access import Access
@@ -27,7 +28,7 @@ def workspace(tmp_path: Path) -> Workspace:
 @pytest.mark.parametrize(("access", "folder"), [(MAIN, "memory"), (GROUP, OWN)])
 async def test_a_note_comes_with_its_receipt(workspace: Workspace, access: Access, folder: str) -> None:
     """The result is a citation of the line that was written."""
-    box = Toolbox(note_tools(workspace, access, run, now))
+    box = Toolbox(note_tools(workspace, access, run, now, guard(access)))
     result = await box.call(ToolCall("c1", "add_note", json.dumps({"text": "The boat is called Ondine."})))
     assert (result.text, result.is_error) == (f"Noted in {folder}/2026-03-01.md#L3.", False)
     lines = (workspace.folder.root / folder / "2026-03-01.md").read_text().splitlines()
@@ -37,19 +38,19 @@ async def test_a_note_comes_with_its_receipt(workspace: Workspace, access: Acces
 @pytest.mark.parametrize("access", [SUBAGENT, CRON])
 def test_who_has_no_memory_has_no_notebook(workspace: Workspace, access: Access) -> None:
     """Subagents and plain jobs are not offered to take notes."""
-    assert note_tools(workspace, access, run, now) == []
+    assert note_tools(workspace, access, run, now, guard(access)) == []
 
 
 async def test_an_empty_note_is_told_to_the_model(workspace: Workspace) -> None:
     """The model learns what was wrong with its call."""
-    box = Toolbox(note_tools(workspace, MAIN, run, now))
+    box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)))
     result = await box.call(ToolCall("c1", "add_note", '{"text": " \\u0001 "}'))
     assert (result.text, result.is_error) == ("the note is empty", True)
 
 
 async def test_a_lasting_fact_is_saved_corrected_and_deleted(workspace: Workspace) -> None:
     """Each result cites the line; what cannot be done is told in words, and the file stays."""
-    box = Toolbox(note_tools(workspace, MAIN, run, now))
+    box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)))
 
     async def said(name: str, **arguments: str) -> str:
         return (await box.call(ToolCall("c1", name, json.dumps(arguments)))).text
@@ -65,4 +66,4 @@ async def test_a_lasting_fact_is_saved_corrected_and_deleted(workspace: Workspac
 
 def test_a_group_is_not_offered_the_long_term_memory(workspace: Workspace) -> None:
     """Its notes are all that it may write."""
-    assert [each.spec.name for each in note_tools(workspace, GROUP, run, now)] == ["add_note"]
+    assert [each.spec.name for each in note_tools(workspace, GROUP, run, now, guard(GROUP))] == ["add_note"]

@@ -1,0 +1,82 @@
+"""This file decides which changes of its own files a turn makes by itself, and which wait for the owner's approval.
+
+Everything here is pure: it depends on the turn's access, the path, and what the turn has before it.
+"""
+
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from gateway.agent.entries import Entry, ResultEntry, UserEntry
+from workspaces.access import PRIVATE, SHARED_FOLDER, Access, rights, scope_of
+from workspaces.history import Act
+from workspaces.paths import fold
+
+_BEHAVIOUR = frozenset(
+    {"agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "boot.md", "bootstrap.md"}
+)  # folded: whatever the letter case, a file system may take one for the other
+_BEHAVIOUR_FOLDER = "skills"
+_ONCE = "bootstrap.md"
+_LASTING = frozenset({"memory.md", "user.md"})
+_OTHERS_FOLDERS = (SHARED_FOLDER.parts, ("attachments",))
+
+
+class Reason(StrEnum):
+    """Why the owner is asked before a file changes; the value is the reason code that is counted."""
+
+    BEHAVIOUR = "behaviour"
+    SHARED = "shared"
+    UNTRUSTED = "untrusted"
+
+    @property
+    def in_words(self) -> str:
+        """The rest of a sentence that begins with "because"."""
+        return _IN_WORDS[self]
+
+
+_IN_WORDS = {
+    Reason.BEHAVIOUR: "this file decides how the agent behaves",
+    Reason.SHARED: "others read this file",
+    Reason.UNTRUSTED: "the conversation holds text that others wrote",
+}
+
+
+def reason_to_ask(access: Access, path: PurePosixPath, act: Act, *, is_exposed: bool) -> Reason | None:
+    """Return why a turn must ask its owner before it does *act* to the file at *path*; `None` leaves it to `Access`.
+
+    *is_exposed*: the turn's model has text before it that others wrote. Only turns over private memory ever ask: every
+    other one writes its own chat's notes at most. Daily notes are free, as what a conversation was about belongs there.
+    """
+    row = rights(access)
+    if not (row.private and row.writes):
+        return None
+    if _steers(path) and not (act is Act.DELETE and not is_exposed and _folded(path) == (_ONCE,)):
+        return Reason.BEHAVIOUR
+    if scope_of(path) != PRIVATE:
+        return Reason.SHARED
+    if is_exposed and len(path.parts) == 1 and fold(path.name) in _LASTING:
+        return Reason.UNTRUSTED
+    return None
+
+
+def is_from_outside(entry: Entry) -> bool:
+    """Say whether *entry* puts text before the model that others wrote, or may have written."""
+    match entry:
+        case UserEntry() | ResultEntry():
+            return entry.from_outside
+        case _:
+            return False
+
+
+def is_others_place(path: PurePosixPath) -> bool:
+    """Say whether what stands at *path*, names in a listing too, is written by others than the owner."""
+    parts = _folded(path)
+    return any(parts[: len(folder)] == folder for folder in _OTHERS_FOLDERS)
+
+
+def _steers(path: PurePosixPath) -> bool:
+    parts = _folded(path)
+    return parts[:1] == (_BEHAVIOUR_FOLDER,) or (len(parts) == 1 and parts[0] in _BEHAVIOUR)
+
+
+def _folded(path: PurePosixPath) -> tuple[str, ...]:
+    return tuple(map(fold, path.parts))
