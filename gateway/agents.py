@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
@@ -24,11 +24,12 @@ from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.conversation.turn import TurnSettings
 from gateway.embedding import SERVER_PATIENCE_S, qdrant_server, reranking, worker_settings
 from gateway.home import Home
-from workspaces.access import AgentId
+from workspaces.access import Access, AgentId
 from workspaces.bootstrap import Limits
 from workspaces.errors import HistoryUnusableError
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient
+from workspaces.memory.earlier import Lookback
 from workspaces.memory.entry import Source
 from workspaces.memory.scan import WorkspaceNotes, note_folders
 from workspaces.memory.search import Clock, MemoryIndex
@@ -95,6 +96,8 @@ async def open_agents(
             beside = Threads(f"history-{name}")
             stack.callback(beside.close)
             keeper = Keeper(partial(_history, home.agent(name).history, workspace, clock), beside, count)
+            texts_on = partial(_texts_on, keeper)
+            memory.past = Lookback(agent, home.agent(name).index, texts_on, worker, beside, time.monotonic)
             workspace.folder.on_change = partial(_changed, memory, keeper)
             agents[agent] = Agent(agent, workspace, memory, model, run, keeper)
         yield agents
@@ -106,6 +109,10 @@ def _history(git_dir: Path, workspace: Workspace, clock: Callable[[], datetime])
     except OSError as exc:
         raise HistoryUnusableError(f"{git_dir.parent} cannot be made: {exc.strerror}") from exc
     return History.open(git_dir, workspace, clock)
+
+
+async def _texts_on(keeper: Keeper, day: date, access: Access) -> Mapping[PurePosixPath, str]:
+    return await keeper.ask((await keeper.history()).as_of, day, access)
 
 
 def _changed(memory: MemoryIndex, keeper: Keeper, path: PurePosixPath) -> None:

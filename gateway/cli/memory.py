@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -53,17 +54,19 @@ def index(
 
 
 @app.command()
-def search(
+def search(  # noqa: PLR0913 - one for each option
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
     as_json: JsonOption = False,
     agent: AgentOption = None,
     max_results: Annotated[int | None, typer.Option("--max-results", min=1, max=50, help="At most so many.")] = None,
+    as_of: Annotated[datetime | None, typer.Option("--as-of", formats=["%Y-%m-%d"], help="As it was that day.")] = None,
     home: HomeOption = None,
 ) -> None:
     """Search MEMORY.md and the daily notes as their owner."""
     invocation: Invocation = context.obj
-    found = asyncio.run(_search(invocation, invocation.home(home), SearchOrder(query, agent, max_results)))
+    order = SearchOrder(query, agent, max_results, as_of.date() if as_of else None)
+    found = asyncio.run(_search(invocation, invocation.home(home), order))
     if as_json:
         print_json({"hits": [asdict(hit) for hit in found.hits], "mode": found.mode, "reason": found.reason})
         return

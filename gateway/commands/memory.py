@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 
+from gateway.agent.recall import RecallSettings
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import Hit, IndexStatus, Query, SearchResult
+from workspaces.memory.search import Hit, Query, SearchResult
+from workspaces.memory.status import IndexStatus
 
 _RESULTS = 5
+_CLEAR = RecallSettings().clear
+"""The least `Hit.relevance` of a passage that is not only the nearest."""
 
 
 def memory_commands() -> list[Command]:
@@ -29,9 +33,11 @@ async def _memory(call: Call) -> str:
 
 
 def _found(result: SearchResult) -> Iterator[str]:
-    yield from (_hit(hit) for hit in result.hits)
     if not result.hits:
         yield "Nothing found."
+    elif all(hit.relevance < _CLEAR for hit in result.hits):
+        yield "Nothing clearly fits; the nearest:"
+    yield from (_hit(hit) for hit in result.hits)
     if result.notice:
         yield f"({result.notice})"
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 
 from adapters.channel import OutboundMessage
@@ -114,7 +114,8 @@ class LocalDesk:
     async def search(self, order: SearchOrder) -> Found:
         """Search an agent's notes as their owner."""
         agent = self._named(order.agent)
-        query = Query(order.query) if order.max_results is None else Query(order.query, order.max_results)
+        asked = Query(order.query, as_of=order.as_of)
+        query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
         result = await agent.memory.search(query, _owner_access(agent.id))
         return Found(tuple(map(_found, result.hits)), result.mode, result.notice)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 SearchMode = Literal["hybrid", "keyword"]
@@ -185,6 +185,8 @@ class SearchOrder:
     agent: str | None = None
     max_results: int | None = None
     """`None`: as configured."""
+    as_of: date | None = None
+    """Search the notes as they were at the end of this day."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,8 @@ class FakeDesk:
 
     async def search(self, order: SearchOrder) -> Found:
         said = self.said[self._agent(order.agent)]
+        if order.as_of and order.as_of < NOTED_AT.date():
+            return Found((), "keyword", f"as of {order.as_of}")
         hits = [self._hit(number, text) for number, text in enumerate(said, 1) if order.query in text]
         return Found(tuple(hits[: order.max_results]), "keyword", "no embedder")
 

@@ -67,16 +67,19 @@ class DeskWorker:
         self.desk = Desk(embedder, "" if embedder else "no model in this test", time.monotonic)
         self.calls: list[str] = []
         """The operations that were asked, in order."""
+        self.frames: list[Frame] = []
+        """What was asked, as the worker got it."""
         self.killed_after: int | None = None
         """After this many further steps of a `put`, everything stops, as a kill would."""
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         self.calls.append(op)
         request = _through_wire({"op": op, "folder": str(folder), **arguments})
-        return _through_wire(self._put(request) if op == "put" else self.desk.answer(request))
+        self.frames.append(request)
+        return _through_wire(self._long(request) if op in self.desk.long else self.desk.answer(request))
 
-    def _put(self, request: Frame) -> Frame:
-        work = self.desk.put(request)
+    def _long(self, request: Frame) -> Frame:
+        work = self.desk.long[request["op"]](request)
         while True:
             try:
                 next(work)

@@ -235,6 +235,14 @@ def test_memory_is_searched_in_the_promised_shape(at_home: Terminal) -> None:
     assert at_home("memory", "search", "absent").out.startswith("Nothing found.")
 
 
+def test_memory_is_searched_as_of_a_day(at_home: Terminal) -> None:
+    """A day as machines write it; another spelling is a mistake."""
+    at_home("chat", "--message", "port 5433")
+    assert "5433" in at_home("memory", "search", "port", "--as-of", "2026-03-03").out
+    assert at_home("memory", "search", "port", "--as-of", "2026-03-02").out.startswith("Nothing found.")
+    assert at_home("memory", "search", "port", "--as-of", "3 March").status == 2
+
+
 def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
     """The question, and each memory with its place, how it came up and its scores; also for machines."""
     assert at_home("memory", "why").out == "Nothing was asked yet.\n"

@@ -3,6 +3,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import date
 from itertools import product
 
 import httpx
@@ -191,6 +192,9 @@ async def test_memory_is_searched_and_indexed(desk: RemoteDesk, gateway: FakeDes
     assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert await desk.memory_status(AgentOrder()) == await gateway.memory_status(AgentOrder())
     assert await desk.why(AgentOrder()) == await gateway.why(AgentOrder())
+    earlier = SearchOrder("one", as_of=date(2026, 3, 1))
+    assert await desk.search(earlier) == await gateway.search(earlier)
+    assert not (await desk.search(earlier)).hits
     traced = OriginOrder("memory/2026-03-03.md#L1")
     assert await desk.origin(traced) == await gateway.origin(traced)
 

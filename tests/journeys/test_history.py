@@ -1,13 +1,20 @@
 """What an agent is told becomes a version that its owner can read, trace to the message, and undo."""
 
+from contextlib import closing
+from datetime import date, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from gateway.control.wire import ChatOrder, HistoryOrder, OriginOrder, SearchOrder
 from gateway.errors import StrandlineError
 from tests.journeys.house import make_home, running
+from workspaces.access import AgentId
 from workspaces.errors import NoSuchRevisionError, WorkspaceError
+from workspaces.files import Folder
+from workspaces.history import History
+from workspaces.workspace import Workspace
 
 FACT = "remember that the staging database moved to port 5433"
 
@@ -64,3 +71,25 @@ async def test_a_memory_leads_back_to_the_message(tmp_path: Path) -> None:
         for absent in ("NOTHING.md#L1", "MEMORY.md#L99999", "sessions/../config.toml#L1", "sessions/none.jsonl#L1"):
             with pytest.raises(WorkspaceError):
                 await app.desk.origin(OriginOrder(absent))
+
+
+async def test_memory_is_searched_as_of_an_earlier_day(tmp_path: Path) -> None:
+    """What was known then, in today's gateway, though the file says something else by now; and who wrote it."""
+    home = make_home(tmp_path / "home")
+    memory = home.agent("main").workspace / "MEMORY.md"
+    then = datetime(2026, 3, 3, 23, 59, 59, tzinfo=ZoneInfo("Europe/Berlin"))
+    memory.write_text("- the spare key is with the neighbour\n", "utf-8")
+    with closing(Folder(memory.parent)) as folder:
+        history = History.open(home.agent("main").history, Workspace(folder, AgentId("main")), lambda: then)
+        history.record_all(None, None)
+    memory.write_text("- the spare key is under the mat\n", "utf-8")
+    async with running(home) as app:
+        known = await app.desk.search(SearchOrder("spare key", as_of=date(2026, 3, 3)))
+        (hit,) = [hit for hit in known.hits if hit.path == "MEMORY.md"]
+        assert (hit.snippet, hit.citation) == ("the spare key is with the neighbour", "MEMORY.md#L1-L1@2026-03-03")
+        assert (await app.desk.search(SearchOrder("spare key", as_of=date(2026, 3, 2)))).hits == ()
+        now = await app.desk.search(SearchOrder("spare key"))
+        assert now.hits[0].snippet == "the spare key is under the mat"
+        (step,) = (await app.desk.origin(OriginOrder(hit.citation))).steps
+        assert (step.at, step.session) == (then, None)
+    assert not list(home.agent("main").index.glob("as_of/*"))

@@ -13,6 +13,8 @@ from workspaces.memory.dates import date_in
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
 from workspaces.memory.sync import Run
 
+Day = date
+"""The type, where a field is called `date`."""
 SHORTEST = 2
 """In characters; one is in every line."""
 LONGEST = 500
@@ -37,6 +39,8 @@ class ExactQuery:
     until: date | None = None
     """Both days belong to it; undated lines are outside of any bounds."""
     max_results: int = 20
+    as_of: date | None = None
+    """Look into the notes as they were at the end of this day; `None` is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,13 @@ class Match:
     """At most 240 characters, around the first place where the text stands."""
     before: str
     after: str
+    as_of: Day | None = None
+    """The day at whose end it stood there; `None` is now."""
 
     @property
     def citation(self) -> str:
-        """Where it stands, as `path#Lx-Lx`."""
-        return f"{self.path}#L{self.line}-L{self.line}"
+        """Where it stands, as `path#Lx-Lx`, with `@` and a day for what stood there then."""
+        return f"{self.path}#L{self.line}-L{self.line}{f'@{self.as_of}' if self.as_of else ''}"
 
 
 @dataclass(frozen=True, slots=True)

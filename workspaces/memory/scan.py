@@ -42,7 +42,7 @@ class WorkspaceNotes:
             return None
         except TooLargeError as exc:
             raise UnreadableDocumentError(str(exc)) from exc
-        return _document(place, _text(data))
+        return document_of(place, _text(data))
 
     def audience(self, path: str) -> Scope | None:
         """Return who may find the note at *path*; `None` if it is no note's path."""
@@ -98,7 +98,8 @@ def _text(data: bytes) -> str:
         raise UnreadableDocumentError(f"it is not UTF-8 text (byte {exc.start:,})") from exc
 
 
-def _document(path: PurePosixPath, text: str) -> Document:
+def document_of(path: PurePosixPath, text: str) -> Document:
+    """Return the note at *path* that holds *text*."""
     scope, day = scope_of(path), day_of(path)
     facts = "\0".join((str(path), scope, str(day), text))
     return Document(str(path), scope, text, day, hashlib.sha256(facts.encode()).hexdigest())

@@ -8,18 +8,19 @@ it is returned.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import Protocol
 
 from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
-from workspaces.memory.exact import ExactQuery, ExactResult, find_exact
+from workspaces.memory.exact import Day, ExactQuery, ExactResult, find_exact
 from workspaces.memory.plain import PlainHit, documents_of, find_plainly
+from workspaces.memory.status import IndexStatus, Mode
 from workspaces.memory.sync import Calls, Progress, Run, Sync, SyncReport
 from workspaces.memory.wire import Frame, day_in, day_out, scopes_out
 
@@ -37,8 +38,6 @@ JUST_BEGUN_S = 0.3
 FIRST_PATIENCE_S = 15.0
 """The first until the index was once brought up to date: the worker and its model may still be loading."""
 
-Mode = Literal["hybrid", "keyword"]
-
 
 class QueryRefusedError(WorkspaceError):
     """There is nothing to search for."""
@@ -55,6 +54,8 @@ class Query:
     since: date | None = None
     until: date | None = None
     """Both days belong to it; undated notes are outside of any bounds."""
+    as_of: date | None = None
+    """Search the notes as they were at the end of this day, by the history; of conversations nothing is found then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,13 @@ class Hit:
     """Share of the query's words, weighted by rarity, that the passage holds; 0 to 1."""
     relevance: float
     """How much it bears on the query, 0 to 1, whatever else was found: for thresholds (`ranking.CLEAR`)."""
+    as_of: Day | None = None
+    """The day at whose end it stood there; `None` is now."""
 
     @property
     def citation(self) -> str:
-        """Where it stands, as `path#Lx-Ly`."""
-        return f"{self.path}#L{self.start_line}-L{self.end_line}"
+        """Where it stands, as `path#Lx-Ly`, with `@` and a day for what stood there then."""
+        return f"{self.path}#L{self.start_line}-L{self.end_line}{f'@{self.as_of}' if self.as_of else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,29 +103,6 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexStatus:
-    """The state of an agent's index, for `memory status` and `doctor`."""
-
-    mode: Mode
-    reason: str
-    """Why there is no search by meaning, or empty."""
-    embedder: str | None
-    languages: str | None
-    documents: int
-    entries: int
-    rebuilding: bool
-    """Not all notes are in the index yet."""
-    embedded: int
-    """Texts embedded since the worker opened the index."""
-    reused: int
-    """Texts whose embedding was known."""
-    owing: int = 0
-    """Entries that wait for a provider's vector; they are found by everything else."""
-    skipped: Mapping[str, str] = field(default_factory=dict)
-    """Notes that cannot be indexed, by path, with the reason."""
-
-
-@dataclass(frozen=True, slots=True)
 class Clock:
     """The two clocks that memory reads."""
 
@@ -130,6 +110,16 @@ class Clock:
     """In seconds."""
     today: Callable[[], date]
     """The owner's day."""
+
+
+class Past(Protocol):
+    """An agent's notes as they were at the end of earlier days."""
+
+    async def search(self, query: Query, access: Access, day: date) -> SearchResult:
+        """Return the notes of *day* that answer *query*. Raises WorkspaceError."""
+
+    async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
+        """Return the lines of *day* that hold a text. Raises WorkspaceError."""
 
 
 class MemoryIndex:
@@ -155,6 +145,8 @@ class MemoryIndex:
         """Whether the worker holds it; to ask for its status would open it."""
         self.answers_within_s: float | None = None
         """When a search gives the index up and looks into the files; set where a server keeps it."""
+        self.past: Past | None = None
+        """Set where a history is kept; without it nothing is known of an earlier day."""
 
     def touched(self) -> None:
         """Note that a source changed: the next search looks at once."""
@@ -176,6 +168,15 @@ class MemoryIndex:
     async def is_behind(self) -> bool:
         """Say whether files changed since the last sync began; reads none of them."""
         return self._is_dirty or await self._sync.is_behind()
+
+    async def catch_up(self) -> None:
+        """Sync if files changed. Raises MemoryUnavailableError; the next change or search then tries again."""
+        try:
+            if await self.is_behind():
+                await self.sync()
+        except WorkspaceError:
+            self.touched()
+            raise
 
     @property
     def is_warm(self) -> bool:
@@ -200,6 +201,8 @@ class MemoryIndex:
         scopes = self._scopes(access)
         if scopes is not None and not scopes:
             return SearchResult((), self._mode, _cut_notice(text))
+        if query.as_of and query.as_of < self._clock.today():
+            return await self._known_past().search(query, access, query.as_of)
         try:
             async with asyncio.timeout(self.answers_within_s):
                 is_fresh = is_patient and await self._freshen()
@@ -219,7 +222,10 @@ class MemoryIndex:
 
         It reads the files themselves: an index that is away or behind changes nothing. Raises ExactRefusedError.
         """
-        return await find_exact(query, self._sources, self._scopes(access), self._run, self._clock.monotonic)
+        scopes = self._scopes(access)
+        if query.as_of and query.as_of < self._clock.today() and scopes != frozenset():
+            return await self._known_past().find_exact(query, access, query.as_of)
+        return await find_exact(query, self._sources, scopes, self._run, self._clock.monotonic)
 
     async def read(self, path: str, access: Access) -> Document | None:
         """Return the document at *path* as it is indexed; `None` if there is none, or none that *access* may read.
@@ -253,6 +259,11 @@ class MemoryIndex:
             owing=state["owing"],
             skipped=self._sync.skipped,
         )
+
+    def _known_past(self) -> Past:
+        if self.past is None:
+            raise QueryRefusedError("no history is kept here, so nothing is known of an earlier day")
+        return self.past
 
     def _scopes(self, access: Access) -> frozenset[Scope] | None:
         return readable_scopes(access) if access.agent == self._agent else frozenset()

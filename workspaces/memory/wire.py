@@ -22,6 +22,10 @@ LARGEST = 64 * 1024 * 1024
 Frame = dict[str, Any]
 """What JSON says: the border, where types begin and end."""
 
+AS_OF = "as_of"
+"""Within an agent's index folder, the folder of indexes of earlier days: each lives for one search, shares the agent's
+embeddings, and is kept and embedded on this machine, whoever does so for the others."""
+
 _LENGTH = struct.Struct(">I")
 
 

@@ -73,15 +73,16 @@ def memory_tools(
         exact: Annotated[bool, Field(description="Find it letter by letter, newest first.")] = False,
         since: date | None = None,
         until: date | None = None,
+        as_of: Annotated[date | None, Field(description="What your notes said at the end of that day.")] = None,
         max_results: Annotated[int, Field(ge=1, le=50)] = 20,
     ) -> Told:
-        """Search notes and past conversations between two days."""
+        """Search notes and past conversations between two days, or notes as they once were."""
         if exact:
-            result = await index.find_exact(ExactQuery(query, since, until, max_results), access)
+            result = await index.find_exact(ExactQuery(query, since, until, max_results, as_of), access)
             await used([UsedMemory(match.citation, "search") for match in result.matches])
             theirs = any(index.audience(match.path) != PRIVATE for match in result.matches)
             return told(_listed(result), from_outside=theirs)
-        return await found(Query(query, max_results, since=since, until=until))
+        return await found(Query(query, max_results, since=since, until=until, as_of=as_of))
 
     async def search_memory(query: str, max_results: Annotated[int, Field(ge=1, le=50)] = 20) -> Told:
         """Find a text letter by letter in notes and past conversations, newest first."""

@@ -1,18 +1,21 @@
 """This file says what a model gets from its memory tools."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
-from gateway.agent.entries import ToolCall
+from gateway.agent.entries import ToolCall, UsedMemory
 from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.tool import Toolbox
 from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OWN, SUBAGENT
 from workspaces.access import Access
+from workspaces.memory.earlier import Lookback
 from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import MemoryIndex
 from workspaces.workspace import Workspace
@@ -26,7 +29,8 @@ class Desk:
         self.workspace = Workspace.open(home / "workspace", AGENT)
         self.worker = DeskWorker(WordsEmbedder())
         source = WorkspaceNotes(self.workspace.folder)
-        self.index = MemoryIndex(AGENT, home / "index", [source], self.worker, run_here, SetClock().clock())
+        self.folder = home / "index"
+        self.index = MemoryIndex(AGENT, self.folder, [source], self.worker, run_here, SetClock().clock())
         self.workspace.write("MEMORY.md", "- tea is private\n", MAIN, None)
         self.workspace.write(f"{OWN}/2026-03-01.md", "- tea\n- is shared\n", GROUP, None)
 
@@ -120,3 +124,25 @@ async def test_the_older_name_works_and_costs_nothing(desk: Desk) -> None:
     listed = await desk.tools(MAIN).call(ToolCall("1", "search_memory", '{"query": "is shared"}'))
     assert "> - is shared" in listed.text
     assert [spec.name for spec in desk.tools(MAIN).specs] == ["memory_search", "memory_get", "search_history"]
+
+
+async def test_notes_are_searched_as_they_once_were(desk: Desk) -> None:
+    """By meaning and letter by letter, each with the day in its citation; what is used is kept with the day."""
+    day = date(2026, 3, 1)
+    kept: list[UsedMemory] = []
+
+    async def used(memories: Sequence[UsedMemory]) -> None:
+        kept.extend(memories)
+
+    async def texts_on(asked: date, access: Access) -> Mapping[PurePosixPath, str]:
+        return {PurePosixPath("MEMORY.md"): f"- coffee on {asked}\n"} if access is MAIN else {}
+
+    desk.index.past = Lookback(AGENT, desk.folder, texts_on, desk.worker, run_here, time.monotonic)
+    tools = Toolbox(memory_tools(desk.index, desk.workspace, MAIN, run_here, used))
+    for exact in (False, True):
+        arguments = {"query": "coffee", "as_of": str(day), "exact": exact}
+        said = await tools.call(ToolCall("1", "search_history", json.dumps(arguments)))
+        assert f"coffee on {day}" in said.text
+        assert f"at the end of {day}" in said.text
+    assert [memory.citation for memory in kept] == [f"MEMORY.md#L1-L1@{day}"] * 2
+    assert (await desk.call(GROUP, "search_history", query="coffee", as_of=str(day)))["hits"] == []
