@@ -15,17 +15,19 @@ from math import log2
 from pathlib import Path, PurePosixPath
 from statistics import fmean
 
+import numpy as np
+
 from gateway.cli.locomo import Conversation, read_locomo
 from workspaces.access import scope_of
 from workspaces.memory.chunking import token_count
 from workspaces.memory.dates import date_in
 from workspaces.memory.embeddings import Embedder
 from workspaces.memory.embeddings.local import LocalEmbedder
-from workspaces.memory.engine import Candidate, DayRange
+from workspaces.memory.engine import DayRange, Scores
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.finder import Asked, Finder, Found
 from workspaces.memory.index import Index
-from workspaces.memory.ranking import WITHOUT_LATE, question_of, rank
+from workspaces.memory.ranking import WITHOUT_LATE, Pool, held, question_of, rank
 
 DEPTHS = (5, 10, 25, 50)
 BUDGETS = (500, 1_000, 2_000)
@@ -144,44 +146,55 @@ class Bench:
 
     def pooled(self, text: str) -> list[Entry]:
         """The shipped ranking without the token vectors, as for a hosted embedder."""
-        ranked = rank(question_of(text, self._today), self._all(text), WITHOUT_LATE, self._today)
-        return [each.candidate.entry for each in ranked]
+        scores, entries = self._all(text)
+        question = question_of(text, self._today)
+        standing = [self._manifest.points[id_] for id_ in scores.ids.tolist()]
+        pool = Pool(scores, standing, [held(question, entry.text) for entry in entries])
+        return [entries[each.row] for each in rank(question, pool, WITHOUT_LATE, self._today)]
 
     def dense(self, text: str) -> list[Entry]:
         """The pooled vectors alone."""
-        return _by(self._all(text), lambda candidate: candidate.cosine)
+        scores, entries = self._all(text)
+        return _by(entries, scores.cosine)
 
     def bm25(self, text: str) -> list[Entry]:
         """BM25 over date and entry alone."""
-        return _by(self._all(text), lambda candidate: candidate.bm25)
+        scores, entries = self._all(text)
+        return _by(entries, scores.bm25)
 
     def seeds(self, text: str) -> list[Entry]:
         """0.7 cosine + 0.3 / (1 + place in the BM25 order), the default of the systems this one follows."""
+        scores, entries = self._all(text)
         places = {entry.citation: place for place, entry in enumerate(self.bm25(text))}
-        return _by(self._all(text), lambda c: 0.7 * c.cosine + 0.3 / (1 + places.get(c.entry.citation, len(places))))
+        worded = [0.3 / (1 + places.get(entry.citation, len(places))) for entry in entries]
+        return _by(entries, 0.7 * scores.cosine + worded)
 
     def substring(self, text: str) -> list[Entry]:
         """The whole query as a substring, newest first."""
-        found = [c for c in self._all(text) if text.casefold() in c.entry.text.casefold()]
-        return _by(found, lambda candidate: (candidate.entry.date or date.min).toordinal())
+        _, entries = self._all(text)
+        found = [entry for entry in entries if text.casefold() in entry.text.casefold()]
+        return _by(found, [(entry.date or date.min).toordinal() for entry in found])
 
     def _find(self, text: str, embedder: Embedder | None) -> list[Entry]:
         finder = Finder(self._engine, self._manifest, embedder)
         return [found.entry for found in finder.find(self._asked(text))]
 
-    def _all(self, text: str) -> list[Candidate]:
+    def _all(self, text: str) -> tuple[Scores, list[Entry]]:
         """Score every entry: a baseline is not to suffer from a short list."""
         request = Finder(self._engine, self._manifest, self._embedder).request(self._asked(text))
-        return self._engine.score(replace(request, tokens=None), list(self._manifest.points))
+        scores = self._engine.score(replace(request, tokens=None), np.array(sorted(self._manifest.points), np.int64))
+        ids = scores.ids.tolist()
+        known = self._engine.entries(ids)
+        return scores, [known[id_] for id_ in ids]
 
     def _asked(self, text: str) -> Asked:
         return Asked(text, None, ALWAYS, DEPTHS[-1], None, self._today)
 
 
-def _by(candidates: Iterable[Candidate], score: Callable[[Candidate], float]) -> list[Entry]:
-    """Order by *score*, best first; ties by citation."""
-    ordered = sorted(candidates, key=lambda c: (-score(c), c.entry.path, c.entry.position))
-    return [candidate.entry for candidate in ordered[: DEPTHS[-1]]]
+def _by(entries: Sequence[Entry], scores: Iterable[float]) -> list[Entry]:
+    """Order by *scores*, best first; ties by citation."""
+    ordered = sorted(zip(entries, scores, strict=True), key=lambda pair: (-pair[1], pair[0].path, pair[0].position))
+    return [entry for entry, _ in ordered[: DEPTHS[-1]]]
 
 
 METHODS: Mapping[str, Callable[[Bench], Searched]] = {

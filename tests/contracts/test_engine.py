@@ -4,7 +4,7 @@ import os
 import random
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import date
 from pathlib import Path
@@ -18,17 +18,17 @@ from workspaces.access import PRIVATE, Scope
 from workspaces.memory import hybrid
 from workspaces.memory.edge import EdgeShard
 from workspaces.memory.engine import (
-    Candidate,
     CandidateRequest,
     DayRange,
     EngineBrokenError,
     FloatArray,
+    Ids,
     Point,
     PointId,
     stepped,
 )
 from workspaces.memory.entry import Entry
-from workspaces.memory.hybrid import ALWAYS, HybridEngine, Shard
+from workspaces.memory.hybrid import ALWAYS, HybridEngine, Shard, VectorQuery, Where
 from workspaces.memory.server import ServerShard
 from workspaces.memory.sparse import SparseVector
 
@@ -104,6 +104,10 @@ def _point(number: int, scope: Scope = PRIVATE, day: date | None = None, seed: i
     return Point(id_, entry, _terms(chance, 6), _terms(chance, 9), dense, tokens, context)
 
 
+def _ids(points: Sequence[Point]) -> Ids:
+    return np.unique(np.array([point.id for point in points], np.int64))
+
+
 def _request(
     scopes: frozenset[Scope] | None, limit: int = 10, days: DayRange = ALWAYS, seed: int = 1000
 ) -> CandidateRequest:
@@ -113,80 +117,112 @@ def _request(
     return CandidateRequest(scopes, terms, dense, _rows(arrays, 4) / np.float32(4), days, limit)
 
 
-def _ask(engine: HybridEngine, request: CandidateRequest) -> list[Candidate]:
-    return engine.score(request, engine.find(request))
+Parts = tuple[float, ...]
+"""Cosine, late, late_context, bm25, bm25_context."""
 
 
-def _parts(candidate: Candidate) -> tuple[float, ...]:
-    return (candidate.cosine, candidate.late, candidate.late_context, candidate.bm25, candidate.bm25_context)
+class Bench:
+    """An engine beside what a manifest would know of its points."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.entries: dict[PointId, Entry] = {}
+        self.engine = HybridEngine(shard, self.entries)
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        self.engine.upsert(points)
+        self.entries |= {point.id: point.entry for point in points}
+
+    def delete(self, points: Sequence[Point]) -> None:
+        self.engine.delete([point.id for point in points])
+        for point in points:
+            self.entries.pop(point.id, None)
+
+    def ask(self, request: CandidateRequest) -> dict[Entry, Parts]:
+        """Find and score; every part of every score by entry, read from the engine."""
+        return self.score(request, self.engine.find(request))
+
+    def score(self, request: CandidateRequest, ids: Ids) -> dict[Entry, Parts]:
+        scores = self.engine.score(request, ids)
+        columns = (scores.cosine, scores.late, scores.late_context, scores.bm25, scores.bm25_context)
+        read = self.engine.entries(scores.ids.tolist())
+        parts = zip(*(column.tolist() for column in columns), strict=True)
+        return {read[id_]: each for id_, each in zip(scores.ids.tolist(), parts, strict=True)}
 
 
 def test_every_part_of_a_score_is_what_the_oracle_computes(tmp_path: Path) -> None:
     """Both engines find the same entries and agree on every part of every score, for every audience."""
     points = [_point(n, (PRIVATE, GROUP, OTHER)[n % 3]) for n in range(90)]
-    edge, oracle = HybridEngine(EdgeShard(tmp_path / "shard", DIMENSION)), HybridEngine(_oracle())
-    for engine in (edge, oracle):
-        engine.upsert(points)
+    edge, oracle = Bench(EdgeShard(tmp_path / "shard", DIMENSION)), Bench(_oracle())
+    for bench in (edge, oracle):
+        bench.upsert(points)
     for scopes in (None, frozenset({GROUP}), frozenset({GROUP, PRIVATE})):
-        ours = {c.entry: _parts(c) for c in _ask(edge, _request(scopes))}
-        theirs = {c.entry: _parts(c) for c in _ask(oracle, _request(scopes))}
+        ours, theirs = edge.ask(_request(scopes)), oracle.ask(_request(scopes))
         assert ours.keys() == theirs.keys()
         for entry, parts in ours.items():
             assert parts == pytest.approx(theirs[entry], abs=2e-3)
-    edge.close()
-    oracle.close()
+    edge.engine.close()
+    oracle.engine.close()
 
 
 def test_a_request_sees_its_scopes_and_no_others(shard: Shard) -> None:
     """Neither the search nor the scoring of known ids lets another audience's entry through."""
-    engine = HybridEngine(shard)
+    bench = Bench(shard)
     points = [_point(n, (PRIVATE, GROUP, OTHER)[n % 3]) for n in range(30)]
-    engine.upsert(points)
+    bench.upsert(points)
     request = _request(frozenset({GROUP}), limit=30)
-    assert {c.entry.scope for c in _ask(engine, request)} == {GROUP}
-    scored = engine.score(request, [point.id for point in points])
-    assert {c.entry.scope for c in scored} == {GROUP}
+    assert {entry.scope for entry in bench.ask(request)} == {GROUP}
+    scored = bench.score(request, _ids(points))
+    assert {entry.scope for entry in scored} == {GROUP}
     assert len(scored) == 10
+
+
+def test_the_engine_itself_sees_the_scopes_alone(shard: Shard) -> None:
+    """What a request may not see is left out by the engine, not only by those who know where entries stand."""
+    bench = Bench(shard)
+    bench.upsert([_point(n, (PRIVATE, GROUP, OTHER)[n % 3]) for n in range(30)])
+    request = _request(frozenset({GROUP}), limit=30)
+    queries = [VectorQuery("bm25", request.bm25, Where(request.scopes), 30)]
+    [leg] = shard.ask(queries)
+    assert {bench.entries[id_].scope for id_ in leg.ids.tolist()} == {GROUP}
 
 
 def test_no_scope_means_nothing_at_all(shard: Shard) -> None:
     """A turn that may search nowhere gets nothing, not everything."""
-    engine = HybridEngine(shard)
-    engine.upsert([_point(1)])
+    bench = Bench(shard)
+    bench.upsert([_point(1)])
     request = _request(frozenset())
-    assert engine.find(request) == []
-    assert engine.score(request, [_point(1).id]) == []
+    assert bench.ask(request) == {}
+    assert bench.score(request, _ids([_point(1)])) == {}
 
 
 def test_private_notes_do_not_move_a_groups_scores(shard: Shard) -> None:
     """Not even the last bit of a score depends on what else is stored."""
-    engine = HybridEngine(shard)
-    engine.upsert([_point(n, GROUP) for n in range(20)])
+    bench = Bench(shard)
+    bench.upsert([_point(n, GROUP) for n in range(20)])
     request = _request(frozenset({GROUP}))
-    before = _ask(engine, request)
-    engine.upsert([_point(n, PRIVATE) for n in range(100, 200)])
-    assert _ask(engine, request) == before
+    before = bench.ask(request)
+    bench.upsert([_point(n, PRIVATE) for n in range(100, 200)])
+    assert bench.ask(request) == before
 
 
 def test_deleted_notes_leave_nothing_behind(shard: Shard) -> None:
     """Scores depend on what is there now, not on what once was."""
-    engine = HybridEngine(shard)
-    engine.upsert([_point(n) for n in range(20)])
-    before = _ask(engine, _request(None))
+    bench = Bench(shard)
+    bench.upsert([_point(n) for n in range(20)])
+    before = bench.ask(_request(None))
     more = [_point(n) for n in range(100, 160)]
-    engine.upsert(more)
-    engine.delete([point.id for point in more] + [PointId(2**62)])
-    assert _ask(engine, _request(None)) == before
+    bench.upsert(more)
+    bench.delete([*more, _point(2**20)])
+    assert bench.ask(_request(None)) == before
 
 
 def test_a_tie_at_the_cut_is_settled_by_place(shard: Shard) -> None:
     """Of equal entries the first of the file are found, in whichever order they were stored."""
-    engine = HybridEngine(shard)
+    bench = Bench(shard)
     points = [_point(n, seed=7) for n in range(12)]
-    engine.upsert(points[7:])
-    engine.upsert(points[:7])
-    found = _ask(engine, _request(None, limit=4))
-    assert sorted(c.entry.position for c in found) == [0, 1, 2, 3]
+    bench.upsert(points[7:])
+    bench.upsert(points[:7])
+    assert sorted(entry.position for entry in bench.ask(_request(None, limit=4))) == [0, 1, 2, 3]
 
 
 def test_a_tie_below_better_ones_is_settled_by_place(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,63 +231,65 @@ def test_a_tie_below_better_ones_is_settled_by_place(shard: Shard, monkeypatch: 
     found = []
     for spare, ordered in ((100, points), (100, points[::-1]), (1, points), (1, points[::-1])):
         monkeypatch.setattr(hybrid, "SPARE", spare)
-        engine = HybridEngine(shard)
-        engine.delete([point.id for point in points])
-        engine.upsert(ordered)
-        found.append(set(engine.find(_request(None, limit=7))))
+        bench = Bench(shard)
+        bench.delete(points)
+        bench.upsert(ordered)
+        found.append(bench.engine.find(_request(None, limit=7)).tolist())
     assert found == [found[0]] * 4
 
 
 def test_dates_bound_a_search_but_not_its_scores(shard: Shard) -> None:
     """Only entries dated inside the bounds are found; their scores are those of the open search."""
-    engine = HybridEngine(shard)
-    engine.upsert([_point(n, day=date(2026, 3, n)) for n in range(1, 21)] + [_point(50)])
-    bounded = _ask(engine, _request(None, 50, DayRange(date(2026, 3, 5), date(2026, 3, 9))))
-    open_ = {c.entry: _parts(c) for c in _ask(engine, _request(None, 50))}
-    assert {c.entry.date for c in bounded} == {date(2026, 3, n) for n in range(5, 10)}
-    for candidate in bounded:
-        assert _parts(candidate) == pytest.approx(open_[candidate.entry])
+    bench = Bench(shard)
+    bench.upsert([_point(n, day=date(2026, 3, n)) for n in range(1, 21)] + [_point(50)])
+    bounded = bench.ask(_request(None, 50, DayRange(date(2026, 3, 5), date(2026, 3, 9))))
+    open_ = bench.ask(_request(None, 50))
+    assert {entry.date for entry in bounded} == {date(2026, 3, n) for n in range(5, 10)}
+    for entry, parts in bounded.items():
+        assert parts == pytest.approx(open_[entry])
 
 
 def test_a_point_that_is_stored_again_is_replaced(shard: Shard) -> None:
     """The same id keeps one entry: the newest, also where the old one had been read."""
-    engine = HybridEngine(shard)
+    bench = Bench(shard)
     old, new = _point(1), _point(1, day=date(2026, 5, 1))
-    engine.upsert([old])
-    assert [c.entry for c in _ask(engine, _request(None))] == [old.entry]
-    engine.upsert([new])
-    assert [c.entry for c in _ask(engine, _request(None))] == [new.entry]
+    bench.upsert([old])
+    assert list(bench.ask(_request(None))) == [old.entry]
+    bench.upsert([new])
+    assert list(bench.ask(_request(None))) == [new.entry]
     assert shard.size() == 1
 
 
 def test_all_ids_can_be_listed(shard: Shard) -> None:
     """The ids of what is stored, and only those, can be compared with a manifest."""
-    engine = HybridEngine(shard)
+    bench = Bench(shard)
     points = [_point(n) for n in range(5)]
-    engine.upsert(points)
-    engine.delete([points[0].id])
-    assert engine.ids() == {point.id for point in points[1:]}
+    bench.upsert(points)
+    bench.delete(points[:1])
+    assert bench.engine.ids() == {point.id for point in points[1:]}
 
 
 def test_entries_without_meaning_or_embedder_are_found_by_word(shard: Shard) -> None:
     """Points without vectors take part in keyword search and have 0 in the other parts."""
-    engine = HybridEngine(shard)
+    bench = Bench(shard)
     full = _point(1)
-    engine.upsert([Point(full.id, full.entry, full.bm25, full.bm25_context, None, None, None)])
-    request = CandidateRequest(None, full.bm25, None, None, ALWAYS, 10)
-    [found] = _ask(engine, request)
-    assert found.bm25 > 0
-    assert (found.cosine, found.late, found.late_context) == (0.0, 0.0, 0.0)
+    bench.upsert([Point(full.id, full.entry, full.bm25, full.bm25_context, None, None, None)])
+    [(cosine, late, late_context, bm25, _)] = bench.ask(
+        CandidateRequest(None, full.bm25, None, None, ALWAYS, 10)
+    ).values()
+    assert bm25 > 0
+    assert (cosine, late, late_context) == (0.0, 0.0, 0.0)
 
 
 def test_what_was_flushed_is_there_after_opening_again(tmp_path: Path) -> None:
     """A closed shard answers as before when it is opened again."""
-    engine = HybridEngine(EdgeShard(tmp_path / "shard", DIMENSION))
-    engine.upsert([_point(n) for n in range(20)])
-    before = _ask(engine, _request(None))
-    engine.close()
-    again = HybridEngine(EdgeShard(tmp_path / "shard", DIMENSION))
-    assert _ask(again, _request(None)) == before
+    bench = Bench(EdgeShard(tmp_path / "shard", DIMENSION))
+    bench.upsert([_point(n) for n in range(20)])
+    before = bench.ask(_request(None))
+    bench.engine.close()
+    again = HybridEngine(EdgeShard(tmp_path / "shard", DIMENSION), bench.entries)
+    bench.engine = again
+    assert bench.ask(_request(None)) == before
     again.close()
 
 

@@ -15,7 +15,8 @@ from workspaces.memory.chunking import entries_of
 from workspaces.memory.engine import Engine, EngineBrokenError, Point, PointId, stepped
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.hybrid import HybridEngine, Shelf
-from workspaces.memory.manifest import Manifest, PointRow
+from workspaces.memory.manifest import Manifest, PointRow, packed
+from workspaces.memory.ranking import kind_of
 from workspaces.memory.sparse import contextual_vector, dated_vector
 from workspaces.memory.vectors import Learning, Vectors
 
@@ -57,8 +58,8 @@ class Collection:
         folder.mkdir(parents=True, exist_ok=True)
         self._shard = shelf.open(folder, dimension)
         held = self._shard.size()
-        self.engine: Engine = HybridEngine(self._shard)
         self.manifest = Manifest(folder / "manifest.db")
+        self.engine: Engine = HybridEngine(self._shard, self.manifest.points)
         self._vectors = vectors
         self._complete = folder / "complete"
         self._folder = folder
@@ -206,8 +207,8 @@ class Collection:
         pieces = vectors.pieces if vectors else ()
         is_owing = vectors is not None and vectors.owes
         hashed = OWING if is_owing else digest(entry)
-        facts = entry.path, entry.position, entry.section, entry.scope
-        row = PointRow(id_, *facts, hashed, tuple(words.indices), pieces)
+        facts = entry.path, entry.position, entry.section, entry.scope, entry.date, kind_of(entry.text)
+        row = PointRow(id_, *facts, hashed, packed(words.indices), packed(pieces))
         return point, row
 
 

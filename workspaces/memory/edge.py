@@ -14,7 +14,7 @@ import qdrant_edge as edge
 
 from workspaces.memory.engine import DayRange, EngineBrokenError, FloatArray, Point, PointId, TokenArray
 from workspaces.memory.entry import Entry
-from workspaces.memory.hybrid import Scored, Shard, VectorQuery, Where, entry_of, payload_of
+from workspaces.memory.hybrid import Leg, Shard, VectorQuery, Where, entry_of, payload_of
 from workspaces.memory.sparse import SparseVector
 
 TOKEN_DIMENSION = 128
@@ -55,7 +55,7 @@ class EdgeShard:
         except Exception as exc:  # the engine raises plain Exception for every fault
             raise EngineBrokenError(f"the index in {folder.name} cannot be opened: {exc}") from exc
 
-    def ask(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
+    def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
         """Return the answer to each of *queries*, in their order."""
         if not queries:
             return []
@@ -63,7 +63,7 @@ class EdgeShard:
         nearest = {id(query.vector): _nearest(query.vector) for query in queries}  # two legs ask for one vector
         requests = [_request(query, nearest[id(query.vector)], filters[query.where]) for query in queries]
         answers = self._shard.query_batch(edge.QueryBatchRequest(requests))
-        return [[(point.id, point.score) for point in answer] for answer in answers]  # type: ignore[misc]  # no ids but numbers
+        return [_leg(answer) for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the entries of those of *ids* that exist."""
@@ -165,6 +165,11 @@ def _rows(rows: TokenArray) -> list[memoryview]:
 
 def _sparse(vector: SparseVector) -> edge.SparseVector:
     return edge.SparseVector(list(vector.indices), list(vector.values))
+
+
+def _leg(answer: Sequence[edge.ScoredPoint]) -> Leg:
+    ids = np.array([point.id for point in answer], np.int64)  # no ids but numbers
+    return Leg(ids, np.array([point.score for point in answer], np.float32))
 
 
 def _request(query: VectorQuery, nearest: Any, where: edge.Filter) -> edge.QueryRequest:

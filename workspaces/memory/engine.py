@@ -25,7 +25,8 @@ from workspaces.memory.sparse import SparseVector
 
 FloatArray = NDArray[np.float32]
 TokenArray = NDArray[np.float16]
-
+Ids = NDArray[np.int64]
+Column = NDArray[np.float64]
 
 PointId = NewType("PointId", int)
 """63 bits, made from path, position and text: the same entry is the same point. A number, because a search handles
@@ -92,19 +93,36 @@ class CandidateRequest:
     """Candidates a leg."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An entry with the raw parts of its score; a part is 0.0 where its leg did not see the entry."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Entries with the raw parts of their scores, one column a part, each of shape [n].
 
-    id: PointId
-    entry: Entry
-    cosine: float
-    late: float
+    A part is 0.0 where its leg did not see the entry. Columns, because a search handles hundreds of entries and shows
+    six: adding them up as objects took longer than finding them.
+    """
+
+    ids: Ids
+    """Rising and distinct, so that whatever order the engine found them in, the same entries are the same columns."""
+    cosine: Column
+    late: Column
     """Weighted MaxSim of the query's tokens over the entry's."""
-    bm25: float
-    bm25_context: float
-    late_context: float = 0.0
+    bm25: Column
+    bm25_context: Column
+    late_context: Column
     """The same over the tokens of the entry before it and its own: what was asked and what was answered."""
+
+    def merged(self, other: "Scores") -> "Scores":
+        """Return the entries of both, which have none in common."""
+        if not len(other.ids):
+            return self
+        ids = np.concatenate([self.ids, other.ids])
+        order = np.argsort(ids)
+        columns = {name: getattr(self, name) for name in PARTS}
+        joined = {name: np.concatenate([mine, getattr(other, name)])[order] for name, mine in columns.items()}
+        return Scores(ids[order], **joined)
+
+
+PARTS = ("cosine", "late", "bm25", "bm25_context", "late_context")
 
 
 class Engine(Protocol):
@@ -119,14 +137,14 @@ class Engine(Protocol):
     def ids(self) -> set[PointId]:
         """Return the ids of all points, to compare with what the manifest says."""
 
-    def find(self, request: CandidateRequest) -> list[PointId]:
-        """Return the ids of what the legs found, each leg's best `request.limit`, without repeats.
+    def find(self, request: CandidateRequest) -> Ids:
+        """Return the ids of what the legs found, each leg's best `request.limit`, rising and distinct.
 
         A tie at the cut is settled by path and position, never by the order in which points came to the engine.
         """
 
-    def score(self, request: CandidateRequest, ids: Sequence[PointId]) -> list[Candidate]:
-        """Return those of *ids* that `request.scopes` allows, every part of every score filled in, in their order."""
+    def score(self, request: CandidateRequest, ids: Ids) -> Scores:
+        """Score those of *ids* (rising, distinct) that `request.scopes` allows, every part filled in."""
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the entries of those of *ids* that exist."""

@@ -1,25 +1,37 @@
 """This file answers one search in a collection: query vectors, the engine's candidates, their ranking and parts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from heapq import nlargest
 from itertools import islice
 
 import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.embeddings import QueryReader
-from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, Engine, FloatArray, PointId, stepped
+from workspaces.memory.engine import (
+    CandidateRequest,
+    Column,
+    DayRange,
+    Engine,
+    FloatArray,
+    Ids,
+    PointId,
+    Scores,
+    stepped,
+)
 from workspaces.memory.entry import Entry
-from workspaces.memory.manifest import Manifest
+from workspaces.memory.manifest import Manifest, unpacked
 from workspaces.memory.ranking import (
     KEYWORDS_ALONE,
     WITHOUT_DENSE,
     WITHOUT_LATE,
+    Kind,
+    Pool,
+    Question,
     Ranked,
     Weights,
-    is_turn,
+    held,
     question_of,
     rank,
     relevance,
@@ -33,6 +45,8 @@ NEIGHBOURS = 2
 """How far the ranking looks from an entry to those beside it."""
 NEIGHBOURED = 25
 """How many of the best found entries have those beside them scored too; worse ones have little to lend."""
+READ = 12
+"""Entries read at once, best first, until enough are found: twice the usual limit, since some repeat others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +86,14 @@ class Finder:
 
     def find(self, asked: Asked) -> list[Found]:
         """Return the best `asked.limit` entries, best first; none where no scope may be searched."""
-        request = self.request(asked)
-        ids = self._engine.find(request)
-        question, weights = question_of(asked.text, asked.today), _weights(request)
-        candidates = self._engine.score(request, ids)
-        best = nlargest(max(NEIGHBOURED, asked.limit), candidates, _promise(candidates))
-        candidates += self._engine.score(request, self._beside(best, candidates))
-        ranked = rank(question, candidates, weights, asked.today)
-        found = (self._found(each, request) for each in thinned(ranked) if _is_within(each, asked.days))
+        request, question = self.request(asked), question_of(asked.text, asked.today)
+        scores = self._engine.score(request, self._engine.find(request))
+        scores = scores.merged(self._engine.score(request, self._beside(scores, max(NEIGHBOURED, asked.limit))))
+        ids: list[PointId] = scores.ids.tolist()
+        pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._held(question, ids))
+        ranked = rank(question, pool, _weights(request), asked.today)
+        within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
+        found = thinned(_Telling(self._engine, self._manifest, request, pool).found(within))
         return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
 
     def request(self, asked: Asked) -> CandidateRequest:
@@ -102,46 +116,65 @@ class Finder:
         idf = np.array(self._manifest.pieces.idf(pieces, scopes), np.float32)
         return np.asarray(tokens * (idf / idf.sum())[:, np.newaxis], np.float32)
 
-    def _beside(self, best: Sequence[Candidate], scored: Sequence[Candidate]) -> list[PointId]:
-        """Return the entries beside the turns among *best* that are not *scored* yet.
+    def _beside(self, scores: Scores, best: int) -> Ids:
+        """Return the entries beside the turns among the *best* of *scores* that are not scored yet.
 
         A file has one scope, so theirs is the same.
         """
-        beside = (id_ for found in best if is_turn(found.entry) for id_ in self._manifest.beside(found.id, NEIGHBOURS))
-        known = {candidate.id for candidate in scored}
-        return [id_ for id_ in dict.fromkeys(beside) if id_ not in known]
+        ids = scores.ids[np.argsort(-_promise(scores), kind="stable")[:best]].tolist()
+        turns = (id_ for id_ in ids if self._manifest.points[id_].kind is not Kind.NOTE)
+        beside = [other for id_ in turns for other in self._manifest.beside(id_, NEIGHBOURS)]
+        return np.setdiff1d(np.array(beside, np.int64), scores.ids)
 
-    def _found(self, ranked: Ranked, request: CandidateRequest) -> Found:
-        candidate = ranked.candidate
-        matched = self._matched(candidate.id, request)
+    def _held(self, question: Question, ids: Sequence[PointId]) -> list[frozenset[str]]:
+        """Return the identifiers of *question* in each entry; where it has none, no entry is read for them."""
+        if not question.identifiers:
+            return [frozenset()] * len(ids)
+        entries = self._engine.entries(ids)
+        return [held(question, entries[id_].text) for id_ in ids]
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Reads what was ranked, best first, as far as it is wanted."""
+
+    engine: Engine
+    manifest: Manifest
+    request: CandidateRequest
+    pool: Pool
+
+    def found(self, ranked: Iterator[Ranked]) -> Iterator[Found]:
+        while some := list(islice(ranked, READ)):
+            ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
+            entries = self.engine.entries(ids)
+            yield from (self._found(each, id_, entries[id_]) for each, id_ in zip(some, ids, strict=True))
+
+    def _found(self, ranked: Ranked, id_: PointId, entry: Entry) -> Found:
+        scores, row = self.pool.scores, ranked.row
+        matched = self._matched(id_)
+        cosine, late = float(scores.cosine[row]), float(scores.late[row])
         return Found(
-            entry=candidate.entry,
+            entry=entry,
             score=ranked.score,
-            similarity=candidate.cosine,
-            late=candidate.late,
-            keyword=max(candidate.bm25, candidate.bm25_context),
+            similarity=cosine,
+            late=late,
+            keyword=float(max(scores.bm25[row], scores.bm25_context[row])),
             matched=matched,
-            relevance=relevance(candidate.cosine, candidate.late, matched),
-            is_exact=bool(ranked.identifiers),
+            relevance=relevance(cosine, late, matched),
+            is_exact=bool(self.pool.held[row]),
         )
 
-    def _matched(self, id_: PointId, request: CandidateRequest) -> float:
+    def _matched(self, id_: PointId) -> float:
         """Return how much of the query's IDF the entry's own words cover, 0 to 1."""
-        held = set(self._manifest.points[id_].terms)
-        weights = dict(zip(request.bm25.indices, request.bm25.values, strict=True))
-        covered = sum(weight for term, weight in weights.items() if term in held)
-        return covered / sum(weights.values()) if weights else 0.0
+        held = set(unpacked(self.manifest.points[id_].terms))
+        words = self.request.bm25
+        covered = sum(weight for term, weight in zip(words.indices, words.values, strict=True) if term in held)
+        return covered / sum(words.values) if words.values else 0.0
 
 
-def _promise(candidates: Sequence[Candidate]) -> Callable[[Candidate], tuple[float, str, int]]:
-    """Return a rough measure of a candidate, a tenth of the work of ranking it, that tells the better half."""
-    top = max((candidate.bm25 for candidate in candidates), default=0.0) or 1.0
-
-    def promise(candidate: Candidate) -> tuple[float, str, int]:
-        roughly = candidate.late_context + candidate.cosine + candidate.bm25 / top
-        return roughly, candidate.entry.path, candidate.entry.position
-
-    return promise
+def _promise(scores: Scores) -> Column:
+    """Return a rough measure of each candidate, a tenth of the work of ranking it, that tells the better half."""
+    return np.asarray(scores.late_context + scores.cosine + scores.bm25 / (scores.bm25.max(initial=0.0) or 1.0))
 
 
 def _is_clear(found: Found, min_score: float | None) -> bool:
@@ -155,9 +188,8 @@ def _weights(request: CandidateRequest) -> Weights:
     return WITHOUT_LATE if request.tokens is None else Weights()
 
 
-def _is_within(ranked: Ranked, days: DayRange) -> bool:
+def _is_within(day: date | None, days: DayRange) -> bool:
     """A neighbour of what was found may lie outside the bounds."""
-    day = ranked.candidate.entry.date
     if days.since is None and days.until is None:
         return True
     return day is not None and (days.since or date.min) <= day <= (days.until or date.max)

@@ -3,7 +3,7 @@
 It speaks to an engine through `Shard`, which `edge.py` implements, so that the rules below hold for every engine.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from workspaces.access import Scope
-from workspaces.memory.engine import Candidate, CandidateRequest, DayRange, FloatArray, Point, PointId
+from workspaces.memory.engine import CandidateRequest, Column, DayRange, FloatArray, Ids, Point, PointId, Scores
 from workspaces.memory.entry import Entry
 from workspaces.memory.sparse import SparseVector
 
@@ -28,6 +28,7 @@ SPARE = 100
 second look at the collection is not needed."""
 
 ALWAYS = DayRange(None, None)
+NOTHING: Ids = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,29 @@ class VectorQuery:
     """Only points with a higher score count."""
 
 
-Scored = tuple[PointId, float]
-"""A point with its score by one vector; a plain pair, because a search makes two thousand of them."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Leg:
+    """Points with their scores by one vector, best first; both of shape [n]."""
+
+    ids: Ids
+    scores: FloatArray
+
+
+class Placed(Protocol):
+    """Where an entry stands and who may see it, known without asking the engine."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def scope(self) -> Scope: ...
 
 
 class Shard(Protocol):
     """What an engine has to do: keep points, answer exact queries."""
 
-    def ask(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
+    def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
         """Return the answer to each of *queries*, in their order; they travel as one request."""
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
@@ -103,8 +119,10 @@ class Shelf(Protocol):
 class HybridEngine:
     """The `Engine` port over a `Shard`."""
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: Shard, places: Mapping[PointId, Placed]) -> None:
+        """*places* knows every point that is to be found; another one does not exist."""
         self._shard = shard
+        self._places = places
         self._entries: dict[PointId, Entry] = {}
 
     def upsert(self, points: Sequence[Point]) -> None:
@@ -139,57 +157,52 @@ class HybridEngine:
             self._forget(list(islice(self._entries, max(len(self._entries) - ENTRIES_KEPT, 0))))
         return known
 
-    def find(self, request: CandidateRequest) -> list[PointId]:
-        """Return the ids of what the legs found, each leg's best `request.limit`, without repeats."""
+    def find(self, request: CandidateRequest) -> Ids:
+        """Return the ids of what the legs found, each leg's best `request.limit`, rising and distinct."""
         if _sees_nothing(request):
-            return []
+            return NOTHING
         where = Where(request.scopes, request.days)
         queries = _queries(request, FINDING, where, request.limit + SPARE)
-        found: dict[PointId, None] = {}
-        for query, leg in zip(queries, self._shard.ask(queries), strict=True):
-            found.update(dict.fromkeys(self._cut(query, leg, request.limit)))
-        return list(found)
+        legs = zip(queries, self._shard.ask(queries), strict=True)
+        return np.unique(np.concatenate([NOTHING, *(self._cut(query, leg, request.limit) for query, leg in legs)]))
 
-    def score(self, request: CandidateRequest, ids: Sequence[PointId]) -> list[Candidate]:
-        """Return those of *ids* that `request.scopes` allows, every part of every score filled in, in their order."""
-        if _sees_nothing(request) or not ids:
-            return []
-        where = Where(request.scopes, ids=frozenset(ids))
-        queries = _queries(request, SCORING, where, len(ids))
-        answers = self._shard.ask(queries)
-        parts: dict[VectorName, dict[PointId, float]] = {name: {} for name in SCORING}
-        for query, answer in zip(queries, answers, strict=True):
-            parts[query.using] = dict(answer)
-        entries = self.entries(ids)
-        allowed = [id_ for id_ in ids if id_ in entries and _is_allowed(entries[id_], request.scopes)]
-        return [
-            Candidate(
-                id=id_,
-                entry=entries[id_],
-                cosine=parts["dense"].get(id_, 0.0),
-                late=parts["tokens"].get(id_, 0.0),
-                bm25=parts["bm25"].get(id_, 0.0),
-                bm25_context=parts["bm25_context"].get(id_, 0.0),
-                late_context=parts["tokens_context"].get(id_, 0.0),
-            )
-            for id_ in allowed
-        ]
+    def score(self, request: CandidateRequest, ids: Ids) -> Scores:
+        """Score those of *ids* (rising, distinct) that `request.scopes` allows, every part filled in."""
+        seen = NOTHING if _sees_nothing(request) else self._allowed(ids, request.scopes)
+        parts: dict[VectorName, Column] = {name: np.zeros(len(seen)) for name in SCORING}
+        if len(seen):
+            where = Where(request.scopes, ids=frozenset(seen.tolist()))
+            queries = _queries(request, SCORING, where, len(seen))
+            for query, leg in zip(queries, self._shard.ask(queries), strict=True):
+                parts[query.using][np.searchsorted(seen, leg.ids)] = leg.scores
+        return Scores(
+            ids=seen,
+            cosine=parts["dense"],
+            late=parts["tokens"],
+            bm25=parts["bm25"],
+            bm25_context=parts["bm25_context"],
+            late_context=parts["tokens_context"],
+        )
 
-    def _cut(self, query: VectorQuery, leg: Sequence[Scored], limit: int) -> list[PointId]:
+    def _allowed(self, ids: Ids, scopes: frozenset[Scope] | None) -> Ids:
+        placed = ((id_, self._places.get(id_)) for id_ in ids.tolist())
+        return np.array([id_ for id_, at in placed if at and (scopes is None or at.scope in scopes)], np.int64)
+
+    def _cut(self, query: VectorQuery, leg: Leg, limit: int) -> Ids:
         """Return the ids of the best *limit* of *leg*; equal scores at the cut are settled by path and position.
 
         An engine settles them by the order in which points came to it, and there private text would show.
         """
-        if len(leg) <= limit or leg[limit - 1][1] > leg[limit][1]:
-            return [id_ for id_, _ in leg[:limit]]
-        cut = leg[limit][1]
-        if leg[-1][1] == cut:
-            just_below = float(np.nextafter(np.float32(cut), np.float32(-np.inf)))
+        if len(leg.ids) <= limit or leg.scores[limit - 1] > leg.scores[limit]:
+            return leg.ids[:limit]
+        cut = leg.scores[limit]
+        if leg.scores[-1] == cut:
+            just_below = float(np.nextafter(cut, np.float32(-np.inf)))
             [leg] = self._shard.ask([replace(query, limit=self._shard.size(), above=just_below)])
-        better = [id_ for id_, score in leg if score > cut]
-        tied = self.entries([id_ for id_, score in leg if score == cut])
-        in_order = sorted(tied, key=lambda id_: (tied[id_].path, tied[id_].position))
-        return [*better, *in_order[: limit - len(better)]]
+        better = leg.ids[leg.scores > cut]
+        tied = [id_ for id_ in leg.ids[leg.scores == cut].tolist() if id_ in self._places]
+        tied.sort(key=lambda id_: (self._places[id_].path, self._places[id_].position))
+        return np.concatenate([better, np.array(tied[: limit - len(better)], np.int64)])
 
     def _forget(self, ids: Iterable[PointId]) -> None:
         for id_ in ids:
@@ -198,10 +211,6 @@ class HybridEngine:
 
 def _sees_nothing(request: CandidateRequest) -> bool:
     return request.scopes is not None and not request.scopes
-
-
-def _is_allowed(entry: Entry, scopes: frozenset[Scope] | None) -> bool:
-    return scopes is None or entry.scope in scopes
 
 
 def _queries(request: CandidateRequest, names: Sequence[VectorName], where: Where, limit: int) -> list[VectorQuery]:

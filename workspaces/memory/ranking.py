@@ -5,29 +5,26 @@ the question names counts. An entry that holds an identifier of the question wor
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
-from enum import Enum
+from enum import IntEnum
 from functools import lru_cache
-from math import exp2
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workspaces.memory.chunking import without_time
 from workspaces.memory.dates import NamedDate, dates_named, relative_dates
-from workspaces.memory.engine import Candidate
+from workspaces.memory.engine import Column, Ids, Scores
 from workspaces.memory.entry import Entry
 from workspaces.memory.tokens import identifiers, normalised, terms
 
-T = TypeVar("T")
 _TURN = re.compile(r"\w[\w .'’-]{0,30}: ")
 """How a turn of a dialogue begins, after its time of day: a name, a colon."""
 _QUESTION_MARKS = ("?", "？", "؟")
-KINDS_KEPT = 20_000
-"""Texts whose kind is remembered, as many as the entries that an engine holds in memory."""
+SAID_KEPT = 2_000
+"""Texts whose words are remembered, some 2 kB each: reading one takes 60 µs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +70,57 @@ class Question:
     dates: tuple[NamedDate, ...]
 
 
+class Kind(IntEnum):
+    """What an entry is; read from its text once, when it is stored."""
+
+    NOTE = 0
+    """No dialogue."""
+    SAYS = 1
+    """A turn of a dialogue."""
+    ASKS = 2
+    """A turn that ends with a question mark."""
+
+
+def kind_of(text: str) -> Kind:
+    """Return what an entry of *text* is."""
+    if not _TURN.match(without_time(text)):
+        return Kind.NOTE
+    return Kind.ASKS if text.endswith(_QUESTION_MARKS) else Kind.SAYS
+
+
+class Standing(Protocol):
+    """What the ranking knows of an entry without reading it."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def date(self) -> date | None: ...
+    @property
+    def kind(self) -> Kind: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The candidates of one question: `entries` and `held` have one item for each row of `scores`."""
+
+    scores: Scores
+    entries: Sequence[Standing]
+    held: Sequence[frozenset[str]]
+    """Identifiers of the question that each holds word for word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A candidate in its place, with the parts that put it there."""
 
-    candidate: Candidate
+    row: int
+    """Of the pool."""
     score: float
     """Orders the candidates of one question; not comparable between questions."""
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float]
     """What each part added to `score`, by its name in `Weights`."""
-    identifiers: frozenset[str] = frozenset()
-    """Identifiers of the question that the entry holds word for word."""
 
 
 def question_of(text: str, today: date) -> Question:
@@ -91,120 +128,95 @@ def question_of(text: str, today: date) -> Question:
     return Question(text, identifiers(text), (*dates_named(text), *relative_dates(text, today)))
 
 
-def rank(question: Question, candidates: Sequence[Candidate], weights: Weights, today: date) -> Iterator[Ranked]:
-    """Give *candidates* in order, best first; ties by path and line.
+def rank(question: Question, pool: Pool, weights: Weights, today: date) -> Iterator[Ranked]:
+    """Give the candidates of *pool* in order, best first; ties by path and line.
 
-    *candidates* should hold the entries beside each found one as well: those that are missing lend nothing.
+    It should hold the entries beside each found one as well: those that are missing lend nothing.
     """
-    kinds = [_kind(candidate.entry.text) for candidate in candidates]
-    parts = _own_parts(candidates, weights)
-    speaks = np.array([kind is not _Kind.NOTE for kind in kinds], np.bool_)
-    spoken = _total(parts) * speaks
-    lenders = _Lenders(candidates, spoken)
-    parts |= _earned(question, candidates, kinds, weights)
+    kinds = np.array([entry.kind for entry in pool.entries], np.int8)
+    days = np.array([_ordinal(entry.date) for entry in pool.entries], np.int64)
+    places = _places(pool.entries)
+    parts = _own_parts(pool.scores, weights)
+    speaks, asks = (kinds != Kind.NOTE).astype(np.float64), (kinds == Kind.ASKS).astype(np.float64)
+    lenders = _Lenders(places, _total(parts) * speaks)
+    parts["date"] = weights.date * _named(question, days)
+    parts["question"] = -weights.question * asks
     parts["neighbour"] = weights.neighbour * speaks * lenders.better(1)
     parts["second_neighbour"] = weights.second_neighbour * speaks * lenders.better(2)
-    faded = np.array(_by_day(candidates, lambda day: _faded(day, weights, today)))
-    parts["age"] = -faded * np.maximum(_total(parts), 0.0)
-    scores: list[float] = _total(parts).tolist()
-    held = [_held(question, candidate.entry) for candidate in candidates]
-
-    def order(row: int) -> tuple[int, float, str, int]:
-        entry = candidates[row].entry
-        return -len(held[row]), -scores[row], entry.path, entry.position
-
-    for row in sorted(range(len(candidates)), key=order):
-        shares = {name: float(part[row]) for name, part in parts.items()}
-        yield Ranked(candidates[row], scores[row], shares, held[row])
+    parts["age"] = -_faded(days, weights, today) * np.maximum(_total(parts), 0.0)
+    scores = _total(parts)
+    held = np.array([len(names) for names in pool.held], np.int64)
+    for row in np.lexsort((places, -scores, -held)).tolist():
+        yield Ranked(row, float(scores[row]), {name: float(part[row]) for name, part in parts.items()})
 
 
-_Column = NDArray[np.float64]
-"""One number for each candidate, in their order: adding columns is a tenth of the work of adding row by row."""
-
-
-def _own_parts(candidates: Sequence[Candidate], weights: Weights) -> dict[str, _Column]:
-    legs = [_column([c.bm25 for c in candidates]), _column([c.bm25_context for c in candidates])]
-    late, late_context = _column([c.late for c in candidates]), _column([c.late_context for c in candidates])
-    cosine = _column([c.cosine for c in candidates])
+def _own_parts(scores: Scores, weights: Weights) -> dict[str, Column]:
+    legs = (scores.bm25, scores.bm25_context)
     return {
         "keyword": weights.keyword * np.mean([leg / (leg.max(initial=0.0) or 1.0) for leg in legs], axis=0),
-        "late": weights.late * (late - 0.25) / 0.5,
-        "late_context": weights.late_context * (late_context - 0.25) / 0.5,
-        "dense": weights.dense * np.maximum(cosine, 0.0) / 0.7,
+        "late": weights.late * (scores.late - 0.25) / 0.5,
+        "late_context": weights.late_context * (scores.late_context - 0.25) / 0.5,
+        "dense": weights.dense * np.maximum(scores.cosine, 0.0) / 0.7,
     }
 
 
-def _column(numbers: Sequence[float]) -> _Column:
-    return np.array(numbers, np.float64)
-
-
-def _total(parts: Mapping[str, _Column]) -> _Column:
+def _total(parts: Mapping[str, Column]) -> Column:
     return np.asarray(np.sum(list(parts.values()), axis=0))
 
 
-class _Kind(Enum):
-    NOTE = "no dialogue"
-    SAYS = "a turn of a dialogue"
-    ASKS = "a turn that ends with a question mark"
-
-
-@lru_cache(KINDS_KEPT)
-def _kind(text: str) -> _Kind:
-    if not _TURN.match(without_time(text)):
-        return _Kind.NOTE
-    return _Kind.ASKS if text.endswith(_QUESTION_MARKS) else _Kind.SAYS
-
-
-def is_turn(entry: Entry) -> bool:
-    """Whether *entry* is a turn of a dialogue; other entries lend and borrow nothing."""
-    return _kind(entry.text) is not _Kind.NOTE
+def _places(entries: Sequence[Standing]) -> Ids:
+    """Return a number for each entry that orders them by path and position; neighbours differ by one."""
+    files = {path: number << 32 for number, path in enumerate(sorted({entry.path for entry in entries}))}
+    return np.array([files[entry.path] + entry.position for entry in entries], np.int64)
 
 
 class _Lenders:
     """The candidates by place, and what each has to lend."""
 
-    def __init__(self, candidates: Sequence[Candidate], lent: _Column) -> None:
-        files: dict[str, int] = {}
-        places = [(files.setdefault(c.entry.path, len(files)) << 32) + c.entry.position for c in candidates]
-        self._places = np.array(places, np.int64)
-        self._rows = np.argsort(self._places)
+    def __init__(self, places: Ids, lent: Column) -> None:
+        self._places = places
+        self._rows = np.argsort(places)
         self._lent = lent
 
-    def better(self, distance: int) -> _Column:
+    def better(self, distance: int) -> Column:
         """Return what the better one of those *distance* before and after each candidate lends it, 0 at least."""
         return np.maximum(np.maximum(self._at(-distance), self._at(distance)), 0.0)
 
-    def _at(self, step: int) -> _Column:
+    def _at(self, step: int) -> Column:
         wanted = self._places + step
         nearest = np.searchsorted(self._places, wanted, sorter=self._rows)
         rows = self._rows[np.minimum(nearest, len(self._rows) - 1)]
         return np.where(self._places[rows] == wanted, self._lent[rows], 0.0)
 
 
-def _earned(
-    question: Question, candidates: Sequence[Candidate], kinds: Sequence[_Kind], weights: Weights
-) -> dict[str, _Column]:
-    is_named = _by_day(candidates, lambda day: day is not None and any(each.covers(day) for each in question.dates))
-    only_asks = [kind is _Kind.ASKS for kind in kinds]
-    return {"date": weights.date * np.array(is_named), "question": -weights.question * np.array(only_asks)}
+UNDATED = 0
+"""No day has this ordinal."""
 
 
-def _by_day(candidates: Sequence[Candidate], fact: Callable[[date | None], T]) -> list[T]:
-    """Return *fact* for the day of each candidate, asked once a day."""
-    known = {day: fact(day) for day in {candidate.entry.date for candidate in candidates}}
-    return [known[candidate.entry.date] for candidate in candidates]
+def _ordinal(day: date | None) -> int:
+    return day.toordinal() if day else UNDATED
 
 
-def _faded(day: date | None, weights: Weights, today: date) -> float:
-    """Return the share of its score that an entry of *day* has lost; undated ones lose nothing."""
-    age = max((today - day).days, 0) if day else 0
-    return (1 - weights.floor) * (1 - exp2(-age / weights.half_life_days))
+def _named(question: Question, days: Ids) -> Column:
+    """Return 1 for each of *days* that the question names, which is asked once a day, and 0 for the others."""
+    if not question.dates:
+        return np.zeros(len(days))
+    dated = {day: date.fromordinal(day) for day in set(days.tolist()) if day != UNDATED}
+    named = [day for day, at in dated.items() if any(each.covers(at) for each in question.dates)]
+    return np.isin(days, named).astype(np.float64)
 
 
-def _held(question: Question, entry: Entry) -> frozenset[str]:
+def _faded(days: Ids, weights: Weights, today: date) -> Column:
+    """Return the share of its score that an entry of each of *days* has lost; undated ones lose nothing."""
+    ages = np.maximum(today.toordinal() - days, 0) * (days != UNDATED)
+    return np.asarray((1 - weights.floor) * (1 - np.exp2(-ages / weights.half_life_days)), np.float64)
+
+
+def held(question: Question, text: str) -> frozenset[str]:
+    """Return the identifiers of *question* that an entry of *text* holds word for word."""
     if not question.identifiers:
         return frozenset()
-    text = normalised(entry.text).casefold()
+    text = normalised(text).casefold()
     return frozenset(name for name in question.identifiers if name in text and _exactly(name).search(text))
 
 
@@ -217,19 +229,44 @@ DUPLICATE = 0.8
 """Share of two entries' terms that they have in common, from which they say the same."""
 
 
-def thinned(ranked: Iterable[Ranked]) -> Iterator[Ranked]:
-    """Give *ranked* in order, without those that only repeat a better one.
+class Told(Protocol):
+    """Something found that has an entry."""
+
+    @property
+    def entry(self) -> Entry: ...
+
+
+T = TypeVar("T", bound=Told)
+
+
+def thinned(found: Iterable[T]) -> Iterator[T]:
+    """Give *found* in order, without those that only repeat a better one.
 
     A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
     and the same habit noted on ten days is found once. Time of day does not count.
     """
-    shown: list[tuple[frozenset[str], frozenset[str]]] = []
-    for each in ranked:
-        words = frozenset(terms(without_time(each.candidate.entry.text)))
-        figures = frozenset(word for word in words if any(map(str.isdigit, word)))
-        if not any(figures == others and _overlap(words, known) >= DUPLICATE for known, others in shown):
-            shown.append((words, figures))
+    shown: list[_Said] = []
+    for each in found:
+        said = _said(each.entry.text)
+        if not any(_repeats(said, known) for known in shown):
+            shown.append(said)
             yield each
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    words: frozenset[str]
+    figures: frozenset[str]
+
+
+@lru_cache(SAID_KEPT)
+def _said(text: str) -> _Said:
+    words = frozenset(terms(without_time(text)))
+    return _Said(words, frozenset(word for word in words if any(map(str.isdigit, word))))
+
+
+def _repeats(said: _Said, known: _Said) -> bool:
+    return said.figures == known.figures and _overlap(said.words, known.words) >= DUPLICATE
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:

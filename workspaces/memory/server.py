@@ -18,7 +18,7 @@ from qdrant_client.http.exceptions import ApiException
 
 from workspaces.memory.engine import EngineAwayError, FloatArray, Point, PointId, TokenArray
 from workspaces.memory.entry import Entry
-from workspaces.memory.hybrid import ALWAYS, Scored, Shard, VectorQuery, Where, entry_of, payload_of
+from workspaces.memory.hybrid import ALWAYS, Leg, Shard, VectorQuery, Where, entry_of, payload_of
 from workspaces.memory.settings import QdrantServer
 from workspaces.memory.sparse import SparseVector
 
@@ -46,13 +46,13 @@ class ServerShard:
                 ):
                     client.create_payload_index(name, key, kind)
 
-    def ask(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
+    def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
         """Return the answer to each of *queries*, in their order, in one request."""
         if not queries:
             return []
         with _faults():
             answers = self._client.query_batch_points(self._name, [_request(query) for query in queries])
-        return [[(PointId(int(point.id)), point.score) for point in answer.points] for answer in answers]
+        return [_leg(answer.points) for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the entries of those of *ids* that exist."""
@@ -190,6 +190,11 @@ def _sparse(vector: SparseVector) -> models.SparseVector:
 
 def _nearest(vector: SparseVector | FloatArray) -> Any:
     return _sparse(vector) if isinstance(vector, SparseVector) else vector.tolist()
+
+
+def _leg(points: Sequence[models.ScoredPoint]) -> Leg:
+    ids = np.array([int(point.id) for point in points], np.int64)
+    return Leg(ids, np.array([point.score for point in points], np.float32))
 
 
 def _request(query: VectorQuery) -> models.QueryRequest:

@@ -1,21 +1,26 @@
 """This file checks the order of what was found: which parts count, which rule comes first, what is thinned."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workspaces.access import PRIVATE
-from workspaces.memory.engine import Candidate, PointId
+from workspaces.memory.engine import PARTS, Scores
 from workspaces.memory.entry import Entry
 from workspaces.memory.ranking import (
     KEYWORDS_ALONE,
     WITHOUT_LATE,
+    Kind,
+    Pool,
     Ranked,
     Weights,
+    held,
+    kind_of,
     question_of,
     rank,
     relevance,
@@ -26,15 +31,53 @@ TODAY = date(2026, 3, 7)
 EVERY_WEIGHT = [Weights(), WITHOUT_LATE, KEYWORDS_ALONE]
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entry with the parts of its score."""
+
+    entry: Entry
+    cosine: float = 0.0
+    late: float = 0.0
+    late_context: float = 0.0
+    bm25: float = 0.0
+    bm25_context: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What the manifest would know of an entry."""
+
+    path: str
+    position: int
+    date: date | None
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A candidate in its place."""
+
+    entry: Entry
+    ranked: Ranked
+
+
 def candidate(text: str, position: int = 0, path: str = "memory/a.md", day: date | None = TODAY) -> Candidate:
     """A candidate that no leg has seen."""
-    entry = Entry(path, PRIVATE, position, position + 1, position + 1, text, "", day, "")
-    return Candidate(PointId(position), entry, cosine=0.0, late=0.0, bm25=0.0, bm25_context=0.0)
+    return Candidate(Entry(path, PRIVATE, position, position + 1, position + 1, text, "", day, ""))
+
+
+def results(question: str, candidates: Sequence[Candidate], weights: Weights | None = None) -> list[Result]:
+    """Rank *candidates*."""
+    asked, entries = question_of(question, TODAY), [each.entry for each in candidates]
+    columns = {name: np.array([getattr(each, name) for each in candidates], np.float64) for name in PARTS}
+    scores = Scores(np.arange(len(candidates)), **columns)
+    standing = [Placed(entry.path, entry.position, entry.date, kind_of(entry.text)) for entry in entries]
+    pool = Pool(scores, standing, [held(asked, entry.text) for entry in entries])
+    return [Result(entries[each.row], each) for each in rank(asked, pool, weights or Weights(), TODAY)]
 
 
 def order(question: str, *candidates: Candidate, weights: Weights | None = None) -> list[str]:
-    ranked = list(rank(question_of(question, TODAY), candidates, weights or Weights(), TODAY))
-    return [each.candidate.entry.text for each in ranked]
+    return [each.entry.text for each in results(question, candidates, weights)]
 
 
 @pytest.mark.parametrize("weights", EVERY_WEIGHT)
@@ -63,8 +106,7 @@ def test_an_exact_identifier_wins_at_any_age_over_the_best_vectors(weights: Weig
 )
 def test_an_identifier_is_held_word_for_word_or_not_at_all(text: str, is_held: bool) -> None:
     """A longer identifier that contains it is another one."""
-    [ranked] = rank(question_of("GLYPH-12345", TODAY), [candidate(text)], Weights(), TODAY)
-    assert bool(ranked.identifiers) is is_held
+    assert bool(held(question_of("GLYPH-12345", TODAY), text)) is is_held
 
 
 def test_more_of_the_identifiers_asked_for_come_first() -> None:
@@ -74,7 +116,7 @@ def test_more_of_the_identifiers_asked_for_come_first() -> None:
 
 
 With = Callable[[Candidate, float], Candidate]
-PARTS: list[With] = [
+EACH_PART: list[With] = [
     lambda candidate, value: replace(candidate, cosine=value),
     lambda candidate, value: replace(candidate, late=value),
     lambda candidate, value: replace(candidate, late_context=value),
@@ -83,13 +125,13 @@ PARTS: list[With] = [
 ]
 
 
-@given(st.sampled_from(PARTS), st.floats(0.3, 0.9), st.floats(0.0, 0.1), st.sampled_from(EVERY_WEIGHT))
+@given(st.sampled_from(EACH_PART), st.floats(0.3, 0.9), st.floats(0.0, 0.1), st.sampled_from(EVERY_WEIGHT))
 def test_more_of_any_part_never_ranks_lower(part: With, value: float, more: float, weights: Weights) -> None:
     """Everything else being equal, a candidate rises with each part of its score."""
     lower = part(candidate("lower", 0, "memory/x.md"), value)
     higher = part(candidate("higher", 5, "memory/y.md"), value + more + 0.01)
-    first, second = rank(question_of("question", TODAY), [lower, higher], weights, TODAY)
-    assert first.score == second.score or first.candidate.entry.text == "higher"
+    first, second = results("question", [lower, higher], weights)
+    assert first.ranked.score == second.ranked.score or first.entry.text == "higher"
 
 
 def test_neighbours_lend_a_score_within_their_file_only() -> None:
@@ -97,9 +139,9 @@ def test_neighbours_lend_a_score_within_their_file_only() -> None:
     match = replace(candidate("Bo: match", 5), cosine=0.9, late=0.9, late_context=0.9)
     beside = [candidate(f"Ann: off {n}", 5 + n) for n in (3, 2, 1)]
     elsewhere = candidate("Bo: elsewhere", 4, "memory/b.md")
-    ranked = list(rank(question_of("question", TODAY), [elsewhere, *beside, match], Weights(), TODAY))
-    scores = {each.candidate.entry.text: each.score for each in ranked}
-    assert ranked[0].candidate.entry.text == "Bo: match"
+    ranked = results("question", [elsewhere, *beside, match])
+    scores = {each.entry.text: each.ranked.score for each in ranked}
+    assert ranked[0].entry.text == "Bo: match"
     assert scores["Ann: off 1"] == scores["Ann: off 2"] > scores["Ann: off 3"] == scores["Bo: elsewhere"]
 
 
@@ -121,8 +163,8 @@ def test_a_turn_that_asks_comes_after_one_that_answers() -> None:
 def test_a_note_that_is_no_dialogue_lends_and_borrows_nothing() -> None:
     """Two items of a list that stand beside each other may be about anything."""
     match = replace(candidate("the kettle is new", 5), cosine=0.9, late=0.9)
-    ranked = list(rank(question_of("question", TODAY), [match, candidate("paid the rent", 6)], Weights(), TODAY))
-    assert [each.parts["neighbour"] for each in ranked] == [0.0, 0.0]
+    ranked = results("question", [match, candidate("paid the rent", 6)])
+    assert [each.ranked.parts["neighbour"] for each in ranked] == [0.0, 0.0]
 
 
 @given(st.integers(0, 20_000), st.floats(0.4, 0.9), st.sampled_from(EVERY_WEIGHT))
@@ -131,8 +173,8 @@ def test_age_takes_little_and_never_prefers_the_older(days: int, part: float, we
     new, old = candidate("new", 0, "memory/x.md"), candidate("old", 0, "memory/y.md", TODAY - timedelta(days))
     undated = candidate("undated", 0, "MEMORY.md", None)
     candidates = [replace(each, cosine=part, late=part, late_context=part, bm25=part) for each in (old, undated, new)]
-    ranked = list(rank(question_of("question", TODAY), candidates, weights, TODAY))
-    scores = {each.candidate.entry.text: each.score for each in ranked}
+    ranked = results("question", candidates, weights)
+    scores = {each.entry.text: each.ranked.score for each in ranked}
     assert scores["undated"] == scores["new"] >= scores["old"] >= 0.98 * scores["new"] - 1e-9
 
 
@@ -140,15 +182,15 @@ def test_without_a_floor_age_takes_everything() -> None:
     """The unbounded form of the systems that this one follows: half the score after a half-life."""
     weights = Weights(floor=0.0)
     fresh, old = (replace(candidate("x", day=day), cosine=0.7, late=0.7) for day in (TODAY, TODAY - timedelta(30)))
-    [now], [then] = (rank(question_of("q", TODAY), [each], weights, TODAY) for each in (fresh, old))
-    assert then.score == pytest.approx(now.score / 2)
+    [now], [then] = (results("q", [each], weights) for each in (fresh, old))
+    assert then.ranked.score == pytest.approx(now.ranked.score / 2)
 
 
 def test_the_parts_add_up_to_the_score() -> None:
     """Whoever asks why a note was found can be shown."""
     some = [replace(candidate(f"n {n}", n), cosine=0.1 * n, late=0.1 * n, bm25=1.0 * n) for n in range(8)]
-    for each in rank(question_of("in March", TODAY), some, Weights(), TODAY):
-        assert each.score == pytest.approx(sum(each.parts.values()))
+    for each in results("in March", some):
+        assert each.ranked.score == pytest.approx(sum(each.ranked.parts.values()))
 
 
 def test_equals_are_ordered_by_place_whatever_order_they_came_in() -> None:
@@ -163,8 +205,7 @@ def test_nothing_found_ranks_as_nothing() -> None:
 
 
 def thin(*texts: str) -> list[str]:
-    ranked = [Ranked(candidate(text, number), 1.0) for number, text in enumerate(texts)]
-    return [each.candidate.entry.text for each in thinned(ranked)]
+    return [each.entry.text for each in thinned(candidate(text, number) for number, text in enumerate(texts))]
 
 
 def test_a_repetition_is_left_out_and_a_difference_is_kept() -> None:

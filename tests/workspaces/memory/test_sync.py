@@ -59,8 +59,7 @@ class Bench:
         """Return every text that the engine holds and the manifest knows."""
         collection = self.held().building
         assert collection.engine.ids() == collection.manifest.points.keys()
-        request = CandidateRequest(None, query_vector("x"), None, None, ALWAYS, 10)
-        return sorted(c.entry.text for c in collection.engine.score(request, sorted(collection.engine.ids())))
+        return sorted(entry.text for entry in collection.engine.entries(sorted(collection.engine.ids())).values())
 
 
 @pytest.fixture
@@ -106,8 +105,8 @@ async def test_lines_that_move_keep_true_numbers(bench: Bench) -> None:
     await bench.sync.bring_up_to_date()
     collection = bench.held().building
     request = CandidateRequest(None, query_vector("tea"), None, None, ALWAYS, 10)
-    [found] = collection.engine.score(request, collection.engine.find(request))
-    assert found.entry.start_line == 4
+    [found] = collection.engine.entries(collection.engine.find(request).tolist()).values()
+    assert found.start_line == 4
 
 
 async def test_a_touched_file_costs_no_work(bench: Bench) -> None:
