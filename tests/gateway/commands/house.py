@@ -1,0 +1,166 @@
+"""This file sets up one agent with everything that its commands reach: files, index, history, store, transcripts."""
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from gateway.agent.agent import Agent
+from gateway.agent.keeper import Keeper
+from gateway.agent.models.port import Model
+from gateway.agents import Threads
+from gateway.commands.command import Command
+from gateway.commands.families import every_command
+from gateway.commands.registry import Commands
+from gateway.conversation.approvals import Approvals
+from gateway.conversation.presence import Presence
+from gateway.conversation.sessions import Sessions
+from gateway.conversation.turn import Turns, TurnSettings
+from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.door.routing import Routes, SessionKey, route
+from gateway.stores.ports import InboxRow
+from gateway.stores.sqlite import SqliteStore
+from tests.fakes.clock import ManualClock
+from tests.fakes.memory import DeskWorker, WordsEmbedder
+from tests.fakes.model import ScriptedModel
+from workspaces.access import Access, AgentId
+from workspaces.history import History
+from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.workspace import Workspace
+
+MAIN = AgentId("main")
+POLICY = Policy(
+    frozenset({"telegram:7"}), {("telegram", "home"): AccountPolicy(DirectPolicy.OWNER, {"-100": GroupPolicy()})}
+)
+ROUTES = Routes([], MAIN, POLICY)
+OWNER = InboundMessage(
+    Address("telegram", "home", "7"), "0", Sender("7", "Owner"), ChatKind.DIRECT, "", True, datetime.now(UTC)
+)
+MEMBER = replace(OWNER, address=Address("telegram", "home", "-100"), kind=ChatKind.GROUP, sender=Sender("8", "Sam"))
+OWNER_IN_GROUP = replace(MEMBER, sender=OWNER.sender)
+STRANGER = replace(OWNER, address=Address("telegram", "home", "9"), sender=Sender("9", "Nobody"))
+SHARED = "memory/shared/telegram.home.-100"
+
+
+async def fine() -> str:
+    """Say how the gateway is."""
+    return "all is well"
+
+
+@dataclass
+class House:
+    """One agent that answers; every message is a new turn, as after a restart."""
+
+    folder: Path
+    store: SqliteStore
+    clock: ManualClock
+    threads: Threads
+    workspace: Workspace
+    keeper: Keeper
+    memory: MemoryIndex
+    sessions: Sessions
+    model: Model = field(default_factory=ScriptedModel)
+    extra: Sequence[Command] = ()
+    _ids: "count[int]" = field(default_factory=lambda: count(1))
+
+    @property
+    def agent(self) -> Agent:
+        return Agent(MAIN, self.workspace, self.memory, self.model, self.threads, self.keeper)
+
+    @property
+    def approvals(self) -> Approvals:
+        return Approvals({MAIN: self.agent}, self.store, timedelta(days=7), self.clock.now, lambda _: None)
+
+    @property
+    def commands(self) -> Commands:
+        return Commands([*every_command({MAIN: self.agent}, fine, self.approvals), *self.extra], POLICY)
+
+    async def says(self, text: str, message: InboundMessage = OWNER) -> str:
+        """Take in *text* as *message*'s sender writes it there, answer it, and return the answer."""
+        row = await self.take_in(text, message)
+        await self.answer(row)
+        return await self.answered(row)
+
+    async def take_in(self, text: str, message: InboundMessage = OWNER) -> InboxRow:
+        row = await self.store.inbox.append(replace(message, id=str(next(self._ids)), text=text))
+        assert row is not None
+        return row
+
+    async def answer(self, row: InboxRow) -> None:
+        turns = Turns(
+            {MAIN: self.agent},
+            self.sessions,
+            self.store,
+            ROUTES,
+            Presence({}),
+            TurnSettings(),
+            self.clock.now,
+            lambda _row, _replies: None,
+            self.approvals,
+            self.commands,
+        )
+        await turns.answer(row)
+
+    async def answered(self, row: InboxRow) -> str:
+        texts = [each.outgoing.text for each in await self.store.outbox.unfinished() if each.turn_id == row.turn_id]
+        return texts[0] if texts else ""
+
+    def key(self, message: InboundMessage = OWNER) -> SessionKey:
+        return route(message, ROUTES).key
+
+    def access(self, message: InboundMessage = OWNER) -> Access:
+        return route(message, ROUTES).access
+
+    def restart(self) -> None:
+        """Let go of what a process remembers of its conversations."""
+        self.sessions = Sessions({MAIN: self.folder / "sessions"}, self.threads)
+
+    def put(self, path: str, text: str) -> None:
+        """Write a file as its owner's editor does."""
+        place = self.folder / "workspace" / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, "utf-8")
+        saved = 1_700_000_000 + next(self._ids)
+        os.utime(place, (saved, saved))
+        self.memory.touched()
+
+    def text(self, path: str) -> str:
+        return (self.folder / "workspace" / path).read_text("utf-8")
+
+    def files(self) -> dict[str, str]:
+        """Return every file of the workspace."""
+        root = self.folder / "workspace"
+        return {str(file.relative_to(root)): file.read_text("utf-8") for file in root.rglob("*") if file.is_file()}
+
+
+@asynccontextmanager
+async def open_house(folder: Path) -> AsyncIterator[House]:
+    """Set it up in *folder*, which may hold one from before."""
+    clock = ManualClock()
+    store = await SqliteStore.open(folder / "state.db", clock=clock)
+    threads = Threads("test")
+    workspace = Workspace.create(folder / "workspace", MAIN)
+    keeper = Keeper(lambda: History.open(folder / "history.git", workspace, clock.now), threads, store.count)
+    await keeper.begin()
+    memory = MemoryIndex(
+        MAIN,
+        folder / "index",
+        [WorkspaceNotes(workspace.folder)],
+        DeskWorker(WordsEmbedder()),
+        threads,
+        Clock(lambda: 0.0, lambda: clock.now().date()),
+    )
+
+    workspace.folder.on_change = lambda _: memory.touched()
+    workspace.folder.on_written = keeper.written
+    sessions = Sessions({MAIN: folder / "sessions"}, threads)
+    yield House(folder, store, clock, threads, workspace, keeper, memory, sessions)
+    await keeper.finish()
+    workspace.folder.close()
+    threads.close()
+    await store.close()

@@ -1,0 +1,106 @@
+"""A note that is forgotten is gone from its file and from search, and what stays is said."""
+
+import re
+
+import pytest
+
+from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, SHARED, House
+from workspaces.memory.search import Query
+
+DAY = "memory/2026-02-28.md"
+NOTES = "# 2026-02-28\n\n- 10:00 the vault opens with heron\n- 11:00 tea at four\n- 12:00 tea with Ann\n"
+
+
+@pytest.fixture(autouse=True)
+async def noted(house: House) -> None:
+    house.put(DAY, NOTES)
+    house.put(f"{SHARED}/2026-02-28.md", "- 10:00 our password is heron\n")
+    await house.memory.sync()
+
+
+async def found(house: House, words: str) -> list[str]:
+    """Return the passages of the owner's notes that a search by meaning and words gives."""
+    house.memory._checked_at = float("inf")  # no sync on the way: what counts is what the command left
+    house.memory._is_dirty = False
+    result = await house.memory.search(Query(words, 50), house.access())
+    return [hit.snippet for hit in result.hits]
+
+
+async def test_the_only_note_that_fits_is_gone_at_once(house: House) -> None:
+    """From the file, where nothing else moves, and from the index, before anybody asks again."""
+    assert any("vault" in text for text in await found(house, "vault heron"))
+    told = await house.says("/forget VAULT heron")
+    assert told.startswith("Forgotten, in the files and in search: 1 note.\n> 10:00 the vault opens with heron")
+    assert house.text(DAY) == "# 2026-02-28\n\n- 11:00 tea at four\n- 12:00 tea with Ann\n"
+    assert not any("vault" in text for text in await found(house, "vault heron"))
+
+
+async def test_the_owner_is_told_what_stays_and_how_it_goes(house: House) -> None:
+    """The line for /purge names the passage as the history has it, also when it was never recorded before."""
+    told = await house.says("/forget vault")
+    assert "It stays in conversations, in backups, and in older versions" in told
+    offered = re.search(r"`/purge memory/2026-02-28\.md#L3-L3@([0-9a-f]{10})`", told)
+    assert offered is not None
+    history = await house.keeper.history()
+    then = history.view(house.access()).text_at(offered[1], DAY)
+    assert then.splitlines()[2] == "- 10:00 the vault opens with heron"
+
+
+async def test_several_that_fit_are_listed_and_one_is_chosen(house: House) -> None:
+    """Nothing is taken out before; the mark that is offered works although lines moved meanwhile."""
+    told = await house.says("/forget tea")
+    assert told.startswith("2 notes fit:")
+    assert house.text(DAY) == NOTES
+    _, ann = re.findall(r"`/forget (#[0-9a-f]{8})` ", told)
+    house.put(DAY, NOTES.replace("- 10:00", "- 09:00 earlier\n- 10:00"))
+    await house.says(f"/forget {ann}")
+    assert house.text(DAY) == NOTES.replace("- 10:00", "- 09:00 earlier\n- 10:00").replace("- 12:00 tea with Ann\n", "")
+    assert "There is no note" in await house.says(f"/forget {ann}")
+
+
+async def test_all_that_were_listed_can_go_at_once(house: House) -> None:
+    """By the line that the list ends with."""
+    told = await house.says("/forget tea")
+    everything = re.search(r"All of them: `(/forget [^`]+)`", told)
+    assert everything is not None
+    assert "2 notes" in await house.says(everything[1])
+    assert house.text(DAY) == "# 2026-02-28\n\n- 10:00 the vault opens with heron\n"
+
+
+async def test_a_note_can_be_named_by_its_citation(house: House) -> None:
+    """As searches and answers give it; lines that hold no whole note are refused."""
+    await house.says(f"/forget {DAY}#L4-L4")
+    assert house.text(DAY) == NOTES.replace("- 11:00 tea at four\n", "")
+    for wrong in (f"{DAY}#L1", f"{DAY}#L99", "memory/2020-01-01.md#L1", "AGENTS.md#L1-L3", "../x#L1", f"{SHARED}#L1"):
+        assert "no whole note" in await house.says(f"/forget {wrong}")
+
+
+async def test_words_that_nothing_holds_take_nothing_out(house: House) -> None:
+    """The nearest are named, with the line that would forget them."""
+    before = house.files()
+    told = await house.says("/forget vault opens wide")
+    assert "No note that I can change here" in told
+    assert f"`/forget {DAY}#L3-L3`" in told
+    assert "Say what to forget" in await house.says("/forget")
+    assert house.files() == before
+
+
+async def test_a_group_forgets_its_own_notes_and_no_others(house: House) -> None:
+    """Nor does it learn of versions, of purging, or of what is private."""
+    told = await house.says("/forget heron", MEMBER)
+    assert "our password is heron" in told
+    assert "vault" not in told
+    assert "purge" not in told
+    assert house.text(f"{SHARED}/2026-02-28.md") == ""
+    assert house.text(DAY) == NOTES
+    assert "No note" in await house.says("/forget tea", MEMBER)
+    assert "no whole note" in await house.says(f"/forget {DAY}#L4-L4", OWNER_IN_GROUP)
+    assert house.text(DAY) == NOTES
+
+
+async def test_the_owners_chat_leaves_a_groups_notes_to_the_group(house: House) -> None:
+    """What others read is not changed from where they do not see it."""
+    told = await house.says("/forget password")
+    assert "No note that I can change here" in told
+    assert "our password" not in told
+    assert house.text(f"{SHARED}/2026-02-28.md") == "- 10:00 our password is heron\n"

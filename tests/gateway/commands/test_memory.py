@@ -1,0 +1,74 @@
+"""What /memory and /why tell, from a real index and real turns."""
+
+from tests.fakes.model import ScriptedModel, call, says
+from tests.gateway.commands.house import MEMBER, SHARED, House
+
+NOTES = "# 2026-02-28\n\n- 10:00 the staging database moved to port 5433\n"
+
+
+async def test_memory_finds_what_the_chat_may_see(house: House) -> None:
+    """The owner with the source of each passage; a group in its own notes alone."""
+    house.put("memory/2026-02-28.md", NOTES)
+    house.put(f"{SHARED}/2026-02-28.md", "- 11:00 the staging party is on Friday\n")
+    owner = await house.says("/memory staging database")
+    assert "`memory/2026-02-28.md#L3-L3`\n> 10:00 the staging database moved to port 5433" in owner
+    member = await house.says("/memory staging", MEMBER)
+    assert "party" in member
+    assert "5433" not in member
+    assert (await house.says("/memory zebra", MEMBER)).startswith("Nothing clearly fits; the nearest:\n`memory/shared/")
+
+
+async def test_memory_alone_says_what_it_holds(house: House) -> None:
+    """Counts, how it searches, whether it is in step: to the owner; nobody else learns how much there is."""
+    house.put("memory/2026-02-28.md", NOTES)
+    house.put("MEMORY.md", "# Memory\n")
+    await house.memory.sync()
+    state = await house.memory.status()
+    told = await house.says("/memory")
+    assert (state.entries, state.documents) == (1, 2)
+    assert told.startswith("1 passage of 2 files can be found.\n- searched by meaning and words\n")
+    assert "- in step with the files" in told
+    house.put("memory/2026-02-27.md", NOTES)
+    assert "the next search takes them in" in await house.says("/memory")
+    assert await house.says("/memory", MEMBER) == "Say what to look for, such as `/memory the next meeting`."
+
+
+async def test_a_chat_without_notes_finds_nothing(house: House) -> None:
+    """However much there is elsewhere."""
+    house.put("memory/2026-02-28.md", NOTES)
+    assert await house.says("/memory staging", MEMBER) == "Nothing found."
+
+
+async def test_why_names_what_an_answer_used(house: House) -> None:
+    """With citation, way and scores, of the last answer or an earlier one; commands in between do not count."""
+    house.put("memory/2026-02-28.md", NOTES)
+    house.model = ScriptedModel(
+        says("", call("memory_search", query="staging database")),
+        says("", call("memory_get", path="memory/2026-02-28.md", from_line=3, lines=1)),
+        "It is 5433.",
+        "You are welcome.",
+    )
+    await house.says("Which port has the staging database?")
+    await house.says("thanks")
+    await house.says("/whoami")
+    assert await house.says("/why") == "You asked:\n> thanks\n\nNo memory was used for the answer."
+    told = await house.says("/why 2")
+    assert told.startswith("You asked:\n> Which port has the staging database?")
+    (found,) = [line for line in told.splitlines() if line.startswith("- `memory/2026-02-28.md#L3-L3`")]
+    assert "found by a search; relevance 0." in found or "brought up unasked; relevance" in found
+    assert "You asked" not in await house.says("/why 3")
+
+
+async def test_why_tells_what_was_only_read(house: House) -> None:
+    """A passage that no search ranked has no scores."""
+    house.put("memory/2026-02-28.md", NOTES)
+    house.model = ScriptedModel(says("", call("memory_get", path="memory/2026-02-28.md")), "Read.")
+    await house.says("read it")
+    assert (await house.says("/why")).endswith("- `memory/2026-02-28.md#L1-L3`: read")
+
+
+async def test_why_takes_a_number_or_nothing(house: House) -> None:
+    """Anything else is answered with how to ask; before the first question there is nothing to tell."""
+    assert await house.says("/why") == "Nothing was asked in this conversation yet."
+    for wrong in ("0", "-1", "two", "1 2", "²", "1" * 5000):
+        assert "You asked" not in await house.says(f"/why {wrong}")
