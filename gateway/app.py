@@ -122,7 +122,7 @@ class App:
             async def status() -> str:
                 return brief(await desk.status())
 
-            commands = Commands(every_command(agents, status), routes.policy)
+            commands = Commands(every_command(agents, status, approvals), routes.policy)
             turns = Turns(
                 agents,
                 sessions,

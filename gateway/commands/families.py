@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from gateway.agent.agent import Agent
 from gateway.commands.agents import agent_commands
+from gateway.commands.approvals import approval_commands
 from gateway.commands.command import Command
 from gateway.commands.forget import forget_commands
 from gateway.commands.memory import memory_commands
@@ -11,10 +12,13 @@ from gateway.commands.remember import remember_commands
 from gateway.commands.status import status_commands
 from gateway.commands.whoami import whoami_commands
 from gateway.commands.why import why_commands
+from gateway.conversation.approvals import Approvals
 from workspaces.access import AgentId
 
 
-def every_command(agents: Mapping[AgentId, Agent], status: Callable[[], Awaitable[str]]) -> list[Command]:
+def every_command(
+    agents: Mapping[AgentId, Agent], status: Callable[[], Awaitable[str]], approvals: Approvals
+) -> list[Command]:
     """Return all commands but `/help`; *status* says, as Markdown, how the gateway is."""
     return [
         *whoami_commands(),
@@ -22,6 +26,7 @@ def every_command(agents: Mapping[AgentId, Agent], status: Callable[[], Awaitabl
         *remember_commands(),
         *forget_commands(),
         *why_commands(),
+        *approval_commands(approvals),
         *status_commands(status),
         *agent_commands(agents),
     ]

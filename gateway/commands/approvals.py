@@ -1,0 +1,57 @@
+"""This file is `/approve` and `/refuse`: the owner decides about changes of the agent's files."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+from gateway.commands.command import Call, Command, Who
+from gateway.conversation.approvals import Approvals
+from gateway.errors import ApprovalError, ToolError
+from gateway.stores.ports import PendingChange
+from workspaces.access import AgentId
+
+_NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
+
+Decide = Callable[[int, AgentId | None], Awaitable[str]]
+
+
+def approval_commands(approvals: Approvals) -> list[Command]:
+    """Return `/approve` and `/refuse`; each is about the changes of the agent that is asked."""
+
+    async def approve(call: Call) -> str:
+        return await _decided(call, approvals, "approve", approvals.approve)
+
+    async def refuse(call: Call) -> str:
+        return await _decided(call, approvals, "refuse", approvals.refuse)
+
+    made = "makes a change of my files that waits for you; without a number it lists them if there are several"
+    dropped = "drops a change of my files that waits for you"
+    return [
+        Command("approve", "[number]", made, Who.MAIN, False, approve),
+        Command("refuse", "[number]", dropped, Who.MAIN, False, refuse),
+    ]
+
+
+async def _decided(call: Call, approvals: Approvals, verb: str, decide: Decide) -> str:
+    agent = call.access.agent
+    if call.arguments and not _NUMBER.fullmatch(call.arguments):
+        raise ToolError(f"Say the number of a change, as in `/{verb} 12`; `/{verb}` alone lists them.")
+    if named := _NUMBER.fullmatch(call.arguments):
+        number = int(named[1])
+    else:
+        waiting = await approvals.waiting(agent)
+        if len(waiting) != 1:
+            return "\n".join(_listed(waiting, verb))
+        number = waiting[0].id
+    try:
+        return f"{await decide(number, agent)}."
+    except ApprovalError as exc:
+        raise ToolError(str(exc)) from exc
+
+
+def _listed(waiting: Sequence[PendingChange], verb: str) -> Iterator[str]:
+    if not waiting:
+        yield "Nothing waits for you."
+        return
+    for change in waiting:
+        yield f"- **#{change.id}** `{change.proposal.path}`: {change.proposal.reason}"
+    yield f"\n`/{verb} {waiting[0].id}` decides about the first of them."

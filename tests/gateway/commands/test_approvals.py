@@ -1,0 +1,65 @@
+"""The owner decides in the chat about changes of an agent's files."""
+
+from datetime import timedelta
+from pathlib import PurePosixPath
+
+from gateway.agent.trust import Reason
+from gateway.stores.ports import Outgoing, Proposal
+from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, House
+from workspaces.history import Origin
+
+
+async def propose(house: House, path: str, before: str | None, after: str | None) -> int:
+    desk = house.approvals.desk(MAIN, Origin("main/main", "1", "t1"), OWNER.address)
+    return await desk.propose(PurePosixPath(path), before, after, Reason.BEHAVIOUR)
+
+
+async def test_the_only_change_needs_no_number(house: House) -> None:
+    """What waits alone is approved by the bare command, and then nothing waits."""
+    house.put("SOUL.md", "old\n")
+    await propose(house, "SOUL.md", "old\n", "new\n")
+    assert await house.says("/approve") == "SOUL.md written, as #1 says."
+    assert house.text("SOUL.md") == "new\n"
+    assert await house.says("/approve") == "Nothing waits for you."
+    assert await house.says("/approve 1") == "change #1 of SOUL.md was approved already"
+
+
+async def test_several_are_listed_until_one_is_named(house: House) -> None:
+    """Nothing is decided by a command that could mean several."""
+    house.put("SOUL.md", "old\n")
+    await propose(house, "SOUL.md", "old\n", "new\n")
+    await propose(house, "TOOLS.md", None, "tools\n")
+    for verb in ("approve", "refuse"):
+        listed = await house.says(f"/{verb}")
+        assert "**#1** `SOUL.md`" in listed
+        assert "**#2** `TOOLS.md`: this file decides how the agent behaves" in listed
+    assert house.text("SOUL.md") == "old\n"
+    assert await house.says("/refuse #1") == "#1 refused; SOUL.md stays as it is."
+    assert house.text("SOUL.md") == "old\n"
+
+
+async def test_a_wrong_number_is_told(house: House) -> None:
+    """So is what is none."""
+    assert await house.says("/approve 7") == "there is no change #7"
+    for wrong in ("seven", "1 2", "-1", "١"):
+        assert "number of a change" in await house.says(f"/approve {wrong}")
+
+
+async def test_nobody_decides_elsewhere(house: House) -> None:
+    """In a group there are no such commands: not for members, and the owner is sent to their own chat."""
+    house.put("SOUL.md", "old\n")
+    await propose(house, "SOUL.md", "old\n", "new\n")
+    assert "There is no command /approve" in await house.says("/approve 1", MEMBER)
+    assert "only in your own chat" in await house.says("/approve 1", OWNER_IN_GROUP)
+    assert house.text("SOUL.md") == "old\n"
+
+
+async def test_another_agents_change_looks_absent(house: House) -> None:
+    """No agent's chat shows or decides what belongs to another."""
+    theirs = Proposal("other", "SOUL.md", None, "secret\n", "it matters", "other/main", "1", "t1")
+    expires_at = house.clock.now() + timedelta(days=7)
+    change, _ = await house.store.changes.propose(theirs, expires_at, lambda _: Outgoing(OWNER.address, "told"))
+    assert await house.says("/approve") == "Nothing waits for you."
+    for verb in ("approve", "refuse"):
+        assert await house.says(f"/{verb} {change.id}") == f"there is no change #{change.id}"
+    assert await house.store.changes.waiting() == [change]
