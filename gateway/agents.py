@@ -14,7 +14,8 @@ from typing import ParamSpec, TypeVar
 from pydantic import SecretStr
 
 from gateway.agent.agent import Agent
-from gateway.agent.keeper import Keeper
+from gateway.agent.keeper import SETTLE_S as KEEPER_SETTLE_S
+from gateway.agent.keeper import Keeper, kept_folders
 from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
 from gateway.agent.models.settings import HostedSettings
@@ -98,7 +99,8 @@ async def open_agents(
             keeper = Keeper(partial(_history, home.agent(name).history, workspace, clock), beside, count)
             texts_on = partial(_texts_on, keeper)
             memory.past = Lookback(agent, home.agent(name).index, texts_on, worker, beside, time.monotonic)
-            workspace.folder.on_change = partial(_changed, memory, keeper)
+            workspace.folder.on_change = partial(_changed, memory)
+            workspace.folder.on_written = keeper.written
             agents[agent] = Agent(agent, workspace, memory, model, run, keeper)
         yield agents
 
@@ -115,15 +117,16 @@ async def _texts_on(keeper: Keeper, day: date, access: Access) -> Mapping[PurePo
     return await keeper.ask((await keeper.history()).as_of, day, access)
 
 
-def _changed(memory: MemoryIndex, keeper: Keeper, path: PurePosixPath) -> None:
+def _changed(memory: MemoryIndex, _: PurePosixPath) -> None:
     memory.touched()
-    keeper.changed(path)
 
 
 def watched_folders(home: Home, config: Config, agents: Iterable[Agent]) -> list[Watched]:
-    """Return the folders whose changes concern the agents' memories."""
+    """Return the folders whose changes concern the agents' memories and histories."""
     watched = []
     for agent in agents:
+        kept = partial(agent.keeper.ask, kept_folders, agent.workspace.folder)
+        watched.append(Watched(agent.keeper, kept, KEEPER_SETTLE_S))
         watched.append(Watched(agent.memory, partial(agent.run, note_folders, agent.workspace.folder)))
         if config.memory.transcripts:
             sessions = home.agent(agent.id).sessions

@@ -51,6 +51,8 @@ class Keeper:
         self._writing: str | None = None
         self._pending = Pending()
         self._has_work = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """Where `work` runs, while it does."""
         self._repairs_counted = 0
         self.trouble = ""
         """Why nothing is recorded at the moment, in words."""
@@ -74,8 +76,13 @@ class Keeper:
         return run_noting
 
     def written(self, written: Written) -> None:
-        """Take in a change of a file; called on the thread that wrote."""
+        """Take in a change of a file; called on the thread that wrote.
+
+        What the owner had there is recorded at once: a crash would lose the only copy.
+        """
         self._pending.written(self._writing, written)
+        if self._loop is not None and self._pending.first() is not None:
+            self._loop.call_soon_threadsafe(self._has_work.set)
 
     def ended(self, turn: str) -> None:
         """Say that the turn is over, for now: what it changed becomes one commit, soon."""
@@ -101,12 +108,16 @@ class Keeper:
     async def work(self) -> None:
         """Begin, then record what each turn changed once it has ended; until cancelled."""
         await self.begin()
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(RETRY_S if self.trouble else None):
-                    await self._has_work.wait()
-            self._has_work.clear()
-            await self._record()
+        self._loop = asyncio.get_running_loop()
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(RETRY_S if self.trouble else None):
+                        await self._has_work.wait()
+                self._has_work.clear()
+                await self._attempt(self._record_closed)
+        finally:
+            self._loop = None
 
     async def maintain(self, clock: Callable[[], datetime]) -> None:
         """Pack the history once a month; called every day. *clock* is read once it is open."""
@@ -122,7 +133,7 @@ class Keeper:
         async with self._opening:
             if self._history is None:
                 self._history = await self._run(self._open_history)
-                self._history.on_recorded = self._pending.recorded
+                self._history.spare(self._pending)
             return self._history
 
     async def ready(self) -> History | None:
@@ -139,9 +150,6 @@ class Keeper:
     def repairs(self) -> list[str]:
         """Say, a line each, what was found damaged since the start."""
         return [_in_words(repair) for repair in self._history.repairs] if self._history else []
-
-    async def _record(self) -> None:
-        await self._attempt(self._record_closed)
 
     async def _look(self, origin: Origin | None) -> None:
         """Record everything that is no open turn's; what nobody here wrote is *origin*'s."""

@@ -1,5 +1,6 @@
 """What an agent is told becomes a version that its owner can read, trace to the message, and undo."""
 
+import asyncio
 from contextlib import closing
 from datetime import date, datetime
 from pathlib import Path
@@ -7,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gateway.control.wire import ChatOrder, HistoryOrder, OriginOrder, SearchOrder
+from gateway.control.wire import ChatOrder, HistoryCommit, HistoryOrder, OriginOrder, SearchOrder
 from gateway.errors import StrandlineError
 from tests.journeys.house import make_home, running
 from workspaces.access import AgentId
@@ -93,3 +94,19 @@ async def test_memory_is_searched_as_of_an_earlier_day(tmp_path: Path) -> None:
         (step,) = (await app.desk.origin(OriginOrder(hit.citation))).steps
         assert (step.at, step.session) == (then, None)
     assert not list(home.agent("main").index.glob("as_of/*"))
+
+
+async def test_what_an_editor_saves_is_soon_a_version_of_its_own(tmp_path: Path) -> None:
+    """In a folder that no index looks into, while the gateway runs and no turn comes by."""
+    home = make_home(tmp_path / "home")
+    place = home.agent("main").workspace / "notes/plan.md"
+    place.parent.mkdir()
+    place.write_text("one\n", "utf-8")
+    async with running(home) as app, asyncio.timeout(10):
+        await app.desk.agents[app.desk.default_agent].keeper.ready()
+        place.write_text("two\n", "utf-8")
+        commits: tuple[HistoryCommit, ...] = ()
+        while len(commits) < 2:
+            await asyncio.sleep(0.05)
+            commits = (await app.desk.history(HistoryOrder("log", path="notes"))).commits
+    assert (commits[0].session, commits[0].paths) == ("editor", ("notes/plan.md",))

@@ -15,7 +15,7 @@ from workspaces.history.filter import sees_all
 from workspaces.history.kept import Looks, differing, kept_content
 from workspaces.history.mending import Mender, Repair
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
-from workspaces.history.pending import Pending
+from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.view import View
 from workspaces.workspace import TextFile, Workspace
 
@@ -60,8 +60,7 @@ class History:
         self._clock = clock
         self._mender = Mender(repository, workspace.folder, clock)
         self._looks = Looks()
-        self.on_recorded: Callable[[Sequence[PurePosixPath]], None] = _nothing
-        """Called with the files that `record` took in as they are on disk: nobody else needs to record them."""
+        self._on_recorded: Callable[[Sequence[PurePosixPath]], None] = _nothing
 
     @classmethod
     def open(cls, git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> "History":
@@ -79,6 +78,12 @@ class History:
     def repairs(self) -> tuple[Repair, ...]:
         """What was mended since this history was opened."""
         return tuple(self._mender.repairs)
+
+    def spare(self, pending: Pending) -> None:
+        """Take off *pending*, from now on, what `record` or a new beginning takes in as it is on disk."""
+        self._on_recorded, self._mender.on_begun = pending.recorded, pending.clear
+        if self._mender.has_begun:
+            pending.clear()
 
     def view(self, access: Access) -> View:
         """Return the history as a turn with *access* sees it: there is no other way to read it."""
@@ -125,7 +130,7 @@ class History:
 
         def commit() -> CommitId | None:
             made = self._commit(self._on_disk(paths), message, origin)
-            self.on_recorded(paths)
+            self._on_recorded(paths)
             return made
 
         return self._mender.attempt(commit)
@@ -197,8 +202,8 @@ class History:
         if not acts:
             return None
         changed = {path: contents[path] for path in acts}
-        made = self._repository.commit(changed, compose(message or subject_for(acts), origin), self._clock())
-        return CommitId(made)
+        words = compose(message or subject_for(acts), origin)
+        return CommitId(self._repository.commit(changed, words, self._clock(), by_owner=origin == EDITOR))
 
     def _differences(self) -> "Blobs":
         known = self._repository.files(self._repository.head())

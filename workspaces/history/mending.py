@@ -53,6 +53,9 @@ class Mender:
         self._folder = folder
         self._clock = clock
         self.repairs: list[Repair] = []
+        self.has_begun = False
+        """A new history was made, which holds the files as they were on disk."""
+        self.on_begun: Callable[[], None] = _nothing
 
     def check(self) -> None:
         """Begin the history where there is none, and mend what is there."""
@@ -99,6 +102,8 @@ class Mender:
             fresh.path.rename(path)
         except OSError as exc:
             raise HistoryUnusableError(f"no history can be begun in {path}: {exc.strerror}") from exc
+        self.has_begun = True
+        self.on_begun()
         if kept_as is not None:
             self.repairs.append(Repair(reason, at, kept_as, taken_over))
             for old in self._repository.ours_beside(SET_ASIDE)[:-DAMAGED_KEPT]:
@@ -122,3 +127,7 @@ def _set_aside(path: Path, at: datetime) -> Path | None:
     target = next(path.with_name(name) for name in names if not path.with_name(name).exists())
     path.rename(target)
     return target
+
+
+def _nothing() -> None:
+    """Nobody else keeps a list of what is to be recorded."""

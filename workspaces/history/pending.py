@@ -95,6 +95,12 @@ class Pending:
                 for step in (*self._closed, *self._turns.values()):
                     step.texts.pop(path, None)
 
+    def clear(self) -> None:
+        """Drop everything: all files were recorded as they are on disk."""
+        with self._lock:
+            self._closed.clear()
+            self._turns = {turn: Step(step.origin) for turn, step in self._turns.items()}
+
     def _part(self, path: PurePosixPath, before: bytes | None, but_for: str | None) -> None:
         """Close what others than the turn *but_for* know of *path*; what nobody here wrote is the owner's."""
         known = self._newest(path)

@@ -177,17 +177,18 @@ class Repository:
             if known[path] != (None if data is None else self.id_of(data))
         }
 
-    def commit(self, contents: Blobs, message: str, at: datetime) -> str:
-        """Add a commit in which the files are as *contents* says, and return its id."""
+    def commit(self, contents: Blobs, message: str, at: datetime, *, by_owner: bool = False) -> str:
+        """Add a commit in which the files are as *contents* says, and return its id; `by_owner` names its author."""
         with self._opened() as repository:
             tree = _newest(repository).tree if _BRANCH in repository.references else None
             made = grafted(repository, tree, {path.parts: data for path, data in contents.items()})
-            return self._add(repository, made or repository.TreeBuilder().write(), message, at)
+            tree_id = made or repository.TreeBuilder().write()
+            return self._add(repository, tree_id, message, self._signature(at, by_owner=by_owner))
 
     def commit_again(self, message: str, at: datetime) -> str:
         """Add a commit that changes no file and return its id."""
         with self._opened() as repository:
-            return self._add(repository, _newest(repository).tree_id, message, at)
+            return self._add(repository, _newest(repository).tree_id, message, self._signature(at))
 
     def salvage(self, damaged: "Repository") -> bool:
         """Begin with the newest commit of *damaged* that can be read with all that it is made of, if there is one.
@@ -229,16 +230,15 @@ class Repository:
         with self._opened() as repository:
             repository.config[_MAINTAINED] = now.astimezone(UTC).isoformat()
 
-    def _add(self, repository: pygit2.Repository, tree: pygit2.Oid, message: str, at: datetime) -> str:
-        offset = at.utcoffset() or timedelta()
-        who = pygit2.Signature(
-            f"Strandline agent {self._agent}",
-            "agent@strandline.invalid",
-            int(at.timestamp()),
-            int(offset.total_seconds() // 60),
-        )
+    def _add(self, repository: pygit2.Repository, tree: pygit2.Oid, message: str, who: pygit2.Signature) -> str:
         parents = [_newest(repository).id] if _BRANCH in repository.references else []
         return str(repository.create_commit(_BRANCH, who, who, message, tree, parents))
+
+    def _signature(self, at: datetime, *, by_owner: bool = False) -> pygit2.Signature:
+        offset = at.utcoffset() or timedelta()
+        name, address = ("Owner", "owner") if by_owner else (f"Strandline agent {self._agent}", "agent")
+        minutes = int(offset.total_seconds() // 60)
+        return pygit2.Signature(name, f"{address}@strandline.invalid", int(at.timestamp()), minutes)
 
     @contextmanager
     def _opened(self) -> Iterator[pygit2.Repository]:

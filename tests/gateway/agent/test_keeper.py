@@ -9,13 +9,14 @@ from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
 import pytest
+from filelock import FileLock
 
 from gateway.agent.keeper import UNUSABLE, Keeper
 from gateway.agents import Threads
 from tests.workspaces.history.home import START, Home
 from tests.workspaces.turns import MAIN
 from workspaces.errors import HistoryUnusableError
-from workspaces.history import History, LogQuery, Origin
+from workspaces.history import History, LogQuery, Origin, repository
 from workspaces.history.messages import INITIAL, MAINTENANCE
 
 P = ParamSpec("P")
@@ -114,6 +115,78 @@ async def test_a_turn_that_was_cut_off_is_recorded_as_its_own(house: House) -> N
     assert commit.origin == Origin("main", "m-t-1", "t-1")
 
 
+async def sessions_of(house: House, path: str) -> list[str | None]:
+    """Return where each version of the file came from, the oldest first."""
+    log = (await house.keeper.history()).view(MAIN).log(LogQuery(path=PurePosixPath(path)))
+    return [commit.origin.turn or commit.origin.session if commit.origin else None for commit in reversed(log)]
+
+
+async def test_the_owners_edit_is_a_commit_of_its_own_while_a_turn_goes_on(house: House) -> None:
+    """An edit of another file, noticed during a turn, is the owner's; the turn's file waits for the turn's end."""
+    async with working(house):
+        await house.write("t-1", "ours.md", "x\n")
+        house.home.put("theirs.md", "y\n")
+        await house.keeper.catch_up()
+        assert house.home.commits() == [INITIAL, "file: write theirs.md"]
+        house.keeper.ended("t-1")
+    assert house.home.git("log", "--format=%an: %s", "main").splitlines()[:2] == [
+        "Strandline agent main: file: write ours.md",
+        "Owner: file: write theirs.md",
+    ]
+    assert await sessions_of(house, "theirs.md") == ["editor"]
+    assert await sessions_of(house, "ours.md") == ["t-1"]
+
+
+async def test_what_a_turn_replaced_before_anybody_noticed_is_kept_as_the_owners(house: House) -> None:
+    """The version that the owner had saved, the turn's above it, and what he made of that: three commits."""
+    path = PurePosixPath("notes/a.md")
+    async with working(house):
+        run = house.keeper.noting(house.threads, "t-1", Origin("main", "1", "t-1"))
+        house.home.put("notes/a.md", "- mine\n")
+        await run(house.home.workspace.append, path, "- agent's\n", "", MAIN)
+        house.home.put("notes/a.md", "- mine\n- agent's\n- mine again\n")
+        await house.keeper.catch_up()
+        await run(house.home.workspace.append, path, "- agent's again\n", "", MAIN)
+        house.keeper.ended("t-1")
+    assert await sessions_of(house, "notes/a.md") == ["editor", "t-1", "editor", "t-1"]
+    commits = house.home.git("rev-list", "--reverse", "main").split()[1:]
+    texts = [house.home.git("show", f"{commit}:notes/a.md") for commit in commits]
+    lines = ["- mine\n", "- agent's\n", "- mine again\n", "- agent's again\n"]
+    assert texts == ["".join(lines[:count]) for count in range(1, 5)]
+
+
+async def test_two_turns_on_one_file_are_two_commits_in_their_order(house: House) -> None:
+    """Whichever turn ends first, each commit holds what its turn left."""
+    path = PurePosixPath("a.md")
+    async with working(house):
+        for turn in ("t-1", "t-2"):
+            run = house.keeper.noting(house.threads, turn, Origin("main", turn, turn))
+            await run(house.home.workspace.append, path, f"- {turn}\n", "", MAIN)
+        house.keeper.ended("t-2")
+        house.keeper.ended("t-1")
+    assert await sessions_of(house, "a.md") == ["t-1", "t-2"]
+    assert house.home.git("show", "main~1:a.md") == "- t-1\n"
+
+
+async def test_a_file_brought_back_in_a_turn_is_no_turns_change_again(house: House) -> None:
+    """What `restore` commits itself stays the newest, whatever the turn had written before and however it ends."""
+    house.home.put("a.md", "one\n")
+    async with working(house):
+        history = await house.keeper.history()
+        first = history.view(MAIN).log(LogQuery())[0].id
+        run = house.keeper.noting(house.threads, "t-1", origin := Origin("main", "1", "t-1"))
+        await run(house.home.workspace.append, PurePosixPath("a.md"), "two\n", "", MAIN)
+        house.home.put("a.md", "one\ntwo\nmine\n")
+        await run(history.restore, first, "a.md", MAIN, origin)
+        house.keeper.ended("t-1")
+    assert house.home.texts() == {"a.md": b"one\n"}
+    assert house.home.git("show", "main:a.md") == "one\n"
+    assert house.home.commits()[-1].startswith("file: restore a.md from")
+    assert "one\ntwo\nmine\n" in house.home.git("log", "-p", "--format=", "main").replace("\n+", "\n").replace(
+        "\n ", "\n"
+    )
+
+
 async def test_a_history_that_cannot_be_used_stops_nobody_and_recovers(tmp_path: Path) -> None:
     """The trouble is counted and told; once it is gone the next commit takes in what was missed."""
     is_broken = True
@@ -132,9 +205,37 @@ async def test_a_history_that_cannot_be_used_stops_nobody_and_recovers(tmp_path:
         house.keeper.ended("t-1")
         is_broken = False
     assert house.keeper.trouble == ""
+    assert await sessions_of(house, "a.md") == [None]
     assert house.counts[UNUSABLE] >= 1
     assert house.home.tree() == {"a.md"}
     house.close()
+
+
+async def test_a_turn_that_could_not_be_recorded_is_made_up_for_as_its_own(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the history is held by somebody else nothing is lost; later each turn has its commit."""
+    monkeypatch.setattr(repository, "_LOCK_TIMEOUT_S", 0.01)
+    async with working(house):
+        with FileLock(f"{house.home.git_dir}.lock"):
+            await house.write("t-1", "a.md", "a\n")
+            house.keeper.ended("t-1")
+            await asyncio.wait_for(house.counted.wait(), 5)
+        await house.write("t-2", "b.md", "b\n")
+        house.keeper.ended("t-2")
+    assert house.keeper.trouble == ""
+    assert (await sessions_of(house, "a.md"), await sessions_of(house, "b.md")) == (["t-1"], ["t-2"])
+
+
+async def test_a_history_that_is_lost_on_the_way_is_begun_from_the_files(house: House) -> None:
+    """What waited to be recorded is in the new one as it stands on disk, and not once more."""
+    async with working(house):
+        await house.write("t-1", "a.md", "a\n")
+        shutil.rmtree(house.home.git_dir / "objects")
+        await house.write("t-2", "b.md", "b\n")
+        house.keeper.ended("t-2")
+    assert house.home.commits() == [INITIAL]
+    assert house.home.tree() == {"a.md", "b.md"}
 
 
 async def test_a_damaged_history_is_told(house: House) -> None:
