@@ -2,10 +2,10 @@
 
 import difflib
 import re
-import unicodedata
 from datetime import datetime
 
 from gateway.stores.ports import Proposal
+from gateway.visible import visible
 
 SHOWN_LINES = 100
 SHOWN_CHARS = 6_000
@@ -13,24 +13,27 @@ SHOWN_CHARS = 6_000
 COMPARED_LINES = 20_000
 """Longest texts that are compared line by line; of longer ones all lines count as changed."""
 _CONTEXT = 2
-_JOINER = "\u200d"
-"""Joins emoji; it hides nothing."""
-_HIDING = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
 def difference(before: str | None, after: str | None) -> str:
     """Return how the texts differ, as a unified diff without file names; `None` stands for no file.
 
-    Characters that do not show, or that turn the direction of a line, stand as `<U+202E>`.
+    Characters that do not show, or that turn the direction of a line, stand as `\\u202e`.
     """
-    old, new = (before or "").splitlines(), (after or "").splitlines()
+    old, new = _lines(before), _lines(after)
     if len(old) + len(new) > COMPARED_LINES:
         lines = [f"@@ -1,{len(old)} +1,{len(new)} @@", *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
     else:
         lines = list(difflib.unified_diff(old, new, lineterm="", n=_CONTEXT))[2:]
     if after is None:
         lines.append("(the file is deleted)")
-    return "\n".join(map(_plain, lines)) or "(only line ends differ)"
+    return visible("\n".join(lines)) or "(only line ends differ)"
+
+
+def _lines(text: str | None) -> list[str]:
+    """Return the lines of *text*; only what ends a line in a file of notes ends one here."""
+    lines = [line.removesuffix("\r") for line in (text or "").split("\n")]
+    return lines if lines[-1] else lines[:-1]
 
 
 def notice_of(number: int, proposal: Proposal, expires_at: datetime) -> str:
@@ -58,11 +61,3 @@ def fenced(text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}diff\n{text}\n{fence}"
-
-
-def _plain(line: str) -> str:
-    return "".join(f"<U+{ord(char):04X}>" if _is_hiding(char) else char for char in line)
-
-
-def _is_hiding(char: str) -> bool:
-    return unicodedata.category(char) in _HIDING and char not in {_JOINER, "\t"}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gateway.cli.visible import visible
+from gateway.visible import visible
 from tests.gateway.test_cli import Terminal, at_home, terminal
 
 __all__ = ["at_home", "terminal"]

@@ -1,4 +1,4 @@
-"""This file makes a text safe to print at a terminal: what would steer it is shown as an escape instead."""
+"""This file makes a text safe to show to people: what would steer a terminal or hide is shown as an escape."""
 
 import unicodedata
 
