@@ -6,6 +6,7 @@ from workspaces.history.kept import KEPT_BYTES
 from workspaces.history.mending import Repair, RepairReason
 from workspaces.history.messages import Act, Origin, Topic, message_for, subject_for
 from workspaces.history.pending import EDITOR, Pending
+from workspaces.history.purging import Purged
 from workspaces.history.view import LogQuery, Shown, View
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "LogQuery",
     "Origin",
     "Pending",
+    "Purged",
     "Repair",
     "RepairReason",
     "Restored",

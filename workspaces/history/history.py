@@ -16,7 +16,9 @@ from workspaces.history.kept import Looks, differing, kept_content
 from workspaces.history.mending import Mender, Repair
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
 from workspaces.history.pending import EDITOR, Pending
+from workspaces.history.purging import Purged, purge
 from workspaces.history.view import View
+from workspaces.redaction import Redaction
 from workspaces.workspace import TextFile, Workspace
 
 if TYPE_CHECKING:
@@ -192,6 +194,16 @@ class History:
             raise NoSuchRevisionError("there is no history to export, or it is not for this conversation")
         with self._repository.locked():
             return self._bundled(self._repository.head())
+
+    def purge(self, redaction: Redaction, access: Access) -> Purged:
+        """Take a passage out of every version of every file, for good; commits keep author, time and message.
+
+        Raises EditError while a file holds it still, and NoSuchRevisionError for who does not see all of the history.
+        """
+        self.view(access)
+        if not sees_all(access):
+            raise NoSuchRevisionError("there is no history to purge, or it is not for this conversation")
+        return self._mender.attempt(lambda: purge(self._repository, self._git, self._workspace.folder, redaction))
 
     def maintain(self, now: datetime) -> bool:
         """Once a month, pack the repository and index its paths; say whether it was time."""

@@ -1,7 +1,7 @@
 """This file stores versions of files in one bare git repository, without a work tree and without anybody's settings."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -14,6 +14,7 @@ from workspaces.access import AgentId
 from workspaces.errors import HistoryUnusableError
 from workspaces.history.commits import FileDiff
 from workspaces.history.messages import Act
+from workspaces.history.rewriting import Change, Rewriting, objects_holding
 from workspaces.history.trees import blob_at, files_in, grafted, newest_whole
 
 _BRANCH = "refs/heads/main"
@@ -189,6 +190,18 @@ class Repository:
         """Add a commit that changes no file and return its id."""
         with self._opened() as repository:
             return self._add(repository, _newest(repository).tree_id, message, self._signature(at))
+
+    def rewrite(self, change: Change) -> tuple[int, int]:
+        """Put commits with changed contents in the place of all; return how many contents and commits are new."""
+        with self._opened() as repository:
+            rewriting = Rewriting(repository, change)
+            rewriting.move_references()
+            return rewriting.changed, sum(old != new for old, new in rewriting.commits.items())
+
+    def holding(self, holds: Callable[[bytes], bool]) -> int:
+        """Return in how many objects, whether they are part of the history or not, *holds* finds something."""
+        with self._opened() as repository:
+            return objects_holding(repository, holds)
 
     def salvage(self, damaged: "Repository") -> bool:
         """Begin with the newest commit of *damaged* that can be read with all that it is made of, if there is one.

@@ -1,0 +1,76 @@
+"""This file takes a passage out of every version of every file, and lets no byte of it stay in the repository."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from workspaces.errors import EditError, HistoryUnusableError
+from workspaces.files import Folder
+from workspaces.history.command import Git
+from workspaces.history.kept import kept_content
+from workspaces.redaction import Redaction
+
+if TYPE_CHECKING:
+    from workspaces.history.repository import Repository
+
+_DEADLINE_S = 300.0
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was taken out of a history."""
+
+    versions: int
+    """Contents of files that held the passage."""
+    commits: int
+    """Commits that were written anew, and have new ids: those that held it, and all after them."""
+    exports: int
+    """Bundles that were deleted: they held what the history had."""
+    set_aside: tuple[str, ...]
+    """Damaged histories that were put aside earlier, which nobody rewrites: their names."""
+
+
+def purge(repository: "Repository", git: Git, folder: Folder, redaction: Redaction) -> Purged:
+    """Rewrite the history without the passage, drop what is no longer part of it, and look that nothing is left.
+
+    Done twice, or after a crash, it comes to the same. Raises EditError while a file still holds the passage, which
+    would bring it back, and HistoryUnusableError; the caller holds the lock.
+    """
+    if standing := files_holding(folder, redaction):
+        named = ", ".join(map(str, standing[:_NAMED]))
+        raise EditError(f"the passage still stands in {named}; take it out there first")
+    versions, commits = repository.rewrite(_on_bytes(redaction.out_of))
+    git.run("gc", "--quiet", "--prune=now", deadline_s=_DEADLINE_S)
+    git.run("commit-graph", "write", "--reachable", "--changed-paths", deadline_s=_DEADLINE_S)
+    if left := repository.holding(lambda data: redaction.is_in(data.decode(errors="replace"))):
+        raise HistoryUnusableError(f"the passage is still in {left:,} objects of {repository.path}; try again")
+    return Purged(versions, commits, _drop_exports(repository.path), _set_aside(repository.path))
+
+
+def files_holding(folder: Folder, redaction: Redaction) -> list[PurePosixPath]:
+    """Return the files, of those whose versions are kept, that hold the passage now."""
+    texts = ((found.path, kept_content(folder, found.path)) for found in folder.walk())
+    return sorted(path for path, data in texts if data is not None and redaction.is_in(data.decode()))
+
+
+def _on_bytes(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        try:
+            return change(data.decode()).encode()
+        except UnicodeDecodeError:  # not a text of ours
+            return data
+
+    return changed
+
+
+def _drop_exports(path: Path) -> int:
+    bundles = list(path.with_name("bundles").glob("*.bundle"))
+    for bundle in bundles:
+        bundle.unlink(missing_ok=True)
+    return len(bundles)
+
+
+def _set_aside(path: Path) -> tuple[str, ...]:
+    return tuple(sorted(each.name for each in path.parent.glob(f"{path.name}.damaged-*")))
