@@ -8,16 +8,18 @@ import asyncio
 import json
 import os
 
-from bench import gateway, history, search
+from bench import gateway, history, index, search
 
 
 def main() -> None:
     """Print a table, or JSON."""
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--only", choices=("gateway", "search", "history"))
+    parser.add_argument("--only", choices=("gateway", "search", "index", "history"))
     given = parser.parse_args()
-    parts = [part for part in (gateway, search, history) if given.only in {None, part.__name__.rpartition(".")[2]}]
+    parts = [
+        part for part in (gateway, search, index, history) if given.only in {None, part.__name__.rpartition(".")[2]}
+    ]
     figures = [figure for part in parts for figure in asyncio.run(part.run())]
     if given.json:
         print(json.dumps({figure.name: {"median": figure.value, "runs": list(figure.runs)} for figure in figures}))

@@ -1,26 +1,34 @@
 """This file is `strandline bench …`: the project's own measurements, for whoever has the source beside the program."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.cli.invocation import JsonOption, print_json
 from gateway.errors import ConfigError, StrandlineError
 
+if TYPE_CHECKING:
+    from bench.figures import Figure
+
 app = typer.Typer(
-    help="Measure retrieval quality and search speed; needs the source.", no_args_is_help=True, rich_markup_mode=None
+    help="Measure how well and how fast memory finds, and how fast it takes in; needs the source.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
 @app.command()
 def retrieval(
     data: Annotated[Path, typer.Option("--data", help="Conversations with questions, in LoCoMo's own format.")],
-    method: Annotated[list[str] | None, typer.Option("--method", help="May be repeated. All if not given.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="A way to search; may be repeated. Not given: all of them.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how often the evidence of a question is found, beside keywords, vectors and older mixtures of both."""
+    """Say how often the notes that answer a question are found, beside keywords, vectors and older mixtures of both."""
     bench = _from_source("retrieval")
     methods = method or list(bench.METHODS)
     unknown = [name for name in methods if name not in bench.METHODS]
@@ -35,14 +43,30 @@ def retrieval(
 
 @app.command()
 def search(
-    entries: Annotated[int, typer.Option("--entries", min=14, help="How many entries to make up and search.")] = 5_000,
-    searches: Annotated[int, typer.Option("--searches", min=10, help="How many, in each of five runs.")] = 200,
+    entries: Annotated[int, typer.Option("--entries", min=14, help="How many lines to make up and search.")] = 5_000,
+    searches: Annotated[int, typer.Option("--searches", min=10, help="How many searches in each of five runs.")] = 200,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how fast memory is indexed and searched as a turn has it, through the worker's pipe."""
+    """Say how long a search of made-up notes takes as a turn has it, the question's embedding included."""
     import asyncio
 
-    figures = asyncio.run(_from_source("search").run(entries, searches))
+    _show(asyncio.run(_from_source("search").run(entries, searches)), as_json)
+
+
+@app.command()
+def index(
+    entries: Annotated[int, typer.Option("--entries", min=0, help="Lines of 20 words to make up and index.")] = 1_000,
+    passages: Annotated[int, typer.Option("--passages", min=0, help="Passages of 400 tokens, likewise.")] = 150,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="How often both sides take their turn.")] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how fast notes are indexed, from their files to being found, beside the bare embedding model."""
+    import asyncio
+
+    _show(asyncio.run(_from_source("index").run(entries, passages, rounds)), as_json)
+
+
+def _show(figures: "Sequence[Figure]", as_json: bool) -> None:
     if as_json:
         print_json({figure.name: {"median": figure.value, "runs": list(figure.runs)} for figure in figures})
         return

@@ -95,7 +95,7 @@ class Desk:
 
     def discard(self, request: Frame) -> Work:
         """Close and remove an index, once what was begun on it has ended."""
-        yield from ()
+        yield  # a first step is taken at once, the rest in its turn
         folder: str = request["folder"]
         if folder in self._open:
             self._open.pop(folder).index.close()

@@ -1,0 +1,160 @@
+"""This file measures indexing beside the model's own speed: the same texts in the same run, turn and turn about.
+
+python -m bench.index [--entries 1000] [--passages 150] [--rounds 3]
+
+The whole way is what `strandline memory index` does: files, the gateway's reading, the pipe, cutting, embedding,
+storing, the flush, and one search that finds the last entry. The bare model embeds the same texts on as many cores, in
+a process that does nothing else. Time of the wall is what the goal is about, and means little on a busy machine; time
+of the processors, of all processes together, is given beside it.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from bench.figures import Figure
+from bench.made_notes import TODAY, daily_notes, note
+from bench.search import AGENT, OWNER, in_place
+from workspaces.memory.chunking import CHUNK_TOKENS, entries_of, token_count, without_time
+from workspaces.memory.client import WorkerClient, WorkerSettings
+from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.workspace import Workspace
+
+GOAL = ">= 90"
+THREADS = WorkerSettings().threads
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long so many texts took."""
+
+    texts: int
+    wall_s: float
+    processor_s: float
+    """Of all processes and threads together."""
+
+    @property
+    def a_second(self) -> float:
+        """Texts a second of the wall."""
+        return self.texts / self.wall_s
+
+    @property
+    def processor_ms(self) -> float:
+        """Milliseconds of a processor for one text."""
+        return 1000 * self.processor_s / self.texts
+
+
+async def run(entries: int = 1_000, passages: int = 150, rounds: int = 3) -> list[Figure]:
+    """Return the figures for daily notes of *entries* short lines, and for *passages* as long as a chunk may be."""
+    kinds = {"lines of 20 words": list(daily_notes(entries)), "passages of 400 tokens": list(long_notes(passages))}
+    return [figure for kind, notes in kinds.items() if notes for figure in await _figures(kind, notes, rounds)]
+
+
+def long_notes(passages: int) -> Iterator[tuple[date, str]]:
+    """Give one note of *passages* paragraphs, each of which is just not cut."""
+    chance = random.Random(13)
+    if passages:
+        yield TODAY, "\n\n".join(_passage(chance, number) for number in range(passages)) + "\n"
+
+
+def _passage(chance: random.Random, number: int) -> str:
+    text = note(chance, number)
+    while token_count(longer := f"{text}. {note(chance, number)}") <= CHUNK_TOKENS:
+        text = longer
+    return text
+
+
+async def _figures(kind: str, notes: Sequence[tuple[date, str]], rounds: int) -> list[Figure]:
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the worker has it: its threads would wait for each other
+    bare, whole = [], []
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        for _ in range(rounds):
+            done = await _index(notes)
+            whole.append(done)
+            bare.append(await asyncio.wrap_future(process.submit(_embed, notes)))
+            assert bare[-1].texts == done.texts
+    pairs = list(zip(whole, bare, strict=True))
+    return [
+        Figure(f"the bare model, {kind}", [each.a_second for each in bare], "texts/s"),
+        Figure(f"indexing, {kind}", [each.a_second for each in whole], "entries/s"),
+        Figure(f"share of the model's speed, {kind}", [100 * w.a_second / b.a_second for w, b in pairs], "%", GOAL),
+        Figure(f"processor time of the model, {kind}", [each.processor_ms for each in bare], "ms/text"),
+        Figure(f"processor time of indexing, {kind}", [each.processor_ms for each in whole], "ms/entry"),
+        Figure(
+            f"the model's share of it, {kind}", [100 * b.processor_ms / w.processor_ms for w, b in pairs], "%", GOAL
+        ),
+    ]
+
+
+async def _index(notes: Sequence[tuple[date, str]]) -> Pace:
+    """Index *notes* until the last of them is found; the worker and its model are loaded and have done all once."""
+    with tempfile.TemporaryDirectory(prefix="strandline-bench-") as name:
+        home = Path(name)
+        (home / "workspace" / "memory").mkdir(parents=True)
+        async with WorkerClient(WorkerSettings()) as worker:
+            workspace = Workspace.open(home / "workspace", AGENT)
+            clock = Clock(time.monotonic, lambda: TODAY)
+            sources = [WorkspaceNotes(workspace.folder)]
+            index = MemoryIndex(AGENT, home / "index", sources, worker, in_place, clock)
+            (home / "workspace" / "MEMORY.md").write_text("- warm enough\n")
+            await index.search(Query("Is it warm?"), OWNER)
+            for day, text in notes:
+                (home / "workspace" / "memory" / f"{day}.md").write_text(text)
+            began, used = time.perf_counter(), _processor_s(worker.pid)
+            report = await index.sync()
+            found = await index.search(Query(notes[-1][1].splitlines()[-1]), OWNER)
+            wall_s, processor_s = time.perf_counter() - began, _processor_s(worker.pid) - used
+            assert found.hits[0].path == f"memory/{notes[-1][0]}.md"
+            return Pace(report.embedded, wall_s, processor_s)
+
+
+def _embed(notes: Sequence[tuple[date, str]]) -> Pace:
+    """Embed the same texts with nothing around it; the model is loaded and has run once."""
+    from workspaces.access import PRIVATE
+    from workspaces.memory.embeddings.local import LocalEmbedder
+    from workspaces.memory.entry import Document
+
+    documents = (Document(f"memory/{day}.md", PRIVATE, text, day, text) for day, text in notes)
+    texts = list(dict.fromkeys(without_time(entry.text) for each in documents for entry in entries_of(each)))
+    model = LocalEmbedder(threads=THREADS)
+    model.embed(texts[:2])
+    return _paced(len(texts), lambda: model.embed(texts))
+
+
+def _paced(texts: int, work: Callable[[], object]) -> Pace:
+    began, used = time.perf_counter(), time.process_time()
+    work()
+    return Pace(texts, time.perf_counter() - began, time.process_time() - used)
+
+
+def _processor_s(worker: int | None) -> float:
+    """Return the processor time that this process and the worker have used."""
+    if worker is None:
+        return time.process_time()
+    fields = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()
+    return time.process_time() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(prog="bench.index")
+    parser.add_argument("--entries", type=int, default=1_000)
+    parser.add_argument("--passages", type=int, default=150)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    for figure in asyncio.run(run(options.entries, options.passages, options.rounds)):
+        print(figure.line())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""This file says that the indexing bench compares like with like."""
+
+from bench.index import long_notes, run
+from workspaces.access import PRIVATE
+from workspaces.memory.chunking import CHUNK_TOKENS, entries_of, token_count
+from workspaces.memory.entry import Document
+
+
+async def test_both_sides_embed_the_same_texts_and_their_shares_are_told() -> None:
+    """Every text of the notes went through the model on either side, and what is found last was indexed."""
+    figures = {figure.name: figure.value for figure in await run(entries=28, passages=0, rounds=1)}
+    for unit in ("share of the model's speed", "the model's share of it"):
+        assert figures[f"{unit}, lines of 20 words"] > 0
+    assert not any("passages" in name for name in figures)
+
+
+def test_long_passages_are_as_long_as_a_chunk_may_be() -> None:
+    """None is cut in two, and none could be longer by a sentence."""
+    [(day, text)] = long_notes(5)
+    entries = entries_of(Document("memory/a.md", PRIVATE, text, day, "digest"))
+    assert len(entries) == 5
+    assert all(CHUNK_TOKENS - 60 < token_count(entry.text) <= CHUNK_TOKENS for entry in entries)

@@ -1,0 +1,95 @@
+"""This file says how texts go through the model beside other work, each once."""
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.memory import WordsEmbedder
+from workspaces.access import PRIVATE
+from workspaces.memory.embeddings import Embedding
+from workspaces.memory.entry import Document
+from workspaces.memory.vectors import PORTION, EmbeddingCache, Vectors
+from workspaces.memory.wire import Frame, document_out
+from workspaces.memory.worker import Desk, Loop
+
+
+class MeetsAnother(WordsEmbedder):
+    """A model that finishes a text only while another one is under way; alone it gives up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._meeting = threading.Barrier(2, timeout=5)
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        self._meeting.wait()
+        return super().embed(texts)
+
+
+class Refuses(WordsEmbedder):
+    """A model that fails over its first texts."""
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        if not self.texts:
+            self.texts += texts
+            raise MemoryError
+        return super().embed(texts)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[EmbeddingCache]:
+    cache = EmbeddingCache(tmp_path / "embeddings.db")
+    yield cache
+    cache.close()
+
+
+def _put(number: int, folder: Path) -> Frame:
+    document = Document(f"memory/{number}.md", PRIVATE, f"- apple number {number}\n", None, f"digest {number}")
+    return {"id": number, "op": "put", "folder": str(folder), "document": document_out(document), "stamp": "1"}
+
+
+def test_the_next_document_is_embedded_while_the_first_waits(tmp_path: Path) -> None:
+    """Of two requests that are there, both are begun; the first is stored first."""
+    desk = Desk(MeetsAnother(), "", lambda: 0.0)
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    for number in (1, 2):
+        requests.put(_put(number, tmp_path))
+    replies: list[Frame] = []
+
+    def send(reply: Frame) -> None:
+        replies.append(reply)
+        if len(replies) == 2:
+            requests.put(None)
+
+    Loop(desk, send, lambda: 0.0).run(requests)
+    assert [(reply["id"], reply.get("done", reply).get("stored")) for reply in replies] == [(1, 1), (2, 1)]
+    desk.close()
+
+
+def test_a_text_that_is_on_its_way_is_not_sent_again(cache: EmbeddingCache) -> None:
+    """Two documents with the same lines cost one embedding of each, and both get it."""
+    embedder = WordsEmbedder()
+    vectors = Vectors(embedder, cache)
+    texts = [f"apple {number}" for number in range(2 * PORTION)]
+    first, second = vectors.begin(texts), vectors.begin([*texts, "pear"])
+    for _ in (*vectors.arrive(second), *vectors.arrive(first)):
+        pass
+    assert (first.embedded, first.reused) == (len(texts), 0)
+    assert (second.embedded, second.reused) == (1, len(texts))
+    assert sorted(embedder.texts) == sorted([*texts, "pear"])
+    assert all(cache.get("words", text) for text in [*texts, "pear"])
+    vectors.close()
+
+
+def test_a_model_that_fails_fails_once(cache: EmbeddingCache) -> None:
+    """What it could not embed is asked for anew with the next document."""
+    vectors = Vectors(Refuses(), cache)
+    with pytest.raises(MemoryError):
+        list(vectors.arrive(vectors.begin(["apple"])))
+    again = vectors.begin(["apple"])
+    list(vectors.arrive(again))
+    assert again.embedded == 1
+    assert cache.get("words", "apple") is not None
+    vectors.close()
