@@ -93,7 +93,40 @@ class UsedEntry:
     memories: tuple[UsedMemory, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LogSection:
+    """What is said of a part of the conversation in the notes of one day."""
+
+    path: str
+    """In the workspace: the day's notes of the conversation's own audience."""
+    text: str
+    """Whole lines, as they are added."""
+    before: int
+    """How often the same text stood there already: with one more, this one is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """The journal's mark that what stands before it goes into the days' notes, by these sections."""
+
+    sections: tuple[LogSection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEntry:
+    """The journal's mark that the sections of the last `LogEntry` are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndEntry:
+    """The journal's mark that the session has ended: the next message begins another one."""
+
+    reason: str
+
+
 Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
+Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry
+"""What the journal keeps beside the conversation; never sent to a model."""
 
 
 def interrupted(call: ToolCall) -> ResultEntry:

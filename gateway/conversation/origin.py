@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, UserEntry
-from gateway.conversation.sessions import Sessions
+from gateway.conversation.sessions import ARCHIVE, Sessions
 from gateway.conversation.transcript import Record, numbered_records
 from gateway.conversation.transcript_source import FOLDER
 from gateway.door.routing import SessionKey
@@ -88,7 +88,8 @@ def _written(passage: Passage, history: History, sessions: Sessions, access: Acc
 
 def _spoken(passage: Passage, _: History, sessions: Sessions, access: Access) -> MemoryOrigin:
     file = sessions.folder(access.agent) / passage.path.removeprefix(f"{FOLDER}/")
-    if file.parent != sessions.folder(access.agent) or not file.is_file():
+    here = sessions.folder(access.agent)
+    if file.parent not in {here, here / ARCHIVE} or not file.is_file():
         raise no_such_file(clean_path(passage.path))
     lines = (line for line in numbered_records(file.read_bytes()) if line[0] in passage.lines)
     said = [record for _, record in lines if isinstance(record.entry, UserEntry | ReplyEntry)]

@@ -2,19 +2,24 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import structlog
 
 from gateway.agent.tools.tool import Run
-from gateway.conversation.transcript import Repairs, Transcript
-from gateway.door.routing import SessionKey
+from gateway.conversation.transcript import Now, Repairs, Transcript
+from gateway.door.routing import SessionKey, is_session
 from gateway.stores.checkpoint import Checkpoint, unchecked
+from gateway.stores.disk import disk_trouble, sync_folder
+from gateway.timing import utc_now
 from workspaces.access import AgentId
 
 log = structlog.get_logger()
 
+ARCHIVE = "archive"
+"""The folder, beside the transcripts, of sessions that have ended: `<session>.<UTC time>.jsonl`."""
 OPEN_AT_MOST = 256
 """Transcripts kept in memory; the least recently used is let go, to be read again when its chat speaks."""
 
@@ -22,11 +27,14 @@ OPEN_AT_MOST = 256
 class Sessions:
     """The conversations of all agents; each session is used by its own lane only."""
 
-    def __init__(self, folders: Mapping[AgentId, Path], run: Run, checkpoint: Checkpoint = unchecked) -> None:
+    def __init__(
+        self, folders: Mapping[AgentId, Path], run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now
+    ) -> None:
         """*folders* holds each agent's transcripts; *run* does the reading and writing."""
         self._folders = folders
         self._run = run
         self._checkpoint = checkpoint
+        self._now = now
         self._open: OrderedDict[SessionKey, Transcript] = OrderedDict()
         self._repairs: dict[SessionKey, Repairs] = {}
 
@@ -34,7 +42,7 @@ class Sessions:
         """Return the transcript of *key*, begun if there is none. Raises StoreError."""
         transcript = self._open.get(key)
         if transcript is None:
-            transcript = await Transcript.open(self.path(key), self._run, self._checkpoint)
+            transcript = await Transcript.open(self.path(key), self._run, self._checkpoint, self._now)
             self._open[key] = transcript
             if transcript.repairs != Repairs():
                 self._repairs[key] = transcript.repairs
@@ -43,6 +51,21 @@ class Sessions:
         while len(self._open) > OPEN_AT_MOST:
             self._open.popitem(last=False)
         return transcript
+
+    async def archive(self, key: SessionKey, ended: datetime) -> None:
+        """Put the transcript of *key* away, whole, under the time when it *ended*. Raises StoreError."""
+        await self._run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
+        self._open.pop(key, None)
+
+    def known(self, since: datetime) -> dict[SessionKey, datetime]:
+        """Return the sessions whose transcripts were written to *since* then, and when; it blocks."""
+        found = {}
+        for agent, folder in self._folders.items():
+            for file in folder.glob("*.jsonl"):
+                at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+                if at >= since and is_session(name := unquote(file.stem)):
+                    found[SessionKey(agent, name)] = at
+        return found
 
     def path(self, key: SessionKey) -> Path:
         """Return where the transcript of *key* lies."""
@@ -56,6 +79,17 @@ class Sessions:
         """Say, a line a session, what was found damaged since the start."""
         for key, repairs in self._repairs.items():
             yield f"session {key}: {_in_words(repairs)}"
+
+
+def _put_away(present: Path, ended: str) -> None:
+    archive = present.parent / ARCHIVE
+    try:
+        archive.mkdir(mode=0o700, exist_ok=True)
+        present.rename(archive / f"{present.stem}.{ended}{present.suffix}")
+        sync_folder(archive)
+        sync_folder(present.parent)
+    except OSError as exc:
+        raise disk_trouble(present, exc) from exc
 
 
 def _in_words(repairs: Repairs) -> str:

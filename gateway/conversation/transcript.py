@@ -1,12 +1,12 @@
 """This file is the one reader and writer of transcripts: a JSONL file a session, append-only, the journal of its turns.
 
-A line is `{"v":1,"type":"user"|"reply"|"start"|"result"|"used","turn":…,"at":…,"entry":{…}}`; the first says
-`"session"`.
+A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, or one of the marks `"used"`,
+`"log"`, `"logged"` and `"end"`, which no model sees; the first says `"session"`.
 """
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -19,7 +19,11 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from gateway.agent.entries import (
     COMMAND,
     CallStartEntry,
+    EndEntry,
     Entry,
+    LogEntry,
+    LoggedEntry,
+    Mark,
     ReplyEntry,
     ResultEntry,
     UsedEntry,
@@ -33,6 +37,9 @@ from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.ports import TurnId
 from gateway.timing import utc_now
 
+Now = Callable[[], datetime]
+"""Tells the time in UTC."""
+
 _RECORD_START = b'{"v":'
 """Begins every record and can stand nowhere inside one, where its quotation marks would be escaped."""
 
@@ -44,7 +51,7 @@ class Record:
     turn_id: TurnId
     at: datetime
     """When it was written down, in UTC."""
-    entry: Entry | UsedEntry
+    entry: Entry | Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +104,26 @@ class _UsedLine(_Line):
     entry: UsedEntry
 
 
-_EntryLine = _UserLine | _ReplyLine | _StartLine | _ResultLine | _UsedLine
+class _LogLine(_Line):
+    type: Literal["log"] = "log"
+    entry: LogEntry
+
+
+class _LoggedLine(_Line):
+    type: Literal["logged"] = "logged"
+    entry: LoggedEntry
+
+
+class _EndLine(_Line):
+    type: Literal["end"] = "end"
+    entry: EndEntry
+
+
+_EntryLine = _UserLine | _ReplyLine | _StartLine | _ResultLine | _UsedLine | _LogLine | _LoggedLine | _EndLine
 _AnyLine = Annotated[_SessionLine | _EntryLine, Field(discriminator="type")]
 
 
-_KINDS = frozenset({"session", "user", "reply", "start", "result", "used"})
+_KINDS = frozenset({"session", "user", "reply", "start", "result", "used", "log", "logged", "end"})
 
 
 class _UnknownLine(BaseModel):
@@ -114,10 +136,11 @@ class _UnknownLine(BaseModel):
 class Transcript:
     """The records of one session, in memory and on disk; made by `open`, used by one lane."""
 
-    def __init__(self, path: Path, run: Run, checkpoint: Checkpoint) -> None:
+    def __init__(self, path: Path, run: Run, checkpoint: Checkpoint, now: Now) -> None:
         self._path = path
         self._run = run
         self._checkpoint = checkpoint
+        self._now = now
         self._leftover_at: int | None = None
         """Where a failed write begins that could not be cut off yet."""
         self._one_write = threading.Lock()
@@ -125,26 +148,24 @@ class Transcript:
         self.repairs = Repairs()
 
     @classmethod
-    async def open(cls, path: Path, run: Run, checkpoint: Checkpoint = unchecked) -> "Transcript":
+    async def open(cls, path: Path, run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now) -> "Transcript":
         """Read the transcript at *path* and mend its end; an absent one is empty, and made when it is written to.
 
         Raises StoreError if the file cannot be read or mended; damage inside it is skipped and counted in `repairs`.
         """
-        transcript = cls(path, run, checkpoint)
+        transcript = cls(path, run, checkpoint, now)
         await run(transcript._read)
         return transcript
 
     @property
     def entries(self) -> list[Entry]:
         """The conversation, as a model may see it."""
-        return [record.entry for record in self.records if not isinstance(record.entry, UsedEntry)]
+        return [record.entry for record in self.records if not isinstance(record.entry, Mark)]
 
     def entries_of(self, turn_id: TurnId) -> list[Entry]:
         """Return what one turn wrote down, without what it noted for who asks why."""
         return [
-            record.entry
-            for record in self.records
-            if record.turn_id == turn_id and not isinstance(record.entry, UsedEntry)
+            record.entry for record in self.records if record.turn_id == turn_id and not isinstance(record.entry, Mark)
         ]
 
     def question(self, back: int = 1) -> tuple[TurnId, UserEntry] | None:
@@ -167,9 +188,9 @@ class Transcript:
                         best[memory.citation] = memory
         return tuple(sorted(best.values(), key=lambda memory: -memory.relevance))
 
-    async def append(self, turn_id: TurnId, *entries: Entry | UsedEntry) -> None:
+    async def append(self, turn_id: TurnId, *entries: Entry | Mark) -> None:
         """Write *entries* down, durably, all or none. Raises StoreError; the file is then what it was before."""
-        now = utc_now()
+        now = self._now()
         await self._run(self._write, [Record(turn_id, now, entry) for entry in entries])
 
     def _read(self) -> None:
@@ -229,7 +250,7 @@ class Transcript:
         os.fsync(file)
 
     def _header(self) -> bytes:
-        return f"{to_json(_lines(), _SessionLine(at=utc_now(), session=self._path.stem))}\n".encode()
+        return f"{to_json(_lines(), _SessionLine(at=self._now(), session=self._path.stem))}\n".encode()
 
 
 def command_turns(records: Iterable[Record]) -> set[TurnId]:
@@ -269,6 +290,12 @@ def _line(record: Record) -> bytes:
             line = _ResultLine(turn=turn, at=at, entry=entry)
         case UsedEntry() as entry:
             line = _UsedLine(turn=turn, at=at, entry=entry)
+        case LogEntry() as entry:
+            line = _LogLine(turn=turn, at=at, entry=entry)
+        case LoggedEntry() as entry:
+            line = _LoggedLine(turn=turn, at=at, entry=entry)
+        case EndEntry() as entry:
+            line = _EndLine(turn=turn, at=at, entry=entry)
     return f"{to_json(_lines(), line)}\n".encode()
 
 

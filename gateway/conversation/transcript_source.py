@@ -8,10 +8,11 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, tzinfo
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.conversation.sessions import ARCHIVE
 from gateway.conversation.transcript import Record, command_turns, numbered_records
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
 from workspaces.memory.entry import Document, UnreadableDocumentError
@@ -47,7 +48,7 @@ class TranscriptNotes:
 
     def stamps(self) -> dict[str, str]:
         """Return a mark of each transcript, which changes with every 100 kB, every 50 messages and every rest."""
-        return {f"{FOLDER}/{file.name}": self._stamp(file) for file in self._files()}
+        return {f"{FOLDER}/{file.relative_to(self._folder)}": self._stamp(file) for file in self._files()}
 
     def read(self, path: str) -> Document | None:
         """Return the conversation, or `None` if it is gone. Raises UnreadableDocumentError if it is too long."""
@@ -58,19 +59,20 @@ class TranscriptNotes:
             raise UnreadableDocumentError(f"it has {size:,} bytes; up to {LARGEST_TRANSCRIPT:,} are indexed")
         shown = list(self._shown(list(numbered_records(file.read_bytes()))))
         text, lines = "".join(f"{line}\n" for _, line in shown), tuple(number for number, _ in shown)
-        scope = scope_of_session(unquote(file.stem))
+        scope = scope_of_session(_session(path))
         digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{text}".encode()).hexdigest()
         return Document(path, scope, text, None, digest, lines)
 
     def audience(self, path: str) -> Scope | None:
         """Return who may find the transcript at *path*; `None` if it is no transcript's path."""
         folder, _, name = path.partition("/")
-        if folder != FOLDER or "/" in name or not name.endswith(SUFFIX):
+        if folder != FOLDER or "/" in name.removeprefix(f"{ARCHIVE}/") or not name.endswith(SUFFIX):
             return None
-        return scope_of_session(unquote(name.removesuffix(SUFFIX)))
+        return scope_of_session(_session(path))
 
     def _files(self) -> list[Path]:
-        return sorted(file for file in self._folder.glob(f"*{SUFFIX}") if file.is_file() and not file.is_symlink())
+        found = [*self._folder.glob(f"*{SUFFIX}"), *self._folder.glob(f"{ARCHIVE}/*{SUFFIX}")]
+        return sorted(file for file in found if file.is_file() and not file.is_symlink())
 
     def _stamp(self, file: Path) -> str:
         facts = file.stat()
@@ -108,6 +110,12 @@ class TranscriptNotes:
                 return f"{self._agent}: {_one_line(text)}"
             case _:
                 return None
+
+
+def _session(path: str) -> str:
+    """Return the name of the session whose transcript is at *path*; one that was put away has its end in its name."""
+    file = PurePosixPath(path)
+    return unquote(file.stem.rpartition(".")[0] if file.parent.name == ARCHIVE else file.stem)
 
 
 def scope_of_session(name: str) -> Scope:

@@ -97,6 +97,25 @@ def route(message: InboundMessage, routes: Routes) -> Envelope:
     return Envelope(SessionKey(agent, _name(session_type, message.address)), access, str(best) if best else "default")
 
 
+def is_session(name: str) -> bool:
+    """Say whether a session may be called *name*."""
+    return name.partition(":")[0] in list(SessionType)
+
+
+def session_access(key: SessionKey) -> Access:
+    """Return what the gateway itself may do for the session *key* between two turns: what its own turns may."""
+    kind, _, address = key.name.partition(":")
+    session_type = SessionType(kind)
+    is_chat = session_type in {SessionType.GUEST, SessionType.GROUP}
+    scope = Scope(f"shared:{address}") if is_chat else PRIVATE
+    return Access(key.agent, session_type, scope, "strandline:session", depth=0, grants=frozenset())
+
+
+def session_of(access: Access) -> SessionKey:
+    """Return the session that a turn with *access* belongs to."""
+    return SessionKey(access.agent, _name(access.session_type, access.scope.removeprefix("shared:")))
+
+
 def principal(message: InboundMessage) -> str:
     """Return who sent *message*, as `<channel>:<numeric id>`, or `<channel>:anonymous`."""
     return f"{message.address.channel}:{message.sender.id or 'anonymous'}"
@@ -110,5 +129,5 @@ def _session_type(message: InboundMessage, policy: Policy) -> SessionType:
     return SessionType.GUEST
 
 
-def _name(session_type: SessionType, address: Address) -> str:
+def _name(session_type: SessionType, address: Address | str) -> str:
     return "main" if session_type is SessionType.MAIN else f"{session_type}:{address}"
