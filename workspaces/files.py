@@ -9,7 +9,7 @@ import stat
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
@@ -23,6 +23,7 @@ from workspaces.errors import (
 )
 from workspaces.paths import DEPTH, OWN_PREFIX, clean_path, fold, is_taken
 from workspaces.place import ABSENT, Content, Identity, Place, digest_of, facts_of, identity_of, is_plain, names_in
+from workspaces.usage import Quotas, Usage
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEFT_OVER = re.compile(re.escape(OWN_PREFIX) + r"[0-9a-f]{16}\.tmp")
@@ -38,6 +39,7 @@ class FileCaps:
     """Largest file that is read or written."""
     names: int = 5_000
     """Most names that a folder may hold before new files in it are refused."""
+    quotas: Quotas = field(default_factory=Quotas)
 
 
 DEFAULT_CAPS = FileCaps()
@@ -103,6 +105,7 @@ class Folder:
         """Called with the path, on the thread that wrote, after every change through this object, or try at one."""
         self.on_written: Callable[[Written], None] = _nothing
         """Called with every change that was made through this object, while its lock still keeps other writers out."""
+        self._usage = Usage(self.walk, caps.quotas)
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
     def close(self) -> None:
@@ -125,7 +128,8 @@ class Folder:
         FileChangedError, with what is there, when the expectation fails.
         """
         with self._changing(path) as place:
-            self.on_written(Written(place.path, place.replace(data, expected), data))
+            self._usage.refuse_over(place.path, len(data), present=place.size())
+            self._written(Written(place.path, place.replace(data, expected), data))
         return digest_of(data)
 
     def append(self, path: PurePosixPath, lines: str, heading: str) -> int:
@@ -134,9 +138,12 @@ class Folder:
         A new file begins with *heading*. Two processes that append at once lose nothing.
         """
         with self._changing(path) as place:
+            present = place.size()
+            more = len(lines.encode()) if present else len((heading + lines).encode())
+            self._usage.refuse_over(place.path, (present or 0) + more, present=present)
             for _ in range(_APPEND_TRIES):
                 if (added := place.append(lines, heading)) is not None:
-                    self.on_written(Written(place.path, added.before, added.after))
+                    self._written(Written(place.path, added.before, added.after))
                     return added.line
         raise FileChangedError(f"{path} is being replaced by another program again and again; try later")
 
@@ -146,7 +153,7 @@ class Folder:
             before = place.remove(expected)
             if before is None:
                 raise no_such_file(path)
-            self.on_written(Written(place.path, before, None))
+            self._written(Written(place.path, before, None))
 
     def listing(self, path: PurePosixPath) -> tuple[FolderEntry, ...]:
         """Return the folders and plain files in the folder at *path*, sorted by name."""
@@ -259,6 +266,11 @@ class Folder:
                 yield
         finally:
             self.on_change(path)
+
+    def _written(self, written: Written) -> None:
+        sizes = (len(data) if data is not None else None for data in (written.before, written.after))
+        self._usage.changed(written.path, *sizes)
+        self.on_written(written)
 
     def _refuse_full(self, folder: int, name: str, path: PurePosixPath) -> None:
         names = names_in(folder)

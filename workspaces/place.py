@@ -79,6 +79,11 @@ class Place:
             self._refuse_size(max(len(data), facts.st_size))
         return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode))
 
+    def size(self) -> int | None:
+        """Return how many bytes the plain file here has; `None` where there is none."""
+        facts = facts_of(self.folder, self.name)
+        return facts.st_size if facts is not None and is_plain(facts) else None
+
     def replace(self, data: bytes, expected: str | None) -> bytes | None:
         """Put *data* here in one step and return what it replaced.
 

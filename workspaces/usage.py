@@ -1,0 +1,103 @@
+"""This file keeps a workspace within its quotas: how much each audience's files may hold together.
+
+Audiences are counted apart, so that a refusal tells a group nothing of how much there is that it may not see.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from workspaces.access import PRIVATE, Scope, scope_of
+from workspaces.errors import TooLargeError
+
+COUNT_EVERY_S = 600.0
+"""How long what was counted is relied on: others than the gateway add and remove files, too."""
+_COUNT_AGAIN_S = 1.0
+"""How soon it is counted again before something is refused: the owner may just have made room."""
+_MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much an audience's files may hold together; settings name it, `[limits] <name>_mb` and `<name>_files`."""
+
+    name: str
+    mb: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """The quotas of a workspace; the defaults are ours: some hundred years of notes, and a few of a busy group."""
+
+    private: Quota = Quota("workspace", mb=512, files=20_000)
+    """Of all that belongs to no other chat."""
+    shared: Quota = Quota("shared", mb=16, files=1_000)
+    """Of each group's and guest's own notes."""
+
+    def of(self, scope: Scope) -> Quota:
+        return self.private if scope == PRIVATE else self.shared
+
+
+class Sized(Protocol):
+    """A file of a walk."""
+
+    @property
+    def path(self) -> PurePosixPath: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+class Usage:
+    """How much there is, by audience: counted now and then, and kept in step with every write in between."""
+
+    def __init__(
+        self, walk: Callable[[], Iterable[Sized]], quotas: Quotas, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._walk = walk
+        self._quotas = quotas
+        self._clock = clock
+        self._counted_at: float | None = None
+        self._bytes = Counter[Scope]()
+        self._files = Counter[Scope]()
+
+    def refuse_over(self, path: PurePosixPath, size: int, *, present: int | None) -> None:
+        """Raise TooLargeError unless the file at *path* may have *size* bytes; it has *present*, if it is there.
+
+        What does not grow is never refused.
+        """
+        if present is not None and size <= present:
+            return
+        scope = scope_of(path)
+        quota = self._quotas.of(scope)
+        for patience_s in (COUNT_EVERY_S, _COUNT_AGAIN_S):
+            self._count(patience_s)
+            is_full = self._files[scope] + (present is None) > quota.files
+            if not is_full and self._bytes[scope] + size - (present or 0) <= quota.mb * _MB:
+                return
+        most, key = (f"{quota.files:,} files", "files") if is_full else (f"{quota.mb} MB", "mb")
+        raise TooLargeError(
+            f"{path}: there is room for {most} here, and no more; remove what is not needed, or raise "
+            f"{quota.name}_{key} in [limits] of config.toml"
+        )
+
+    def changed(self, path: PurePosixPath, before: int | None, after: int | None) -> None:
+        """Take in a change of a file's size; `None` is no file."""
+        scope = scope_of(path)
+        self._bytes[scope] += (after or 0) - (before or 0)
+        self._files[scope] += (after is not None) - (before is not None)
+
+    def _count(self, patience_s: float) -> None:
+        now = self._clock()
+        if self._counted_at is not None and now - self._counted_at < patience_s:
+            return
+        self._bytes.clear()
+        self._files.clear()
+        for found in self._walk():
+            self._bytes[scope_of(found.path)] += found.size
+            self._files[scope_of(found.path)] += 1
+        self._counted_at = now
