@@ -18,6 +18,7 @@ from gateway.agent.keeper import SETTLE_S as KEEPER_SETTLE_S
 from gateway.agent.keeper import Keeper, kept_folders
 from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
+from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.recall import RecallSettings
 from gateway.config import Config, MemorySettings
@@ -101,7 +102,8 @@ async def open_agents(
             memory.past = Lookback(agent, home.agent(name).index, texts_on, worker, beside, time.monotonic)
             workspace.folder.on_change = partial(_changed, memory)
             workspace.folder.on_written = keeper.written
-            agents[agent] = Agent(agent, workspace, memory, model, run, keeper)
+            rewrites = config.memory.rewrite == "on" and model.name != OFFLINE
+            agents[agent] = Agent(agent, workspace, memory, model, run, keeper, rewrites)
         yield agents
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from gateway.agent.guard import Guard
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
+from gateway.agent.rewrite import RewritingMemory
 from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.history import Writer, history_tools
 from gateway.agent.tools.memory import Used, memory_tools
@@ -29,6 +30,8 @@ class Agent:
     run: Run
     """Runs blocking work on this workspace's own thread."""
     keeper: Keeper
+    rewrites: bool = False
+    """Whether the model turns a search into sub-questions as well (`gateway/agent/rewrite.py`)."""
 
     async def toolbox(
         self, access: Access, clock: Callable[[], datetime], origin: Origin, used: Used, guard: Guard
@@ -40,12 +43,13 @@ class Agent:
         """
         run = self.keeper.noting(self.run, origin.turn or "", origin)
         history = await self.keeper.ready()
+        memory = RewritingMemory(self.memory, self.model) if self.rewrites else self.memory
         writer = Writer(self.workspace, origin, guard)
         return Toolbox(
             [
                 *file_tools(self.workspace, access, run, guard),
                 *note_tools(self.workspace, access, run, clock, guard),
-                *memory_tools(self.memory, self.workspace, access, run, used),
+                *memory_tools(memory, self.workspace, access, run, used),
                 *(history_tools(history, access, run, writer) if history is not None else []),
             ],
             guard.hears,

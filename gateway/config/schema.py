@@ -273,6 +273,7 @@ class MemorySettings(Section):
     user_file_in_groups: bool = False
     transcripts: bool = False
     recall: Literal["on", "past", "off"] = "on"
+    rewrite: Literal["off", "on"] = "off"
     watch: Literal["events", "polling", "off"] = "events"
     sync_every_s: float = Field(default=0, ge=0, le=86_400)
     """0: never; the watch and each search look anyway."""

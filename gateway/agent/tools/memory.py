@@ -4,16 +4,16 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from gateway.agent.entries import UsedMemory
 from gateway.agent.tools.tool import Field, Told, Tool, told, tool
 from gateway.errors import ToolError
-from workspaces.access import PRIVATE, Access, rights
+from workspaces.access import PRIVATE, Access, Scope, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.exact import ExactQuery, ExactResult
-from workspaces.memory.search import Hit, MemoryIndex, Query
+from workspaces.memory.search import Hit, Query, SearchResult
 from workspaces.memory.sync import Run
 from workspaces.workspace import Workspace
 
@@ -21,13 +21,23 @@ Used = Callable[[Sequence[UsedMemory]], Awaitable[None]]
 """Told which memories reach a model; returns once that is durable."""
 
 
+class Memory(Protocol):
+    """What of an agent's memory the tools need: `MemoryIndex`, or one that also asks a model what to look for."""
+
+    async def search(self, query: Query, access: Access) -> SearchResult: ...
+
+    async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult: ...
+
+    async def read(self, path: str, access: Access) -> Document | None: ...
+
+    def audience(self, path: str) -> Scope | None: ...
+
+
 async def unrecorded(_: Sequence[UsedMemory]) -> None:
     """Keep no account of what is used."""
 
 
-def memory_tools(
-    index: MemoryIndex, workspace: Workspace, access: Access, run: Run, used: Used = unrecorded
-) -> list[Tool]:
+def memory_tools(index: Memory, workspace: Workspace, access: Access, run: Run, used: Used = unrecorded) -> list[Tool]:
     """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none."""
     if not rights(access).memory_tools:
         return []
@@ -113,7 +123,7 @@ def _listed(result: ExactResult) -> str:
     return "\n\n".join([*(parts or ["nothing found"]), *([f"({result.notice})"] if result.notice else [])])
 
 
-async def _transcript(index: MemoryIndex, path: str, access: Access) -> Document | None:
+async def _transcript(index: Memory, path: str, access: Access) -> Document | None:
     """Return the conversation at *path*; notes are read from their files."""
     try:
         document = await index.read(path, access)
