@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import date
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from workspaces.memory.engine import (
     stepped,
 )
 from workspaces.memory.entry import Entry
-from workspaces.memory.hybrid import ALWAYS, HybridEngine, Shard, VectorQuery, Where
+from workspaces.memory.hybrid import ALWAYS, HybridEngine, Leg, Shard, VectorQuery, Where
 from workspaces.memory.server import ServerShard
 from workspaces.memory.sparse import SparseVector
 
@@ -236,6 +237,26 @@ def test_a_tie_below_better_ones_is_settled_by_place(shard: Shard, monkeypatch: 
         bench.upsert(ordered)
         found.append(bench.engine.find(_request(None, limit=7)).tolist())
     assert found == [found[0]] * 4
+
+
+class CountingShard(ServerShard):
+    """The oracle, which remembers how many points it was asked for."""
+
+    limits: ClassVar[list[int]] = []
+
+    def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
+        self.limits.extend(query.limit for query in queries if query.using == "bm25")
+        return super().ask(queries)
+
+
+def test_a_long_tie_is_looked_through_in_growing_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection is never asked for all its points because some are equal: that takes as long as it is large."""
+    monkeypatch.setattr(hybrid, "SPARE", 1)
+    bench = Bench(CountingShard(in_memory(), "notes", DIMENSION))
+    bench.upsert([_point(n, seed=7) for n in range(20)])
+    CountingShard.limits.clear()
+    assert bench.engine.find(_request(None, limit=1)).tolist() == [_point(0).id]
+    assert CountingShard.limits == [2, 16, 128]
 
 
 def test_dates_bound_a_search_but_not_its_scores(shard: Shard) -> None:
