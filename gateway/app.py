@@ -116,7 +116,7 @@ class App:
             approvals = Approvals(agents, store, patience, owner_now, delivery.wake)
             health, default = Health(bots), AgentId(config.default_agent)
             desk = LocalDesk(
-                str(home.path), zone, agents, default, terminals, store, sessions, outcomes, delivery, health
+                str(home.path), zone, agents, default, terminals, store, sessions, outcomes, delivery, health, approvals
             )
 
             async def status() -> str:

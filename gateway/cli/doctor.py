@@ -207,6 +207,9 @@ def _troubles(state: Status) -> Iterator[Finding]:
             yield Finding("history", Level.WARN, detail, "the files are safe; it goes on by itself once that is mended")
     if state.outbox_dead:
         yield Finding("outbox", Level.WARN, f"{state.outbox_dead} undeliverable replies", "strandline status says why")
+    if state.approvals_waiting:
+        detail = f"changes of agents' files that wait for you: {state.approvals_waiting}"
+        yield Finding("approvals", Level.WARN, detail, "strandline approvals list")
     for channel in state.channels:
         if channel.reason:
             yield Finding(

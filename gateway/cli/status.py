@@ -44,6 +44,7 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
         yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
     yield f"inbox     {state.inbox_waiting} waiting"
     yield f"outbox    {state.outbox_queued} queued, {state.outbox_dead} undeliverable"
+    yield f"approvals {state.approvals_waiting} waiting"
     yield from _oddities(state)
 
 

@@ -22,6 +22,8 @@ def _lines(state: Status) -> Iterator[str]:
     # The message that asks is among those that wait.
     waiting = max(state.inbox_waiting - 1, 0)
     yield f"- {waiting} messages and {state.outbox_queued} replies wait; {state.outbox_dead} could not be delivered"
+    if state.approvals_waiting:
+        yield f"- {state.approvals_waiting} changes of files wait for you: `/approve` lists them"
     yield from (f"- repaired: {repair}" for repair in state.repairs)
     if state.reasons:
         counted = ", ".join(f"{reason} {count:,}" for reason, count in sorted(state.reasons.items()))

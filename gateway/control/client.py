@@ -12,6 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from gateway.control.desk import OnReply, Progress
 from gateway.control.wire import (
     AgentOrder,
+    ApprovalAnswer,
+    ApprovalOrder,
     ChatOrder,
     Event,
     Found,
@@ -57,6 +59,9 @@ class RemoteDesk:
 
     async def history(self, order: HistoryOrder) -> HistoryAnswer:
         return await self._ask("POST", "/control/history", order, HistoryAnswer)
+
+    async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
+        return await self._ask("POST", "/control/approvals", order, ApprovalAnswer)
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         outcome = ""

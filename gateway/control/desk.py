@@ -6,6 +6,8 @@ from typing import Protocol
 from adapters.channel import ChannelError
 from gateway.control.wire import (
     AgentOrder,
+    ApprovalAnswer,
+    ApprovalOrder,
     ChatOrder,
     Found,
     HistoryAnswer,
@@ -57,6 +59,9 @@ class Desk(Protocol):
 
     async def history(self, order: HistoryOrder) -> HistoryAnswer:
         """Read the history of an agent's files as their owner, export it, or bring a file back."""
+
+    async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
+        """Tell of the changes that wait for the owner, or decide about one."""
 
 
 class Readiness(Protocol):

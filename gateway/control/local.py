@@ -16,6 +16,8 @@ from gateway.control.origin import memory_source
 from gateway.control.wire import (
     AgentOrder,
     AgentStatus,
+    ApprovalAnswer,
+    ApprovalOrder,
     ChannelStatus,
     ChatOrder,
     Found,
@@ -31,6 +33,7 @@ from gateway.control.wire import (
     UsedHit,
     Why,
 )
+from gateway.conversation.approvals import Approvals
 from gateway.conversation.delivery import Delivery, is_part_of
 from gateway.conversation.listening import Account, ListeningState
 from gateway.conversation.origin import origin_of
@@ -72,6 +75,7 @@ class LocalDesk:
     outcomes: Outcomes
     delivery: Delivery
     health: Health
+    changes: Approvals
 
     async def status(self) -> Status:
         """Return the state of the gateway. Raises StoreError."""
@@ -91,6 +95,7 @@ class LocalDesk:
             outbox_dead=report.outbox_dead,
             unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
             reasons=report.reasons,
+            approvals_waiting=report.approvals_waiting,
             repairs=(*self.sessions.repairs(), *self._history_repairs()),
         )
 
@@ -150,6 +155,12 @@ class LocalDesk:
         """Read the history of an agent's files as their owner, export it, or bring a file back."""
         agent = self._named(order.agent)
         return await answer_history(agent, order, _owner_access(agent.id))
+
+    async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
+        """Tell of the changes that wait for the owner, or decide about one."""
+        if order.agent is not None:
+            self._named(order.agent)
+        return await answer_approvals(self.changes, order)
 
     async def _agent_status(self, agent: Agent) -> AgentStatus:
         if not agent.memory.is_open:

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.desk import EXPECTED, Desk, Readiness
-from gateway.control.wire import AgentOrder, ChatOrder, Event, HistoryOrder, OriginOrder, SearchOrder
+from gateway.control.wire import AgentOrder, ApprovalOrder, ChatOrder, Event, HistoryOrder, OriginOrder, SearchOrder
 from gateway.errors import ConfigError, StrandlineError
 
 BODY_CAP = 1_000_000
@@ -54,6 +54,7 @@ class ControlPages:
             Route("/control/memory/origin", self.origin, methods=["POST"]),
             Route("/control/memory/status", self.memory_status, methods=["POST"]),
             Route("/control/history", self.history, methods=["POST"]),
+            Route("/control/approvals", self.approvals, methods=["POST"]),
         ]
 
     async def greeting(self, _: Request) -> Response:
@@ -83,6 +84,9 @@ class ControlPages:
 
     async def history(self, request: Request) -> Response:
         return _json(await self._desk.history(await _order(request, HistoryOrder)))
+
+    async def approvals(self, request: Request) -> Response:
+        return _json(await self._desk.approvals(await _order(request, ApprovalOrder)))
 
     async def chat(self, request: Request) -> Response:
         order = await _order(request, ChatOrder)

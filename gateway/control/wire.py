@@ -74,6 +74,8 @@ class Status:
     unsure: tuple[UnsureStatus, ...] = ()
     reasons: Mapping[str, int] = field(default_factory=dict)
     """How often each reason code was counted."""
+    approvals_waiting: int = 0
+    """Changes of files that wait for the owner's decision."""
     repairs: tuple[str, ...] = ()
     """What was found damaged and mended, in words."""
 
@@ -246,3 +248,41 @@ class HistoryAnswer:
     """How many more files differ."""
     outcome: str = ""
     """What was done, in words; of an export, the path of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalOrder:
+    """A question about the changes that wait for the owner, or a decision about one of them."""
+
+    act: Literal["list", "show", "approve", "refuse"]
+    number: int | None = None
+    """Of the change; not for `list`."""
+    agent: str | None = None
+    """Only this agent's; `None` is every agent's."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingChange:
+    """A change of a file that waits for the owner."""
+
+    number: int
+    agent: str
+    path: str
+    reason: str
+    session: str
+    """Of the turn that asked for it."""
+    message: str | None
+    created_at: datetime
+    expires_at: datetime
+    diff: str = ""
+    """How the file would change; empty in a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswer:
+    """What waits, as far as it was asked for, and what was done."""
+
+    changes: tuple[WaitingChange, ...] = ()
+    """The oldest first."""
+    outcome: str = ""
+    """What was done, in words."""

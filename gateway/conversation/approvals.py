@@ -93,18 +93,20 @@ class Approvals:
 
         Raises ToolError when too many wait, and WorkspaceError for a text that is never stored.
         """
+        home = self._agents[AgentId(proposal.agent)]
         if proposal.after is not None:
-            self._agents[AgentId(proposal.agent)].workspace.check(PurePosixPath(proposal.path), proposal.after)
+            home.workspace.check(PurePosixPath(proposal.path), proposal.after)
         waiting = await self.waiting(AgentId(proposal.agent))
         same = next((change for change in waiting if change.proposal.is_same_change(proposal)), None)
         if same is not None:
             return same.id
         if len(waiting) >= MOST_WAITING:
             raise ToolError(f"{MOST_WAITING} changes wait for your owner already; nothing was kept of this one")
+        diff = await home.run(difference, proposal.before, proposal.after)
         expires_at = self._clock() + self._patience
 
         def notice(number: ChangeId) -> Outgoing:
-            return Outgoing(owner, notice_of(number, proposal, expires_at))
+            return Outgoing(owner, notice_of(number, proposal, diff, expires_at))
 
         change, row = await self._store.changes.propose(proposal, expires_at, notice)
         self._wake([row])

@@ -10,8 +10,8 @@ from gateway.visible import visible
 SHOWN_LINES = 100
 SHOWN_CHARS = 6_000
 """Most of a diff that a chat is shown: two messages of Telegram's; `strandline approvals show` has all of it."""
-COMPARED_LINES = 20_000
-"""Longest texts that are compared line by line; of longer ones all lines count as changed."""
+COMPARED_LINES = 4_000
+"""Most lines of both texts that are matched: the time grows with the square. Of more, all in between is shown."""
 _CONTEXT = 2
 
 
@@ -22,12 +22,24 @@ def difference(before: str | None, after: str | None) -> str:
     """
     old, new = _lines(before), _lines(after)
     if len(old) + len(new) > COMPARED_LINES:
-        lines = [f"@@ -1,{len(old)} +1,{len(new)} @@", *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+        lines = _in_a_row(old, new)
     else:
         lines = list(difflib.unified_diff(old, new, lineterm="", n=_CONTEXT))[2:]
     if after is None:
         lines.append("(the file is deleted)")
     return visible("\n".join(lines)) or "(only line ends differ)"
+
+
+def _in_a_row(old: list[str], new: list[str]) -> list[str]:
+    """Return one hunk of all lines between the first that differ and the last."""
+    first = next((n for n, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), min(len(old), len(new)))
+    rest = zip(reversed(old[first:]), reversed(new[first:]), strict=False)
+    same = next((n for n, (was, now) in enumerate(rest) if was != now), min(len(old), len(new)) - first)
+    gone, come = old[first : len(old) - same], new[first : len(new) - same]
+    if not gone and not come:
+        return []
+    head = f"@@ -{first + 1},{len(gone)} +{first + 1},{len(come)} @@"
+    return [head, *(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
 
 
 def _lines(text: str | None) -> list[str]:
@@ -36,14 +48,19 @@ def _lines(text: str | None) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def notice_of(number: int, proposal: Proposal, expires_at: datetime) -> str:
+def notice_of(number: int, proposal: Proposal, diff: str, expires_at: datetime) -> str:
     """Return the message, as Markdown, that asks the owner to decide about *proposal*."""
     act = "Deleting" if proposal.after is None else "A change of"
     return (
-        f"{act} `{proposal.path}` waits for you as **#{number}**: {proposal.reason}.\n\n"
-        f"{fenced(capped(difference(proposal.before, proposal.after), number))}\n\n"
+        f"{act} {_code(proposal.path)} waits for you as **#{number}**: {proposal.reason}.\n\n"
+        f"{fenced(capped(diff, number))}\n\n"
         f"/approve {number} makes it, /refuse {number} drops it; after {expires_at:%d %B %Y, %H:%M} it is dropped."
     )
+
+
+def _code(path: str) -> str:
+    shown = visible(path)
+    return shown if "`" in shown else f"`{shown}`"
 
 
 def capped(text: str, number: int) -> str:

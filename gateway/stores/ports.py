@@ -172,7 +172,7 @@ class StoreReport:
     reasons: dict[str, int] = field(default_factory=dict)
     """How often each reason code was counted."""
     approvals_waiting: int = 0
-    """Changes that the owner has not decided about, expired ones too until they are swept."""
+    """Changes that the owner may still decide about."""
 
 
 class Inbox(Protocol):

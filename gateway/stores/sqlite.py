@@ -117,7 +117,7 @@ class SqliteStore:
         await self._commits.run(partial(_put, key, value))
 
     async def report(self) -> StoreReport:
-        return await self._commits.run(_report)
+        return await self._commits.run(partial(_report, self._clock.now()))
 
     async def prune(self, now: datetime) -> int:
         return await self._commits.run(partial(_prune, now, self._retention))
@@ -188,10 +188,12 @@ def _put(key: str, value: str, db: sqlite3.Connection) -> None:
     db.execute("INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2", (key, value))
 
 
-def _report(db: sqlite3.Connection) -> StoreReport:
+def _report(now: datetime, db: sqlite3.Connection) -> StoreReport:
     waiting, queued, dead, undecided = db.execute(
         "SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')), "
-        "(SELECT count(*) FROM outbox WHERE state = 'dead'), (SELECT count(*) FROM changes WHERE state = 'waiting')"
+        "(SELECT count(*) FROM outbox WHERE state = 'dead'), "
+        "(SELECT count(*) FROM changes WHERE state = 'waiting' AND expires_at > ?)",
+        (encode_time(now),),
     ).fetchone()
     return StoreReport(waiting, queued, dead, unsure_sends(db), counters(db), undecided)
 

@@ -477,6 +477,7 @@ async def test_a_change_that_nobody_decides_expires_and_is_counted(kept: Kept) -
     assert not await store.changes.decide(change.id, ChangeState.APPROVED)
     late = await store.changes.get(change.id)
     assert late == replace(change, state=ChangeState.EXPIRED)
+    assert (await store.report()).approvals_waiting == 0
     for _ in range(2):
         await store.prune(kept.clock.now())
     swept = await store.changes.get(change.id)

@@ -1,8 +1,9 @@
 """This file is a small gateway for tests of the operator's side: it remembers what is said and finds it again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from gateway.cli.invocation import Composed
@@ -11,6 +12,8 @@ from gateway.control.desk import OnReply, Progress
 from gateway.control.wire import (
     AgentOrder,
     AgentStatus,
+    ApprovalAnswer,
+    ApprovalOrder,
     ChatOrder,
     Found,
     FoundHit,
@@ -25,6 +28,7 @@ from gateway.control.wire import (
     SearchOrder,
     Status,
     UsedHit,
+    WaitingChange,
     Why,
 )
 from gateway.errors import ConfigError, StrandlineError
@@ -39,6 +43,7 @@ class FakeDesk:
 
     def __init__(self, agents: tuple[str, ...] = ("main",)) -> None:
         self.said: dict[str, list[str]] = {agent: [] for agent in agents}
+        self.decided: set[int] = set()
         self.ready = True
         self.loading: list[str] = []
         self.may_answer = asyncio.Event()
@@ -50,7 +55,15 @@ class FakeDesk:
     async def status(self) -> Status:
         agents = tuple(AgentStatus(agent, "offline", self._memory(agent)) for agent in self.said)
         return Status(
-            "0.0", "/home", self.ready, 1.5, "Europe/Berlin", "owner.time_zone", agents, reasons=self._counts()
+            "0.0",
+            "/home",
+            self.ready,
+            1.5,
+            "Europe/Berlin",
+            "owner.time_zone",
+            agents,
+            reasons=self._counts(),
+            approvals_waiting=len(list(self._waiting(None))),
         )
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
@@ -110,6 +123,24 @@ class FakeDesk:
             raise StrandlineError(f"no revision {order.revision}")
         file = HistoryFile(NOTE, 1, 0, f"--- /dev/null\n+++ b/{NOTE}\n+{wanted[0].subject} to {order.newer}\n")
         return HistoryAnswer(tuple(wanted), (file,), omitted=2)
+
+    async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
+        """Every message is a change of the note that waits, numbered over all agents, until it is decided."""
+        if order.act == "list":
+            return ApprovalAnswer(tuple(self._waiting(order.agent)))
+        found = [change for change in self._waiting(order.agent) if change.number == order.number]
+        if not found:
+            raise StrandlineError(f"there is no change #{order.number}")
+        if order.act == "show":
+            return ApprovalAnswer((replace(found[0], diff=f"+{found[0].reason}"),))
+        self.decided.add(found[0].number)
+        return ApprovalAnswer(outcome=f"{order.act} #{order.number}")
+
+    def _waiting(self, agent: str | None) -> Iterator[WaitingChange]:
+        everything = [(name, text) for name, said in self.said.items() for text in said]
+        for number, (name, text) in enumerate(everything, 1):
+            if agent in {None, name} and number not in self.decided:
+                yield WaitingChange(number, name, NOTE, text, "main/main", str(number), NOTED_AT, NOTED_AT)
 
     def _agent(self, agent: str | None) -> str:
         wanted = agent or next(iter(self.said))

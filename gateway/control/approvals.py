@@ -1,0 +1,41 @@
+"""This file answers what the owner asks at the command line about changes that wait for approval."""
+
+from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
+from gateway.conversation.approvals import Approvals
+from gateway.conversation.difference import difference
+from gateway.errors import StrandlineError
+from gateway.stores.ports import PendingChange
+from workspaces.access import AgentId
+
+
+async def answer_approvals(approvals: Approvals, order: ApprovalOrder) -> ApprovalAnswer:
+    """Do what *order* asks. Raises StrandlineError for a number that it lacks, and what deciding raises."""
+    agent = AgentId(order.agent) if order.agent is not None else None
+    if order.act == "list":
+        return ApprovalAnswer(tuple(_change(change) for change in await approvals.waiting(agent)))
+    if order.number is None:
+        raise StrandlineError("the number of a change is missing; strandline approvals list has them")
+    match order.act:
+        case "show":
+            change = await approvals.get(order.number, agent)
+            diff = difference(change.proposal.before, change.proposal.after)
+            return ApprovalAnswer((_change(change, diff),))
+        case "approve":
+            return ApprovalAnswer(outcome=await approvals.approve(order.number, agent))
+        case "refuse":
+            return ApprovalAnswer(outcome=await approvals.refuse(order.number, agent))
+
+
+def _change(change: PendingChange, diff: str = "") -> WaitingChange:
+    asked = change.proposal
+    return WaitingChange(
+        number=change.id,
+        agent=asked.agent,
+        path=asked.path,
+        reason=asked.reason,
+        session=asked.session,
+        message=asked.message,
+        created_at=change.created_at,
+        expires_at=change.expires_at,
+        diff=diff,
+    )
