@@ -6,17 +6,22 @@ that nothing of the answers is in what is searched. Format and questions: https:
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gateway.errors import StrandlineError
 
-_TURN_ID = re.compile(r"D\d+:\d+")
+_TURN_ID = re.compile(r"D0*(\d+):0*(\d+)")
+"""Evidence is written by hand: `D30:05` means `D30:5`, and one string may hold several."""
+T = TypeVar("T")
+
 _SESSION = re.compile(r"session_(\d+)")
 
 
@@ -74,7 +79,7 @@ class _Turn(BaseModel):
     model_config = ConfigDict(extra="ignore")
     speaker: str
     dia_id: str
-    text: str = ""
+    text: str | None = None
     blip_caption: str | None = None
 
 
@@ -82,7 +87,7 @@ class _Question(BaseModel):
     model_config = ConfigDict(extra="ignore")
     question: str
     category: int
-    evidence: list[str] = []
+    evidence: list[str] | str | None = None
 
 
 class _Sample(BaseModel):
@@ -107,20 +112,31 @@ def read_locomo(file: Path) -> list[Conversation]:
 
 
 def conversations(data: object) -> list[Conversation]:
-    """Turn LoCoMo's parsed JSON into notes and questions. Raises LocomoError."""
+    """Turn LoCoMo's parsed JSON, a list of conversations or a single one, into notes and questions.
+
+    Raises LocomoError, which names the record that is wrong.
+    """
+    samples = _checked(TypeAdapter(list[_Sample]), [data] if isinstance(data, dict) else data, "")
+    talks = [_conversation(sample) for sample in samples]
+    twice = [name for name, count in Counter(talk.agent for talk in talks).items() if count > 1]
+    if twice:
+        raise LocomoError(f"not LoCoMo's format: two conversations are called {twice[0]} (sample_id)")
+    return talks
+
+
+def _checked(kind: TypeAdapter[T], data: object, place: str) -> T:
     try:
-        samples = TypeAdapter(list[_Sample]).validate_python(data)
-        return [_conversation(sample) for sample in samples]
+        return kind.validate_python(data)
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise LocomoError(f"not LoCoMo's format at {where}: {first['msg']}") from exc
+        where = ".".join(filter(None, (place, *map(str, first["loc"]))))
+        raise LocomoError(f"not LoCoMo's format at {where or 'the top'}: {first['msg']}") from exc
 
 
 def _conversation(sample: _Sample) -> Conversation:
     lines: dict[str, list[str]] = {}
     places: dict[str, Place] = {}
-    for session in sorted(_sessions(sample.conversation), key=lambda session: session.start):
+    for session in sorted(_sessions(sample), key=lambda session: session.start):
         path = f"memory/{session.start:%Y-%m-%d}.md"
         note = lines.setdefault(path, [])
         for turn in session.turns:
@@ -130,24 +146,24 @@ def _conversation(sample: _Sample) -> Conversation:
     return Conversation(_agent(sample.sample_id), notes, places, tuple(_questions(sample.qa, places)))
 
 
-def _sessions(conversation: Mapping[str, object]) -> Iterator[_Session]:
-    for name, turns in conversation.items():
+def _sessions(sample: _Sample) -> Iterator[_Session]:
+    for name, turns in sample.conversation.items():
         if _SESSION.fullmatch(name) and turns:
-            yield _Session(
-                _moment(conversation.get(f"{name}_date_time"), name), TypeAdapter(list[_Turn]).validate_python(turns)
-            )
+            place = f"{sample.sample_id}.{name}"
+            start = _moment(sample.conversation.get(f"{name}_date_time"), place)
+            yield _Session(start, _checked(TypeAdapter(list[_Turn]), turns, place))
 
 
-def _moment(text: object, session: str) -> datetime:
+def _moment(text: object, place: str) -> datetime:
     try:
         return datetime.strptime(str(text), "%I:%M %p on %d %B, %Y")  # noqa: DTZ007 - the benchmark names no time zone
     except ValueError as exc:
-        raise LocomoError(f"{session}_date_time is not like '1:56 pm on 8 May, 2023': {text!r}") from exc
+        raise LocomoError(f"{place}_date_time is not like '1:56 pm on 8 May, 2023': {str(text)[:80]!r}") from exc
 
 
 def _said(turn: _Turn) -> str:
     photo = f" [shares a photo: {turn.blip_caption}]" if turn.blip_caption else ""
-    return " ".join(f"{turn.text}{photo}".split())
+    return " ".join(f"{turn.text or ''}{photo}".split())
 
 
 def _agent(sample_id: str) -> str:
@@ -156,6 +172,8 @@ def _agent(sample_id: str) -> str:
 
 def _questions(asked: list[_Question], places: Mapping[str, Place]) -> Iterator[Question]:
     for question in asked:
-        evidence = [turn for text in question.evidence for turn in _TURN_ID.findall(text) if turn in places]
+        marked = question.evidence if isinstance(question.evidence, list) else [question.evidence or ""]
+        ids = (f"D{session}:{turn}" for text in marked for session, turn in _TURN_ID.findall(text))
+        evidence = [turn for turn in ids if turn in places]
         if evidence and question.category in _KINDS:
             yield Question(question.question, _KINDS[question.category], tuple(dict.fromkeys(evidence)))

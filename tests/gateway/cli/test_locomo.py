@@ -85,8 +85,40 @@ def test_what_is_not_locomo_is_refused_with_the_place(tmp_path: Path) -> None:
         conversations([{"conversation": {}, "qa": []}])
     wrong = deepcopy(SAMPLE)
     wrong[0]["conversation"]["session_1_date_time"] = "yesterday"
-    with pytest.raises(LocomoError, match="session_1_date_time is not like"):
+    with pytest.raises(LocomoError, match=r"Talk 7/b\.session_1_date_time is not like"):
         conversations(wrong)
+    wrong = deepcopy(SAMPLE)
+    del wrong[0]["conversation"]["session_1"][1]["dia_id"]
+    with pytest.raises(LocomoError, match=r"at Talk 7/b\.session_1\.1\.dia_id"):
+        conversations(wrong)
+    wrong = deepcopy(SAMPLE)
+    wrong[0]["qa"][1]["category"] = "hard"
+    with pytest.raises(LocomoError, match=r"at 0\.qa\.1\.category"):
+        conversations(wrong)
+    with pytest.raises(LocomoError, match="at the top"):
+        conversations("talk")
+    with pytest.raises(LocomoError, match="two conversations are called talk-7-b"):
+        conversations(SAMPLE * 2)
+
+
+@pytest.mark.parametrize("evidence", [["D01:002"], "D1:2", ["see D1:2, and D9:9."]])
+def test_evidence_is_read_as_people_write_it(evidence: list[str] | str) -> None:
+    """With leading zeros, as one string, among other words; what names no turn is left out."""
+    odd = deepcopy(SAMPLE)
+    odd[0]["qa"] = [{"question": "What?", "evidence": evidence, "category": "4"}]
+    [question] = conversations(odd[0])[0].questions
+    assert (question.evidence, question.kind) == (("D1:2",), Kind.SINGLE_HOP)
+
+
+@pytest.mark.parametrize("odd", [{"evidence": None}, {}, {"evidence": ["D1:2"], "category": 9}])
+def test_a_question_that_cannot_be_measured_is_left_out(odd: dict[str, Any]) -> None:
+    """Without evidence, or of a kind that the benchmark does not know."""
+    talk = deepcopy(SAMPLE)
+    talk[0]["qa"] = [{"question": "What?", "category": 4, **odd}]
+    talk[0]["conversation"]["session_1"][0]["text"] = None
+    [read] = conversations(talk)
+    assert read.questions == ()
+    assert "13:56 Ann: [shares a photo: a red kite]" in read.notes["memory/2023-05-08.md"]
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
