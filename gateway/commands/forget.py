@@ -104,9 +104,8 @@ async def _recorded(call: Call, notes: Sequence[Note]) -> dict[PurePosixPath, st
         return {}
     paths = list(dict.fromkeys(note.path for note in notes))
     try:
-        history = await call.agent.keeper.history()
-        await call.agent.keeper.ask(history.record, paths, None, None)
-        view = history.view(call.access)
+        await call.agent.keeper.catch_up()
+        view = (await call.agent.keeper.history()).view(call.access)
         logs = {path: await call.agent.keeper.ask(view.log, LogQuery(path=path, limit=1)) for path in paths}
     except HistoryUnusableError:
         return {}

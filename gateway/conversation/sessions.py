@@ -9,12 +9,14 @@ from urllib.parse import quote, unquote
 import structlog
 
 from gateway.agent.tools.tool import Run
+from gateway.conversation.purging import redact_file
 from gateway.conversation.transcript import Now, Repairs, Transcript
 from gateway.door.routing import SessionKey, is_session
 from gateway.stores.checkpoint import Checkpoint, unchecked
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.timing import utc_now
 from workspaces.access import AgentId
+from workspaces.redaction import Redaction
 
 log = structlog.get_logger()
 
@@ -57,6 +59,20 @@ class Sessions:
         await self._run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
         self._open.pop(key, None)
 
+    async def purge(self, agent: AgentId, redaction: Redaction) -> int:
+        """Take a passage out of all conversations of *agent*, ended ones too; return how many lines held it.
+
+        Raises StoreError; done again, it goes on.
+        """
+        count = 0
+        for file in await self._run(_files_below, self._folders[agent]):
+            key = SessionKey(agent, unquote(file.stem))
+            if file == self.path(key):
+                count += await (await self.open(key)).purge(redaction)
+            else:
+                count += await self._run(redact_file, file, redaction)
+        return count
+
     def known(self, since: datetime) -> dict[SessionKey, datetime]:
         """Return the sessions whose transcripts were written to *since* then, and when; it blocks."""
         found = {}
@@ -79,6 +95,11 @@ class Sessions:
         """Say, a line a session, what was found damaged since the start."""
         for key, repairs in self._repairs.items():
             yield f"session {key}: {_in_words(repairs)}"
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """Return all transcripts, and what a crash left of one."""
+    return sorted(file for file in folder.rglob("*.jsonl*") if file.is_file() and not file.is_symlink())
 
 
 def _put_away(present: Path, ended: str) -> None:

@@ -31,11 +31,13 @@ from gateway.agent.entries import (
     UserEntry,
 )
 from gateway.agent.tools.tool import Run
+from gateway.conversation.purging import redact_file
 from gateway.stores.checkpoint import Checkpoint, unchecked
 from gateway.stores.codec import to_json
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.ports import TurnId
 from gateway.timing import utc_now
+from workspaces.redaction import Redaction
 
 Now = Callable[[], datetime]
 """Tells the time in UTC."""
@@ -193,6 +195,10 @@ class Transcript:
         now = self._now()
         await self._run(self._write, [Record(turn_id, now, entry) for entry in entries])
 
+    async def purge(self, redaction: Redaction) -> int:
+        """Take a passage out of all lines, for good; return how many held it. Raises StoreError."""
+        return await self._run(self._redact, redaction)
+
     def _read(self) -> None:
         try:
             if self._path.exists():
@@ -219,6 +225,18 @@ class Transcript:
             except OSError as exc:
                 raise disk_trouble(self._path, exc) from exc
             self.records += _sort_out(content.split(b"\n"))[0]  # what is remembered is what was stored
+
+    def _redact(self, redaction: Redaction) -> int:
+        with self._one_write:
+            if not self._path.exists():
+                return 0
+            if self._leftover_at is not None:
+                os.truncate(self._path, self._leftover_at)
+                self._leftover_at = None
+            count = redact_file(self._path, redaction)
+            if count:
+                self.records = _sort_out(self._path.read_bytes().split(b"\n"))[0]
+            return count
 
     def _store(self, content: bytes) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -121,10 +121,10 @@ async def test_what_goes_wrong_is_one_sentence(house: House) -> None:
         raise ZeroDivisionError("a secret detail")
 
     house.extra = [
-        Command("refuse", "", "refuses", Who.MAIN, False, refuse),
+        Command("deny", "", "refuses", Who.MAIN, False, refuse),
         Command("fail", "", "fails", Who.MAIN, False, fail),
     ]
-    assert await house.says("/refuse") == "Say a number."
+    assert await house.says("/deny") == "Say a number."
     answer = await house.says("/fail")
     assert "Something went wrong" in answer
     assert "secret" not in answer
