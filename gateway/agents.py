@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
@@ -21,7 +21,8 @@ from gateway.agent.models.choose import choose
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.recall import RecallSettings
-from gateway.config import Config, MemorySettings
+from gateway.config import Config, MemorySettings, SessionSettings
+from gateway.conversation.lifecycle import LifecycleSettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.conversation.turn import TurnSettings
 from gateway.embedding import SERVER_PATIENCE_S, qdrant_server, reranking, worker_settings
@@ -170,6 +171,16 @@ def turn_settings(config: Config) -> TurnSettings:
         recall=RecallSettings(config.memory.recall),
         limits=TurnLimits(limits.steps, limits.identical_calls, limits.tokens, limits.turn_s),
         temperature={name: value for name, value in temperatures.items() if value is not None},
+    )
+
+
+def lifecycle_settings(sessions: SessionSettings, zone: tzinfo) -> LifecycleSettings:
+    """Return what the configuration says about how sessions rest and end; *zone* is the owner's."""
+    return LifecycleSettings(
+        rest=timedelta(minutes=sessions.rest_minutes) if sessions.rest_minutes else None,
+        idle=timedelta(minutes=sessions.idle_minutes) if sessions.idle_minutes else None,
+        daily_hour=sessions.daily_hour,
+        zone=zone,
     )
 
 

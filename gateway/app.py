@@ -13,7 +13,7 @@ import structlog
 from adapters.channel import Adapter, Address, Wakes
 from adapters.terminal import CHAT
 from gateway.agent.keeper import Keeper
-from gateway.agents import Threads, open_agents, turn_settings, watch_settings, watched_folders
+from gateway.agents import Threads, lifecycle_settings, open_agents, turn_settings, watch_settings, watched_folders
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
 from gateway.commands.families import every_command
 from gateway.commands.registry import Commands
@@ -22,7 +22,9 @@ from gateway.control.brief import brief
 from gateway.control.local import Health, LocalDesk
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.delivery import Adapters, Delivery
+from gateway.conversation.lane_work import Item, LaneWork
 from gateway.conversation.lanes import Lanes
+from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.listening import Account, listen
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.pacing import Pacing
@@ -56,7 +58,8 @@ class App:
     desk: LocalDesk
     readiness: Health
     reception: Reception
-    lanes: Lanes[SessionKey, InboxRow]
+    lanes: Lanes[SessionKey, Item]
+    lifecycle: Lifecycle
     delivery: Delivery
     adapters: Adapters
     accounts: list[Account]
@@ -75,8 +78,7 @@ class App:
         The clock is the machine's unless one is given.
         Raises ConfigError, StoreError and WorkspaceUnusableError before anything is touched.
         """
-        clock = clock or SystemClock()
-        zone = owner_zone(config.owner.time_zone, environ)
+        clock, zone = clock or SystemClock(), owner_zone(config.owner.time_zone, environ)
 
         def owner_now() -> datetime:
             return clock.now().astimezone(zone.zone)
@@ -91,7 +93,8 @@ class App:
             stack.push_async_callback(store.close)
             threads = Threads("transcripts", TRANSCRIPT_THREADS)
             stack.callback(threads.close)
-            sessions = Sessions({agent: home.agent(agent).sessions for agent in agents}, threads)
+            sessions = Sessions({agent: home.agent(agent).sessions for agent in agents}, threads, now=clock.now)
+            lifecycle = Lifecycle(agents, sessions, lifecycle_settings(config.sessions, zone.zone), clock, count)
             terminals, routes = terminals_of(config), routes_of(config)
             bots = bot_accounts(config, environ, store.count) if channels else []
             accounts = [*map(terminal_account, terminals.values()), *bots]
@@ -122,7 +125,7 @@ class App:
             async def status() -> str:
                 return brief(await desk.status())
 
-            commands = Commands(every_command(agents, status, approvals), routes.policy)
+            commands = Commands(every_command(agents, status, approvals, lifecycle), routes.policy)
             turns = Turns(
                 agents,
                 sessions,
@@ -136,13 +139,14 @@ class App:
                 shortcut=commands,
                 hooks=hooks,
             )
-            lanes: Lanes[SessionKey, InboxRow] = Lanes(tasks, turns.answer, clock)
+            lanes: Lanes[SessionKey, Item] = Lanes(tasks, LaneWork(turns, lifecycle), clock)
             reception = Reception(routes, store, lanes.submit)
             yield cls(
                 desk=desk,
                 readiness=health,
                 reception=reception,
                 lanes=lanes,
+                lifecycle=lifecycle,
                 delivery=delivery,
                 adapters=adapters,
                 accounts=accounts,
@@ -163,11 +167,14 @@ class App:
                 running += [tasks.create_task(_warm(agent.memory)) for agent in self.desk.agents.values()]
                 running.append(tasks.create_task(_tidy(self.desk.store, keepers)))
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
+                running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
             self.readiness.ready = True
             await stop.wait()
             for task in running:
                 task.cancel()
         await self._drain()
+        if self.has_channels:  # one answer at the command line is no end of a day's talk
+            await self.lifecycle.finish(self.drain_s)
         for keeper in keepers:
             await keeper.finish()
 

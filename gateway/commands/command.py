@@ -77,7 +77,7 @@ class Command:
     """One sentence for whoever may run it, without a full stop."""
     who: Who
     repeatable: bool
-    """It changes nothing: after a crash it is simply run again. Any other is never run twice."""
+    """It changes nothing, or nothing twice: after a crash it is simply run again. Any other is never run twice."""
     run: Callable[[Call], Awaitable[str]]
     """Returns the answer as Markdown. ToolError and WorkspaceError are told to whoever asked, as they are; StoreError
     keeps the message for later."""

@@ -9,19 +9,25 @@ from gateway.commands.command import Command
 from gateway.commands.forget import forget_commands
 from gateway.commands.memory import memory_commands
 from gateway.commands.remember import remember_commands
+from gateway.commands.session import session_commands
 from gateway.commands.status import status_commands
 from gateway.commands.whoami import whoami_commands
 from gateway.commands.why import why_commands
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.lifecycle import Lifecycle
 from workspaces.access import AgentId
 
 
 def every_command(
-    agents: Mapping[AgentId, Agent], status: Callable[[], Awaitable[str]], approvals: Approvals
+    agents: Mapping[AgentId, Agent],
+    status: Callable[[], Awaitable[str]],
+    approvals: Approvals,
+    lifecycle: Lifecycle,
 ) -> list[Command]:
     """Return all commands but `/help`; *status* says, as Markdown, how the gateway is."""
     return [
         *whoami_commands(),
+        *session_commands(lifecycle),
         *memory_commands(),
         *remember_commands(),
         *forget_commands(),

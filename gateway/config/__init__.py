@@ -15,6 +15,7 @@ from gateway.config.schema import (
     OwnerSettings,
     QdrantSettings,
     RerankSettings,
+    SessionSettings,
     TelegramSettings,
 )
 from gateway.config.secrets import SecretSource, collect_secrets
@@ -36,6 +37,7 @@ __all__ = [
     "QdrantSettings",
     "RerankSettings",
     "SecretSource",
+    "SessionSettings",
     "TelegramSettings",
     "collect_secrets",
     "owner_zone",

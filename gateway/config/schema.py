@@ -288,6 +288,16 @@ class MemorySettings(Section):
         return values
 
 
+class SessionSettings(Section):
+    """When a conversation is written into the day's notes, and when it ends by itself."""
+
+    rest_minutes: int = Field(default=60, ge=0, le=1_440)
+    """0: only at the end, at a change of the day and when the gateway stops."""
+    idle_minutes: int = Field(default=0, ge=0, le=525_600)
+    """0: never."""
+    daily_hour: int | None = Field(default=None, ge=0, le=23)
+
+
 class LimitSettings(Section):
     """Where a turn, a queue and a shutdown end."""
 
@@ -310,6 +320,7 @@ class Config(Section):
     models: dict[AgentName, ModelSettings] = {}
     memory: MemorySettings = MemorySettings()
     qdrant: QdrantSettings = QdrantSettings()
+    sessions: SessionSettings = SessionSettings()
     limits: LimitSettings = LimitSettings()
 
     @property

@@ -15,8 +15,10 @@ import structlog
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import EndEntry, UserEntry
-from gateway.conversation.daily_log import LOG
+from gateway.conversation.daily_log import LOG, DailyLog
+from gateway.conversation.extract import Extract
 from gateway.conversation.session import Ending, Pause, Session
+from gateway.conversation.session_note import SessionNote
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.transcript import Record
 from gateway.door.routing import SessionKey
@@ -109,8 +111,8 @@ class Lifecycle:
         self._active: dict[SessionKey, _Activity] = {}
         self._latest_main: SessionKey | None = None
         self._submit: Callable[[SessionKey, Due], None] = _nobody
-        self.listeners: list[Listener] = []
-        """Asked in order; whoever composes the gateway puts them here."""
+        self.listeners: list[Listener] = [DailyLog(Extract(), settings.zone), SessionNote(settings.zone)]
+        """Told in order; whoever composes the gateway may add others."""
 
     # --- in the lane of the session
 

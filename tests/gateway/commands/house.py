@@ -17,6 +17,7 @@ from gateway.commands.command import Command
 from gateway.commands.families import every_command
 from gateway.commands.registry import Commands
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.turn import Turns, TurnSettings
@@ -77,8 +78,13 @@ class House:
         return Approvals({MAIN: self.agent}, self.store, timedelta(days=7), self.clock.now, lambda _: None)
 
     @property
+    def lifecycle(self) -> Lifecycle:
+        """What looks after the sessions; it knows them by their transcripts."""
+        return Lifecycle({MAIN: self.agent}, self.sessions, LifecycleSettings(), self.clock, self.store.count)
+
+    @property
     def commands(self) -> Commands:
-        return Commands([*every_command({MAIN: self.agent}, fine, self.approvals), *self.extra], POLICY)
+        return Commands([*every_command({MAIN: self.agent}, fine, self.approvals, self.lifecycle), *self.extra], POLICY)
 
     async def says(self, text: str, message: InboundMessage = OWNER) -> str:
         """Take in *text* as *message*'s sender writes it there, answer it, and return the answer."""
@@ -104,6 +110,7 @@ class House:
             self.approvals,
             self.commands,
         )
+        await self.lifecycle.enter(route(row.message, ROUTES).key, row.turn_id)
         await turns.answer(row)
 
     async def answered(self, row: InboxRow) -> str:

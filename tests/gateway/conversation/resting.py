@@ -14,10 +14,7 @@ from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agents import Threads
-from gateway.conversation.daily_log import DailyLog
-from gateway.conversation.extract import Extract
 from gateway.conversation.lifecycle import Due, Lifecycle, LifecycleSettings
-from gateway.conversation.session_note import SessionNote
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
 from gateway.stores.checkpoint import Checkpoint, unchecked
@@ -109,7 +106,6 @@ async def resting(
         agents[name] = Agent(name, workspace, index, model or ScriptedModel(name="offline"), threads, keeper)
     sessions = Sessions({name: root / name / "sessions" for name in agents}, threads, checkpoint, clock.now)
     lifecycle = Lifecycle(agents, sessions, settings, clock, count)
-    lifecycle.listeners += [DailyLog(Extract(), settings.zone), SessionNote(settings.zone)]
     yield Resting(root, clock, threads, agents, sessions, lifecycle, counts)
     threads.close()
     for agent in agents.values():
