@@ -105,6 +105,8 @@ class Folder:
         """Called with the path, on the thread that wrote, after every change through this object, or try at one."""
         self.on_written: Callable[[Written], None] = _nothing
         """Called with every change that was made through this object, while its lock still keeps other writers out."""
+        self.on_trouble: Callable[[WorkspaceUnusableError], None] = _nothing
+        """Called, on the thread that tried, whenever the system refuses a write."""
         self._usage = Usage(self.walk, caps.quotas)
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
@@ -149,7 +151,7 @@ class Folder:
 
     def delete(self, path: PurePosixPath, expected: str) -> None:
         """Remove the file whose digest is *expected*. Raises FileChangedError as `write` does."""
-        with _told(path), self._telling(path), self._place(path) as place:
+        with self._telling(path), _told(path), self._place(path) as place:
             before = place.remove(expected)
             if before is None:
                 raise no_such_file(path)
@@ -239,7 +241,7 @@ class Folder:
     @contextmanager
     def _changing(self, path: PurePosixPath) -> Iterator[Place]:
         """Hold the lock and open the place of a file that is about to be written, with the folders above it."""
-        with _told(path, writing=True), self._telling(path), self._place(path, create=True) as place:
+        with self._telling(path), _told(path, writing=True), self._place(path, create=True) as place:
             _refuse_twin(place.folder, place.name, path)
             self._refuse_full(place.folder, place.name, path)
             yield place
@@ -264,6 +266,9 @@ class Folder:
         try:
             with self.resting():
                 yield
+        except WorkspaceUnusableError as exc:
+            self.on_trouble(exc)
+            raise
         finally:
             self.on_change(path)
 

@@ -13,9 +13,10 @@ from typing import ParamSpec, TypeVar
 
 import structlog
 
+from gateway.agent.alarm import Alarm, Cause
 from gateway.agent.tools.tool import Run
 from gateway.errors import StoreError
-from workspaces.errors import WorkspaceError
+from workspaces.errors import WorkspaceError, WorkspaceUnusableError
 from workspaces.files import Folder, Written
 from workspaces.history import EDITOR, History, Origin, Pending, Repair, RepairReason
 
@@ -54,6 +55,8 @@ class Keeper:
         self._loop: asyncio.AbstractEventLoop | None = None
         """Where `work` runs, while it does."""
         self._repairs_counted = 0
+        self.alarm: Alarm | None = None
+        """Set where there is an owner to be told."""
         self.trouble = ""
         """Why nothing is recorded at the moment, in words."""
 
@@ -81,8 +84,16 @@ class Keeper:
         What the owner had there is recorded at once: a crash would lose the only copy.
         """
         self._pending.written(self._writing, written)
-        if self._loop is not None and self._pending.first() is not None:
-            self._loop.call_soon_threadsafe(self._has_work.set)
+        if self.alarm is not None:
+            self.alarm.worked(Cause.FILES)
+        if self._pending.first() is not None:
+            self._wake()
+
+    def failed(self, exc: WorkspaceUnusableError) -> None:
+        """Take in that the system refused a write; called on the thread that tried."""
+        if self.alarm is not None:
+            self.alarm.troubled(Cause.FILES, str(exc))
+        self._wake()
 
     def ended(self, turn: str) -> None:
         """Say that the turn is over, for now: what it changed becomes one commit, soon."""
@@ -165,19 +176,32 @@ class Keeper:
         while history.record_first(self._pending):
             pass
 
+    def _wake(self) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._has_work.set)
+
     async def _attempt(self, work: Callable[[History], object]) -> None:
         try:
             await self._run(work, await self.history())
-            self.trouble = ""
+            self._hear("")
         except WorkspaceError as exc:
             log.warning("the history was not written", detail=str(exc))
-            self.trouble = str(exc)
+            self._hear(str(exc))
             await self._tell(UNUSABLE)
         repairs = self._history.repairs if self._history else ()
         for repair in repairs[self._repairs_counted :]:
             log.warning("history repaired", reason=repair.reason)
             await self._tell(repair.reason)
         self._repairs_counted = len(repairs)
+        if self.alarm is not None:
+            await self.alarm.ring()
+
+    def _hear(self, trouble: str) -> None:
+        self.trouble = trouble
+        if self.alarm is not None and trouble:
+            self.alarm.troubled(Cause.HISTORY, trouble)
+        elif self.alarm is not None:
+            self.alarm.worked(Cause.HISTORY)
 
     async def _tell(self, reason: str) -> None:
         with suppress(StoreError):  # the store tells of its own trouble

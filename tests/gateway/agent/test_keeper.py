@@ -11,11 +11,13 @@ from typing import ParamSpec, TypeVar
 import pytest
 from filelock import FileLock
 
+from gateway.agent.alarm import Alarm
 from gateway.agent.keeper import UNUSABLE, Keeper
 from gateway.agents import Threads
 from tests.workspaces.history.home import START, Home
-from tests.workspaces.turns import MAIN
-from workspaces.errors import HistoryUnusableError
+from tests.workspaces.test_files import files_end_at
+from tests.workspaces.turns import AGENT, MAIN
+from workspaces.errors import HistoryUnusableError, WorkspaceUnusableError
 from workspaces.history import History, LogQuery, Origin, repository
 from workspaces.history.messages import INITIAL, MAINTENANCE
 
@@ -34,10 +36,16 @@ class House:
         self.counted = asyncio.Event()
         self.keeper = Keeper(open_history or self.home.open, self.beside, self.count)
         self.home.workspace.folder.on_written = self.keeper.written
+        self.home.workspace.folder.on_trouble = self.keeper.failed
+        self.told: asyncio.Queue[str] = asyncio.Queue()
+        self.keeper.alarm = Alarm(AGENT, self.tell, self.home.clock)
 
     async def count(self, reason: str) -> None:
         self.counts[reason] += 1
         self.counted.set()
+
+    async def tell(self, _: str, said: str) -> None:
+        await self.told.put(said)
 
     async def write(self, turn: str, path: str, text: str) -> None:
         """Create a file as a tool of *turn* does."""
@@ -236,6 +244,26 @@ async def test_a_history_that_is_lost_on_the_way_is_begun_from_the_files(house: 
         house.keeper.ended("t-2")
     assert house.home.commits() == [INITIAL]
     assert house.home.tree() == {"a.md", "b.md"}
+
+
+async def test_a_full_disk_changes_nothing_is_told_once_and_is_got_over(house: House) -> None:
+    """Each tool's write is refused with the file as it was; the owner hears of it once; then all goes on."""
+    path, old, new = PurePosixPath("a.md"), "- old\n" * 1_000, "- new\n" * 2_000
+    async with working(house):
+        run = house.keeper.noting(house.threads, "t-1", Origin("main", "1", "t-1"))
+        seen = await run(house.home.workspace.write, path, old, MAIN, None)
+        with files_end_at(len(old)):
+            for _ in range(3):
+                with pytest.raises(WorkspaceUnusableError, match="cannot be written"):
+                    await run(house.home.workspace.write, path, new, MAIN, seen)
+                with pytest.raises(WorkspaceUnusableError, match="cannot be written"):
+                    await run(house.home.workspace.append, path, "- more\n", "", MAIN)
+        assert "a.md cannot be written: File too large" in await asyncio.wait_for(house.told.get(), 5)
+        assert house.home.texts() == {"a.md": old.encode()}
+        await run(house.home.workspace.write, path, new, MAIN, seen)
+        house.keeper.ended("t-1")
+    assert house.told.empty()
+    assert await sessions_of(house, "a.md") == ["t-1"]
 
 
 async def test_a_damaged_history_is_told(house: House) -> None:
