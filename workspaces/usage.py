@@ -72,18 +72,26 @@ class Usage:
         """
         if present is not None and size <= present:
             return
+        more_files, more_bytes = int(present is None), size - (present or 0)
         scope = scope_of(path)
         quota = self._quotas.of(scope)
-        for patience_s in (COUNT_EVERY_S, _COUNT_AGAIN_S):
-            self._count(patience_s)
-            is_full = self._files[scope] + (present is None) > quota.files
-            if not is_full and self._bytes[scope] + size - (present or 0) <= quota.mb * _MB:
-                return
-        most, key = (f"{quota.files:,} files", "files") if is_full else (f"{quota.mb} MB", "mb")
-        raise TooLargeError(
-            f"{path}: there is room for {most} here, and no more; remove what is not needed, or raise "
-            f"{quota.name}_{key} in [limits] of config.toml"
-        )
+        self._count(COUNT_EVERY_S)
+        if not self._lacks(scope, more_files, more_bytes):
+            return
+        self._count(_COUNT_AGAIN_S)
+        if lacks := self._lacks(scope, more_files, more_bytes):
+            most = f"{quota.files:,} files" if lacks == "files" else f"{quota.mb} MB"
+            raise TooLargeError(
+                f"{path}: there is room for {most} here, and no more; remove what is not needed, or raise "
+                f"{quota.name}_{lacks} in [limits] of config.toml"
+            )
+
+    def _lacks(self, scope: Scope, more_files: int, more_bytes: int) -> str:
+        """Return what there is no room for, by the ending of its setting's name; empty if there is room."""
+        quota = self._quotas.of(scope)
+        if self._files[scope] + more_files > quota.files:
+            return "files"
+        return "mb" if self._bytes[scope] + more_bytes > quota.mb * _MB else ""
 
     def changed(self, path: PurePosixPath, before: int | None, after: int | None) -> None:
         """Take in a change of a file's size; `None` is no file."""
