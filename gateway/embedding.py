@@ -36,7 +36,8 @@ def qdrant_server(settings: QdrantSettings, environ: Mapping[str, str]) -> Qdran
     if settings.url is None:
         return None
     source = settings.api_key()
-    return QdrantServer(settings.url, source.read(environ) if source else "", settings.timeout_s, settings.prefix)
+    key = source.read(environ) if source else ""
+    return QdrantServer(settings.url, key, settings.timeout_s, settings.prefix, settings.layout)
 
 
 def reranking(settings: RerankSettings, environ: Mapping[str, str]) -> Reranking | None:

@@ -252,6 +252,7 @@ class QdrantSettings(Section):
     api_key_env: EnvName | None = None
     timeout_s: float = Field(default=5, ge=1, le=60)
     prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
+    layout: Literal["agent", "shared"] = "agent"
 
     def api_key(self) -> SecretSource | None:
         """Return where the server's key is kept, `None` if it asks for none."""
@@ -306,6 +307,10 @@ class LimitSettings(Section):
     tokens: int = Field(default=1_000_000, ge=1_000)
     turn_s: float = Field(default=300, gt=0, le=86_400)
     drain_s: float = Field(default=10, ge=0, le=600)
+    workspace_mb: int = Field(default=512, ge=1, le=1_000_000)
+    workspace_files: int = Field(default=20_000, ge=20, le=1_000_000)
+    shared_mb: int = Field(default=16, ge=1, le=1_000_000)
+    shared_files: int = Field(default=1_000, ge=1, le=1_000_000)
     approval_days: int = Field(default=7, ge=1, le=365)
 
 

@@ -30,7 +30,7 @@ from workspaces.memory.engine import (
 )
 from workspaces.memory.entry import Entry
 from workspaces.memory.hybrid import ALWAYS, HybridEngine, Leg, Shard, VectorQuery, Where
-from workspaces.memory.server import ServerShard
+from workspaces.memory.server import ServerShard, Tenant
 from workspaces.memory.sparse import SparseVector
 
 DIMENSION = 8
@@ -41,6 +41,14 @@ OTHER = Scope("shared:telegram.home.-200")
 def _oracle() -> ServerShard:
     """The server's own requests, on qdrant-client's in-memory mode."""
     return ServerShard(in_memory(), "notes", DIMENSION)
+
+
+def _shared() -> Shard:
+    """One agent's part of a collection in which another agent has the same points, and some of its own."""
+    client = in_memory()
+    other = ServerShard(client, "notes", DIMENSION, Tenant("other"))
+    other.upsert([_point(n, (PRIVATE, GROUP, OTHER)[n % 3]) for n in range(30)])
+    return ServerShard(client, "notes", DIMENSION, Tenant("main"))
 
 
 @contextmanager
@@ -74,11 +82,13 @@ def _opened(kind: str, folder: Path) -> Iterator[Shard]:
         case "edge":
             with closing(EdgeShard(folder, DIMENSION)) as edge:
                 yield edge
+        case "shared":
+            yield _shared()
         case _:
             yield _oracle()
 
 
-@pytest.fixture(params=["edge", "memory", "stub", "server"])
+@pytest.fixture(params=["edge", "memory", "shared", "stub", "server"])
 def shard(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shard]:
     with _opened(request.param, tmp_path / "shard") as opened:
         yield opened

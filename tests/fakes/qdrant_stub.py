@@ -25,6 +25,8 @@ class QdrantStub:
     def __init__(self) -> None:
         self.memory = in_memory()
         self.requests: list[str] = []
+        self.bodies: list[tuple[str, Any]] = []
+        """What each request with a body asked, with its path below the collection."""
         self.keys: set[str] = set()
         self.is_slow = False
         self.fails_with: int | None = None
@@ -39,10 +41,7 @@ class QdrantStub:
             ("PUT", "/points"): self._upsert,
             ("POST", "/points/delete"): self._delete,
             ("POST", "/points/query/batch"): self._query,
-            ("POST", "/points"): self._retrieve,
-            ("POST", "/points/count"): lambda name, body: self.memory.count(
-                name, exact=models.CountRequest.model_validate(body).exact or False
-            ),
+            ("POST", "/points/count"): self._count,
             ("POST", "/points/scroll"): self._scroll,
         }
         stub = self
@@ -89,6 +88,8 @@ class QdrantStub:
             self.let_go.wait(20)
         self.requests.append(f"{method} {path}")
         match = re.fullmatch(r"/collections/([^/?]+)([^?]*)(?:\?.*)?", path)
+        if match is not None and body is not None:
+            self.bodies.append((match[2], body))
         route = self._routes.get((method, match[2])) if match else None
         if match is None or route is None or self.fails_with:
             return self.fails_with or 404, {"status": {"error": "no"}, "time": 0.0}
@@ -109,19 +110,21 @@ class QdrantStub:
         return self.memory.upsert(name, models.PointsList.model_validate(body).points)
 
     def _delete(self, name: str, body: Any) -> Any:
-        return self.memory.delete(name, models.PointIdsList.model_validate(body))
+        return self.memory.delete(name, models.FilterSelector.model_validate(body))
 
     def _query(self, name: str, body: Any) -> Any:
         asked = models.QueryRequestBatch.model_validate(body)
         return self.memory.query_batch_points(name, asked.searches)
 
-    def _retrieve(self, name: str, body: Any) -> Any:
-        asked = models.PointRequest.model_validate(body)
-        return self.memory.retrieve(name, asked.ids, with_payload=True, with_vectors=False)
+    def _count(self, name: str, body: Any) -> Any:
+        asked = models.CountRequest.model_validate(body)
+        return self.memory.count(name, asked.filter, exact=asked.exact or False)
 
     def _scroll(self, name: str, body: Any) -> Any:
         asked = models.ScrollRequest.model_validate(body)
-        records, offset = self.memory.scroll(name, limit=asked.limit or 10, offset=asked.offset, with_payload=False)
+        records, offset = self.memory.scroll(
+            name, asked.filter, limit=asked.limit or 10, offset=asked.offset, with_payload=bool(asked.with_payload)
+        )
         return {"points": records, "next_page_offset": offset}
 
 

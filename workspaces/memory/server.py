@@ -1,14 +1,20 @@
 """This file keeps collections on a Qdrant server, asked exactly as the embedded engine is.
 
+A collection may hold several agents: then every point carries its agent, ids are the agent's own, and every request
+is limited to one agent by the same function that limits it to scopes.
+
 A server is elsewhere, so it may be gone or slow: every fault is an EngineAwayError, and after one the server is left
 alone for a moment, so that the worker stays free for what needs no server.
 """
 
+import hashlib
 import logging
 import shutil
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,24 +32,69 @@ TOKEN_DIMENSION = 128
 SCROLL = 10_000
 PAUSE_S = 5.0
 """How long a server that failed is left alone."""
+TENANT_KEY = "agent_id"
+EVERYWHERE = Where(None)
 _EXACTLY = models.SearchParams(exact=True)
 _log = logging.getLogger(__name__)
 
 
-class ServerShard:
-    """A `Shard` in the collection *name*, which is created for pooled vectors of length *dimension* (0: none)."""
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Whose points in a collection are meant: one agent's, or all where the collection is the agent's alone."""
 
-    def __init__(self, client: QdrantClient, name: str, dimension: int) -> None:
+    agent: str = ""
+    """Empty: the only one."""
+
+    @property
+    def payload(self) -> dict[str, str]:
+        """What each point carries of it."""
+        return {TENANT_KEY: self.agent} if self.agent else {}
+
+    def stored(self, id_: PointId) -> int:
+        """Return the number under which the server keeps the point *id_*: two agents may have the same note."""
+        return id_ ^ self._mask
+
+    def own(self, stored: int | str | uuid.UUID) -> PointId:
+        """Return the id of the point that the server keeps as *stored*."""
+        return PointId(int(stored) ^ self._mask)
+
+    def filter(self, where: Where) -> models.Filter:
+        """Return the condition of every request: this agent, and what *where* says."""
+        must: list[models.Condition] = []
+        if self.agent:
+            must.append(models.FieldCondition(key=TENANT_KEY, match=models.MatchValue(value=self.agent)))
+        if where.scopes is not None:
+            must.append(models.FieldCondition(key="scope", match=models.MatchAny(any=sorted(map(str, where.scopes)))))
+        if where.ids is not None:
+            must.append(models.HasIdCondition(has_id=[self.stored(id_) for id_ in where.ids]))
+        if where.days != ALWAYS:
+            since, until = (day.toordinal() if day else None for day in (where.days.since, where.days.until))
+            must.append(models.FieldCondition(key="day", range=models.Range(gte=since, lte=until)))
+        return models.Filter(must=must)
+
+    @property
+    def _mask(self) -> int:
+        return int.from_bytes(hashlib.blake2b(self.agent.encode(), digest_size=8).digest()) >> 1 if self.agent else 0
+
+
+ALONE = Tenant()
+
+
+class ServerShard:
+    """A `Shard` of *tenant* in the collection *name*, which is created for pooled vectors of length *dimension*.
+
+    0 is no pooled vectors.
+    """
+
+    def __init__(self, client: QdrantClient, name: str, dimension: int, tenant: Tenant = ALONE) -> None:
         """Raises EngineAwayError."""
         self._client = client
         self._name = name
+        self._tenant = tenant
         with _faults():
             if not client.collection_exists(name):
                 client.create_collection(name, **_layout(dimension))
-                for key, kind in (
-                    ("scope", models.PayloadSchemaType.KEYWORD),
-                    ("day", models.PayloadSchemaType.INTEGER),
-                ):
+                for key, kind in _indexes(tenant).items():
                     client.create_payload_index(name, key, kind)
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
@@ -51,21 +102,22 @@ class ServerShard:
         if not queries:
             return []
         with _faults():
-            answers = self._client.query_batch_points(self._name, [_request(query) for query in queries])
-        return [_leg(answer.points) for answer in answers]
+            answers = self._client.query_batch_points(self._name, [self._request(query) for query in queries])
+        return [self._leg(answer.points) for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the entries of those of *ids* that exist."""
         if not ids:
             return {}
+        wanted = self._tenant.filter(Where(None, ids=frozenset(ids)))
         with _faults():
-            records = self._client.retrieve(self._name, list(ids), with_payload=True)
-        return {PointId(int(record.id)): entry_of(record.payload) for record in records if record.payload}
+            records, _ = self._client.scroll(self._name, wanted, limit=len(ids), with_payload=True)
+        return {self._tenant.own(record.id): entry_of(record.payload) for record in records if record.payload}
 
     def size(self) -> int:
         """Return how many points there are."""
         with _faults():
-            return self._client.count(self._name, exact=True).count
+            return self._client.count(self._name, self._tenant.filter(EVERYWHERE), exact=True).count
 
     def ids(self) -> set[PointId]:
         """Return the ids of all points."""
@@ -73,8 +125,10 @@ class ServerShard:
         offset: Any = None
         while True:
             with _faults():
-                records, offset = self._client.scroll(self._name, limit=SCROLL, offset=offset, with_payload=False)
-            found.update(PointId(int(record.id)) for record in records)
+                records, offset = self._client.scroll(
+                    self._name, self._tenant.filter(EVERYWHERE), limit=SCROLL, offset=offset, with_payload=False
+                )
+            found.update(self._tenant.own(record.id) for record in records)
             if offset is None:
                 return found
 
@@ -82,13 +136,16 @@ class ServerShard:
         """Store *points*; those with a known id are replaced."""
         if points:
             with _faults():
-                self._client.upsert(self._name, [_struct(point) for point in points], wait=True)
+                self._client.upsert(self._name, [_struct(point, self._tenant) for point in points], wait=True)
 
     def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
         if ids:
-            with _faults():
-                self._client.delete(self._name, models.PointIdsList(points=list(ids)), wait=True)
+            self._delete(Where(None, ids=frozenset(ids)))
+
+    def clear(self) -> None:
+        """Remove all points of the tenant."""
+        self._delete(EVERYWHERE)
 
     def sweep(self) -> None:
         """Do nothing: a server tidies up by itself."""
@@ -99,9 +156,28 @@ class ServerShard:
     def close(self) -> None:
         """Do nothing: the connection belongs to the shelf."""
 
+    def _request(self, query: VectorQuery) -> models.QueryRequest:
+        return models.QueryRequest(
+            query=models.NearestQuery(nearest=_nearest(query.vector)),
+            using=query.using,
+            filter=self._tenant.filter(query.where),
+            limit=query.limit,
+            score_threshold=query.above,
+            params=_EXACTLY,
+        )
+
+    def _leg(self, points: Sequence[models.ScoredPoint]) -> Leg:
+        ids = np.array([self._tenant.own(point.id) for point in points], np.int64)
+        return Leg(ids, np.array([point.score for point in points], np.float32))
+
+    def _delete(self, where: Where) -> None:
+        with _faults():
+            selected = models.FilterSelector(filter=self._tenant.filter(where))
+            self._client.delete(self._name, selected, wait=True)
+
 
 class ServerShelf:
-    """Collections on one server; an agent's is named after the gateway's prefix, the agent and the layout."""
+    """Collections on one server, named after the gateway's prefix, the agent (or `shared.`) and the index's layout."""
 
     def __init__(self, server: QdrantServer, client: QdrantClient, clock: Callable[[], float] = time.monotonic) -> None:
         self._server = server
@@ -114,23 +190,32 @@ class ServerShelf:
         if self._clock() < self._away_until:
             raise EngineAwayError("the Qdrant server did not answer a moment ago")
         try:
-            return ServerShard(self._client, self._name(folder), dimension)
+            return ServerShard(self._client, *self._place(folder, dimension))
         except EngineAwayError:
             self._away_until = self._clock() + PAUSE_S
             raise
 
     def remove(self, folder: Path) -> None:
-        """Remove the collection and its folder; a server that is away keeps it, unused."""
+        """Remove the agent's points and their folder; a server that is away keeps them, unused."""
         shutil.rmtree(folder, ignore_errors=True)
+        name, _, tenant = self._place(folder, 0)
         try:
             with _faults():
-                self._client.delete_collection(self._name(folder))
+                if not tenant.agent:
+                    self._client.delete_collection(name)
+                elif self._client.collection_exists(name):
+                    ServerShard(self._client, name, 0, tenant).clear()
         except EngineAwayError as exc:
             _log.warning("an old collection stays on the Qdrant server: %s", exc)
 
-    def _name(self, folder: Path) -> str:
+    def _place(self, folder: Path, dimension: int) -> tuple[str, int, Tenant]:
+        """Return collection, dimension and tenant of *folder*; no agent's name has a dot."""
         agent = folder.parent.parent.name
-        return f"{self._server.prefix}_{agent}_{folder.name}"
+        match self._server.layout:
+            case "agent":
+                return f"{self._server.prefix}_{agent}_{folder.name}", dimension, ALONE
+            case "shared":
+                return f"{self._server.prefix}_shared.{folder.name}", dimension, Tenant(agent)
 
 
 def connect(server: QdrantServer) -> ServerShelf:
@@ -170,14 +255,23 @@ def _layout(dimension: int) -> dict[str, Any]:
     }
 
 
-def _struct(point: Point) -> models.PointStruct:
+def _indexes(tenant: Tenant) -> dict[str, models.PayloadSchemaType | models.KeywordIndexParams]:
+    """Return the payload's indexes; that of the tenant lets the server keep an agent's points together."""
+    keyword, whole = models.PayloadSchemaType.KEYWORD, models.PayloadSchemaType.INTEGER
+    by_agent = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+    return ({TENANT_KEY: by_agent} if tenant.agent else {}) | {"scope": keyword, "day": whole}
+
+
+def _struct(point: Point, tenant: Tenant) -> models.PointStruct:
     vectors: dict[str, Any] = {"bm25": _sparse(point.bm25), "bm25_context": _sparse(point.bm25_context)}
     if point.dense is not None and np.any(point.dense):
         vectors["dense"] = point.dense.tolist()
     for name, rows in (("tokens", point.tokens), ("tokens_context", point.tokens_context)):
         if rows is not None and len(rows):
             vectors[name] = _rows(rows)
-    return models.PointStruct(id=point.id, vector=vectors, payload=dict(payload_of(point.entry)))
+    return models.PointStruct(
+        id=tenant.stored(point.id), vector=vectors, payload={**payload_of(point.entry), **tenant.payload}
+    )
 
 
 def _rows(rows: TokenArray) -> list[list[float]]:
@@ -190,31 +284,3 @@ def _sparse(vector: SparseVector) -> models.SparseVector:
 
 def _nearest(vector: SparseVector | FloatArray) -> Any:
     return _sparse(vector) if isinstance(vector, SparseVector) else vector.tolist()
-
-
-def _leg(points: Sequence[models.ScoredPoint]) -> Leg:
-    ids = np.array([int(point.id) for point in points], np.int64)
-    return Leg(ids, np.array([point.score for point in points], np.float32))
-
-
-def _request(query: VectorQuery) -> models.QueryRequest:
-    return models.QueryRequest(
-        query=models.NearestQuery(nearest=_nearest(query.vector)),
-        using=query.using,
-        filter=_filter(query.where),
-        limit=query.limit,
-        score_threshold=query.above,
-        params=_EXACTLY,
-    )
-
-
-def _filter(where: Where) -> models.Filter:
-    must: list[models.Condition] = []
-    if where.scopes is not None:
-        must.append(models.FieldCondition(key="scope", match=models.MatchAny(any=sorted(map(str, where.scopes)))))
-    if where.ids is not None:
-        must.append(models.HasIdCondition(has_id=list(where.ids)))
-    if where.days != ALWAYS:
-        since, until = (day.toordinal() if day else None for day in (where.days.since, where.days.until))
-        must.append(models.FieldCondition(key="day", range=models.Range(gte=since, lte=until)))
-    return models.Filter(must=must)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from workspaces.memory.embeddings.settings import Leaves
 
@@ -39,6 +39,8 @@ class QdrantServer:
     """For one request, in whole seconds; a search answers from the files before that."""
     prefix: str = "strandline"
     """Begins each collection's name: gateways that share a server need different ones."""
+    layout: Literal["agent", "shared"] = "agent"
+    """A collection an agent, or one for all: Qdrant advises against thousands of collections."""
 
     def as_frame(self) -> dict[str, Any]:
         """Write it for the worker; the frame holds the key and travels through the pipe alone."""

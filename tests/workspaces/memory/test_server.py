@@ -1,9 +1,12 @@
 """This file says what holds when a Qdrant server keeps the index: also when it is slow, gone, or comes back empty."""
 
+import random
 import shutil
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from qdrant_client import QdrantClient
@@ -11,6 +14,7 @@ from qdrant_client import QdrantClient
 from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OTHER, OWN
+from workspaces.access import AgentId
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
 from workspaces.memory.engine import EngineAwayError
@@ -36,9 +40,9 @@ def stub() -> Iterator[QdrantStub]:
 class ShelfWorker(DeskWorker):
     """The worker's desk over a server's collections; a request that fails does so as the real worker's."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Shelf, embedder: WordsEmbedder | None = None) -> None:
         super().__init__(None)
-        self.desk = Desk(WordsEmbedder(), "", time.monotonic, shelf)
+        self.desk = Desk(embedder or WordsEmbedder(), "", time.monotonic, shelf)
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         try:
@@ -50,12 +54,12 @@ class ShelfWorker(DeskWorker):
 class Home:
     """An agent's notes, with an index on the stub, reached through the real worker process."""
 
-    def __init__(self, home: Path, worker: Calls) -> None:
-        self.notes = home / "agents" / "main" / "workspace"
+    def __init__(self, home: Path, worker: Calls, agent: AgentId = AGENT) -> None:
+        self.notes = home / "agents" / agent / "workspace"
         self.notes.mkdir(parents=True, exist_ok=True)
         source = WorkspaceNotes(Folder(self.notes))
-        folder = home / "agents" / "main" / "index"
-        self.index = MemoryIndex(AGENT, folder, [source], worker, run_here, SetClock().clock())
+        folder = home / "agents" / agent / "index"
+        self.index = MemoryIndex(agent, folder, [source], worker, run_here, SetClock().clock())
 
     def write(self, path: str, text: str) -> None:
         (self.notes / path).parent.mkdir(parents=True, exist_ok=True)
@@ -143,6 +147,91 @@ async def test_what_one_side_lost_comes_back(stub: QdrantStub, tmp_path: Path, l
         }
         worker.desk.close()
         _lose(lost, stub.memory, tmp_path)
+
+
+WORDS = ["apple", "bicycle", "candle", "dragon", "engine", "ferry", "garden", "harbour"]
+OTHER_AGENT = AgentId("other")
+OTHER_OWNER = replace(MAIN, agent=OTHER_AGENT)
+
+
+def _shared_worker(stub: QdrantStub, embedder: WordsEmbedder | None = None) -> ShelfWorker:
+    return ShelfWorker(connect(QdrantServer(stub.url, layout="shared")), embedder)
+
+
+def _fill(home: Home, chance: random.Random) -> None:
+    lines = (f"- {' '.join(chance.choices(WORDS, k=4))}\n" for _ in range(12))
+    home.write("MEMORY.md", "- likes apple cake\n" + "".join(lines))
+
+
+def _told(result: SearchResult) -> list[tuple[str, ...]]:
+    """Return the hits with the parts of their scores to five places: the in-memory mode multiplies a whole collection
+    at once, and the last bit of a product changes with the size of the matrix."""
+    return [
+        (hit.citation, hit.snippet, *(f"{part:.5f}" for part in (hit.score, hit.similarity, hit.late, hit.keyword)))
+        for hit in result.hits
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_agents_of_one_collection_do_not_notice_each_other(stub: QdrantStub, tmp_path: Path, seed: int) -> None:
+    """Hits, their order and every part of their scores are the same with another agent's notes beside and without,
+    even where both have the same line in the same place of the same file."""
+    worker = _shared_worker(stub)
+    mine, other = Home(tmp_path, worker), Home(tmp_path, worker, OTHER_AGENT)
+    chance = random.Random(seed)
+    _fill(mine, chance)
+    alone = [_told(await mine.search(word)) for word in WORDS]
+    _fill(other, chance)
+    theirs = [_told(await other.search(word, OTHER_OWNER)) for word in WORDS]
+    assert [_told(await mine.search(word)) for word in WORDS] == alone
+    assert len(stub.memory.get_collections().collections) == 1
+    mine.write("MEMORY.md", "- nothing left\n")
+    await mine.index.sync()
+    assert [_told(await other.search(word, OTHER_OWNER)) for word in WORDS] == theirs
+    assert await other.search("apple cake", OTHER_OWNER) != await mine.search("apple cake")
+    worker.desk.close()
+
+
+async def test_no_request_to_a_shared_collection_is_without_its_agent(stub: QdrantStub, tmp_path: Path) -> None:
+    """Every point carries its agent, and every question, list, count and deletion is limited to it."""
+    worker = _shared_worker(stub)
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n- hates rain\n")
+    await home.search("tea")
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.search("tea")
+    asked: dict[str, list[Any]] = {path: [] for path, _ in stub.bodies}
+    for path, body in stub.bodies:
+        asked[path] += body["points"] if "points" in body else body.get("searches", [body])
+    for point in asked.pop("/points"):
+        assert point["payload"]["agent_id"] == "main"
+    agent = {"key": "agent_id", "match": {"value": "main"}}
+    for path in ("/points/query/batch", "/points/scroll", "/points/count", "/points/delete"):
+        for each in asked.pop(path):
+            assert agent in each["filter"]["must"], path
+    by_agent = {"field_name": "agent_id", "field_schema": {"type": "keyword", "is_tenant": True}}
+    assert by_agent in asked.pop("/index")
+    assert asked.keys() == {""}  # the collection itself
+    worker.desk.close()
+
+
+async def test_a_new_model_moves_one_agent_and_leaves_the_others(stub: QdrantStub, tmp_path: Path) -> None:
+    """Its points are built in the new model's collection, then they go from the old one; other agents' stay."""
+    worker = _shared_worker(stub)
+    mine, other = Home(tmp_path, worker), Home(tmp_path, worker, OTHER_AGENT)
+    for home in (mine, other):
+        home.write("MEMORY.md", "- likes tea\n")
+        await home.index.sync()
+    worker.desk.close()
+    worker = _shared_worker(stub, WordsEmbedder("new", 8))
+    mine = Home(tmp_path, worker)
+    await mine.index.sync()
+    held = {each.name: stub.memory.count(each.name).count for each in stub.memory.get_collections().collections}
+    old, new = (f"strandline_shared.{layout(embedder)}" for embedder in (WordsEmbedder(), WordsEmbedder("new", 8)))
+    assert held == {old: 1, new: 1}
+    [left], _ = stub.memory.scroll(old)
+    assert (left.payload or {})["agent_id"] == "other"
+    worker.desk.close()
 
 
 def _lose(what: str, memory: QdrantClient, home: Path) -> None:
