@@ -17,7 +17,10 @@ from statistics import fmean
 
 import numpy as np
 
-from gateway.cli.locomo import Conversation, read_locomo
+from bench.aids import NOBODY, Aids
+from gateway.agent.rewrite import DEPTH, merged
+from gateway.cli.locomo import Conversation, LocomoError, read_locomo
+from gateway.errors import StrandlineError
 from workspaces.access import scope_of
 from workspaces.memory.chunking import token_count
 from workspaces.memory.dates import date_in
@@ -110,8 +113,9 @@ def _fitting(found: Sequence[Entry], budget: int) -> int:
 class Bench:
     """One corpus, indexed, and the methods that search it."""
 
-    def __init__(self, corpus: Corpus, embedder: Embedder, folder: Path) -> None:
-        """Index *corpus* in *folder*."""
+    def __init__(self, corpus: Corpus, embedder: Embedder, folder: Path, aids: Aids = NOBODY) -> None:
+        """Index *corpus* in *folder*; *aids* is whom methods may ask."""
+        self._aids = aids
         self._embedder = embedder
         self._index = Index(folder, embedder)
         for path, text in corpus.notes.items():
@@ -139,6 +143,24 @@ class Bench:
     def found(self, text: str, limit: int) -> list[Found]:
         """What a search gives as shipped, with the parts of its scores."""
         return Finder(self._engine, self._manifest, self._embedder).find(replace(self._asked(text), limit=limit))
+
+    def rerank(self, text: str) -> list[Entry]:
+        """What a search gives as shipped, read once more by the configured reranker."""
+        if self._aids.rerank is None:
+            raise StrandlineError("no reranker is configured")
+        return [found.entry for found in self._aids.rerank(text, self.found(text, DEPTHS[-1]))]
+
+    def rewrite(self, text: str) -> list[Entry]:
+        """What a search gives with `[memory] rewrite`: the question's and its sub-questions' entries, merged."""
+        if self._aids.rewrite is None:
+            raise StrandlineError("no language model is configured")
+        lists = [self.default(each) for each in (text, *self._aids.rewrite(text))]
+        entries = {entry.citation: entry for found in lists for entry in found}
+        if len(lists) == 1:
+            return lists[0]
+        order = merged([[entry.citation for entry in found[:DEPTH]] for found in lists])
+        rest = [entry.citation for entry in lists[0][DEPTH:]]
+        return [entries[citation] for citation in dict.fromkeys([*(each for each, _ in order), *rest])]
 
     def keywords(self, text: str) -> list[Entry]:
         """What a search gives where no embedder can work."""
@@ -207,11 +229,23 @@ METHODS: Mapping[str, Callable[[Bench], Searched]] = {
     "substring": lambda bench: bench.substring,
 }
 """By the name that `--method` takes; the shipped defaults come first."""
+ASSISTED: Mapping[str, Callable[[Bench], Searched]] = {
+    "rerank": lambda bench: bench.rerank,
+    "rewrite": lambda bench: bench.rewrite,
+}
+"""Those that need a provider, and are measured when they are named."""
+_EVERY = {**METHODS, **ASSISTED}
 
 
-def run(file: Path, methods: Sequence[str]) -> "Report":
-    """Measure *methods* (names of `METHODS`) on the conversations in *file*, in LoCoMo's format. Raises LocomoError."""
-    return measure([corpus_of(conversation) for conversation in read_locomo(file)], methods)
+def run(file: Path, methods: Sequence[str], aids: Aids = NOBODY) -> "Report":
+    """Measure *methods* on the conversations in *file*, in LoCoMo's format, the shipped defaults always and first.
+
+    Raises LocomoError, and StrandlineError when one of *aids* fails or no question can be measured.
+    """
+    corpora = [corpus_of(conversation) for conversation in read_locomo(file)]
+    if not any(corpus.questions for corpus in corpora):
+        raise LocomoError(f"{file.name} has no question whose evidence is among its turns")
+    return measure(corpora, list(dict.fromkeys(["default", *methods])), aids=aids)
 
 
 def corpus_of(conversation: Conversation) -> Corpus:
@@ -227,15 +261,17 @@ def corpus_of(conversation: Conversation) -> Corpus:
     return Corpus(conversation.agent, conversation.notes, questions)
 
 
-def measure(corpora: Sequence[Corpus], methods: Sequence[str], embedder: Embedder | None = None) -> "Report":
-    """Ask every question of *corpora* by each of *methods* (names of `METHODS`)."""
+def measure(
+    corpora: Sequence[Corpus], methods: Sequence[str], embedder: Embedder | None = None, aids: Aids = NOBODY
+) -> "Report":
+    """Ask every question of *corpora* by each of *methods* (names of `METHODS` or `ASSISTED`)."""
     embedder = embedder or LocalEmbedder()
     outcomes: dict[str, list[Outcome]] = {name: [] for name in methods}
     for corpus in corpora:
         with tempfile.TemporaryDirectory(prefix="strandline-bench-") as folder:
-            bench = Bench(corpus, embedder, Path(folder))
+            bench = Bench(corpus, embedder, Path(folder), aids)
             for name in methods:
-                search = METHODS[name](bench)
+                search = _EVERY[name](bench)
                 outcomes[name] += [outcome(corpus.name, q, search(q.text)) for q in corpus.questions]
             bench.close()
     return Report(outcomes)
@@ -253,15 +289,18 @@ class Report:
         return {**next(iter(methods.values()), {}), "methods": methods}
 
     def as_text(self) -> str:
-        """Return a Markdown table of the methods and one of the first method's kinds."""
-        head = ["method", *(f"R@{n}" for n in DEPTHS), "nDCG@10", *(f"in {b:,} tokens" for b in BUDGETS)]
-        rows = [[name, *_row(outcomes)] for name, outcomes in self.outcomes.items()]
+        """Return Markdown tables of the methods, and of the first method's kinds and conversations."""
+        figures = [*(f"R@{n}" for n in DEPTHS), "nDCG@10", *(f"in {b:,} tokens" for b in BUDGETS), "R@10, 95 %"]
         first = next(iter(self.outcomes.values()), [])
+        names = list(dict.fromkeys(each.corpus for each in first))
+        methods = [[name, *_row(outcomes)] for name, outcomes in self.outcomes.items()]
         kinds = [[kind, *_row(_of_kind(first, kind))] for kind in _kinds(first)]
-        low, high = interval(first, 10) if first else (0.0, 0.0)
-        drawn = "corpora" if len({each.corpus for each in first}) > 1 else "questions"
-        note = f"R@10 of the first method, 95 % interval over {drawn}: {low:.1f} to {high:.1f}; {len(first)} questions."
-        return "\n".join([_table(head, rows), "", _table(["kind", *head[1:]], kinds), "", note])
+        apart = [[name, *_row(_of(first, name))] for name in names]
+        without = [[f"all but {name}", *_row(_but(first, name))] for name in names if len(names) > 1]
+        drawn = "conversations" if len(names) > 1 else "questions"
+        note = f"{len(first)} questions. Intervals: bootstrap over {drawn}, of one conversation over its questions."
+        tables = [_table(["method", *figures], methods), _table(["kind", *figures], kinds)]
+        return "\n\n".join([*tables, _table(["conversation", *figures], [*apart, *without]), note])
 
 
 def interval(outcomes: Sequence[Outcome], depth: int) -> tuple[float, float]:
@@ -284,16 +323,19 @@ def interval(outcomes: Sequence[Outcome], depth: int) -> tuple[float, float]:
 def _figures(outcomes: Sequence[Outcome]) -> dict[str, object]:
     if not outcomes:
         return {}
-    low, high = interval(outcomes, 10)
-    by_kind = {kind: _means(_of_kind(outcomes, kind)) for kind in _kinds(outcomes)}
+    by_kind = {kind: _with_interval(_of_kind(outcomes, kind)) for kind in _kinds(outcomes)}
     corpora = list(dict.fromkeys(each.corpus for each in outcomes))
-    by_corpus = {name: _means([each for each in outcomes if each.corpus == name]) for name in corpora}
     return {
-        **_means(outcomes),
-        "recall_at_10_interval": [round(low, 1), round(high, 1)],
+        **_with_interval(outcomes),
         "by_kind": by_kind,
-        "by_conversation": by_corpus,
+        "by_conversation": {name: _with_interval(_of(outcomes, name)) for name in corpora},
+        "leaving_out": {name: _with_interval(_but(outcomes, name)) for name in corpora if len(corpora) > 1},
     }
+
+
+def _with_interval(outcomes: Sequence[Outcome]) -> dict[str, object]:
+    low, high = interval(outcomes, 10)
+    return {**_means(outcomes), "recall_at_10_interval": [round(low, 1), round(high, 1)]}
 
 
 def _means(outcomes: Sequence[Outcome]) -> dict[str, float]:
@@ -304,7 +346,19 @@ def _means(outcomes: Sequence[Outcome]) -> dict[str, float]:
 
 
 def _row(outcomes: Sequence[Outcome]) -> list[str]:
-    return [f"{value:.1f}" for name, value in _means(outcomes).items() if name != "questions"] if outcomes else []
+    if not outcomes:
+        return []
+    low, high = interval(outcomes, 10)
+    figures = [f"{value:.1f}" for name, value in _means(outcomes).items() if name != "questions"]
+    return [*figures, f"{low:.1f} to {high:.1f}"]
+
+
+def _of(outcomes: Sequence[Outcome], corpus: str) -> list[Outcome]:
+    return [each for each in outcomes if each.corpus == corpus]
+
+
+def _but(outcomes: Sequence[Outcome], corpus: str) -> list[Outcome]:
+    return [each for each in outcomes if each.corpus != corpus]
 
 
 def _of_kind(outcomes: Sequence[Outcome], kind: str) -> list[Outcome]:

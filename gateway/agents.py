@@ -69,7 +69,7 @@ async def open_agents(
 
     Raises WorkspaceUnusableError before anything is touched, and ConfigError for a secret that is missing.
     """
-    hosted = {name: _hosted(name, config, environ) for name in config.models}
+    hosted = {name: hosted_settings(name, config, environ) for name in config.models}
     agents: dict[AgentId, Agent] = {}
     server = qdrant_server(config.qdrant, environ)
     embedding = worker_settings(config.memory.embeddings, environ)
@@ -147,7 +147,8 @@ def watch_settings(memory: MemorySettings) -> WatchSettings:
     return WatchSettings(memory.watch, memory.sync_every_s)
 
 
-def _hosted(name: str, config: Config, environ: Mapping[str, str]) -> HostedSettings:
+def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> HostedSettings:
+    """Return what is needed to reach the model called *name*. Raises ConfigError for a key that is missing."""
     settings = config.models[name]
     key = settings.api_key(name)
     return HostedSettings(

@@ -58,14 +58,19 @@ _MARKS = re.compile(r"^(?:[-*•·>\"'`\[(]|\d{1,2}[.):]|\s)+|[\"'`\]),;\s]+$")
 
 async def sub_questions(question: str, model: Model) -> tuple[str, ...]:
     """Return what *model* makes of *question*, at most three texts to search for; none on any trouble."""
-    said = UserEntry(question[:LONGEST_QUESTION], utc_now(), "", "")
-    request = ModelRequest(stable=_ASKED, volatile="", entries=[said], tools=(), temperature=0.0)
     try:
         async with asyncio.timeout(DEADLINE_S):
-            reply = await model.reply(request, _unseen)
+            return await rewritten(question, model)
     except (ModelError, TimeoutError) as exc:
         log.info("a question was not rewritten", why=type(exc).__name__)
         return ()
+
+
+async def rewritten(question: str, model: Model) -> tuple[str, ...]:
+    """Return what *model* makes of *question*, however long it takes; none if that is no query. Raises ModelError."""
+    said = UserEntry(question[:LONGEST_QUESTION], utc_now(), "", "")
+    request = ModelRequest(stable=_ASKED, volatile="", entries=[said], tools=(), temperature=0.0)
+    reply = await model.reply(request, _unseen)
     return () if reply.model == OFFLINE or reply.calls else read_queries(reply.text, question)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.invocation import JsonOption, print_json
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.errors import ConfigError, StrandlineError
 
 if TYPE_CHECKING:
@@ -22,19 +22,30 @@ app = typer.Typer(
 
 @app.command()
 def retrieval(
+    context: typer.Context,
     data: Annotated[Path, typer.Option("--data", help="Conversations with questions, in LoCoMo's own format.")],
     method: Annotated[
-        list[str] | None, typer.Option("--method", help="A way to search; may be repeated. Not given: all of them.")
+        list[str] | None, typer.Option("--method", help="A way to search; may be repeated. `default` is always first.")
     ] = None,
     as_json: JsonOption = False,
+    home: HomeOption = None,
 ) -> None:
-    """Say how often the notes that answer a question are found, beside keywords, vectors and older mixtures of both."""
-    bench = _from_source("retrieval")
+    """Say how often the notes that answer a question are found, beside keywords, vectors and older mixtures of both.
+
+    `rerank` and `rewrite` need a provider, which the home's configuration names; they are measured when asked for.
+    """
+    from gateway.config import read_config
+
+    bench, aids = _from_source("retrieval"), _from_source("aids")
     methods = method or list(bench.METHODS)
-    unknown = [name for name in methods if name not in bench.METHODS]
+    known = [*bench.METHODS, *bench.ASSISTED]
+    unknown = [name for name in methods if name not in known]
     if unknown:
-        raise ConfigError(f"--method {unknown[0]}: there is none; the methods are: {', '.join(bench.METHODS)}")
-    report = bench.run(data, methods)
+        raise ConfigError(f"--method {unknown[0]}: there is none; the methods are: {', '.join(known)}")
+    invocation: Invocation = context.obj
+    config = read_config(invocation.home(home).config_file)
+    with aids.configured(config, invocation.environ, methods) as found:
+        report = bench.run(data, methods, found)
     if as_json:
         print_json(report.as_json())
     else:

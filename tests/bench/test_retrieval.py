@@ -1,12 +1,15 @@
 """This file checks how the retrieval bench judges an answer, and runs it once on a small corpus."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from bench.notes import ordinary_notes
-from bench.retrieval import METHODS, Corpus, Outcome, Question, Report, interval, measure, outcome, run
+from bench.retrieval import ASSISTED, METHODS, Corpus, Outcome, Question, Report, interval, measure, outcome, run
+from gateway.cli.locomo import LocomoError
+from gateway.errors import StrandlineError
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Entry
 
@@ -61,10 +64,28 @@ def test_a_report_has_the_first_method_on_top_and_all_below() -> None:
     """The shape that scripts read, in per cent."""
     report = Report({"default": [judged("a", 0.75)], "bm25": [judged("a", 0.5)]}).as_json()
     assert report["recall_at_10"] == 75.0
-    assert report["by_kind"] == {"list": {**dict.fromkeys(_names(), 75.0), "questions": 1}}
+    figures = {**dict.fromkeys(_names(), 75.0), "questions": 1, "recall_at_10_interval": [75.0, 75.0]}
+    assert report["by_kind"] == {"list": figures}
+    assert report["by_conversation"] == {"a": figures}
+    assert report["leaving_out"] == {}
     methods = report["methods"]
     assert isinstance(methods, dict)
     assert {name: figures["ndcg_at_10"] for name, figures in methods.items()} == {"default": 75.0, "bm25": 50.0}
+
+
+def test_conversations_are_told_apart_and_left_out_one_by_one() -> None:
+    """Each with its interval, so that a figure that hangs on one of them shows; as a table too."""
+    report = Report({"default": [judged("a", 1.0), judged("b", 0.5), judged("b", 0.0)]})
+    figures = report.as_json()
+    apart, without = figures["by_conversation"], figures["leaving_out"]
+    assert isinstance(apart, dict)
+    assert isinstance(without, dict)
+    assert {name: each["recall_at_10"] for name, each in apart.items()} == {"a": 100.0, "b": 25.0}
+    assert {name: each["recall_at_10"] for name, each in without.items()} == {"a": 25.0, "b": 100.0}
+    assert apart["b"]["recall_at_10_interval"] == [0.0, 50.0]
+    table = report.as_text()
+    assert re.search(r"\| all but b \| 100\.0 .* 100\.0 to 100\.0 \|", table)
+    assert "3 questions" in table
 
 
 def _names() -> list[str]:
@@ -106,5 +127,19 @@ def test_a_file_in_locomos_format_is_measured(tmp_path: Path) -> None:
     asked = {"question": "What does Ann like?", "evidence": ["D1:2"], "category": 4}
     file = tmp_path / "talk.json"
     file.write_text(json.dumps([{"sample_id": "a", "conversation": talk, "qa": [asked]}]), encoding="utf-8")
-    [judged] = run(file, ["default"]).outcomes["default"]
+    report = run(file, ["substring"])
+    assert list(report.outcomes) == ["default", "substring"]
+    [judged] = report.outcomes["default"]
     assert (judged.kind, judged.recall[5], judged.ndcg) == ("single-hop", 1.0, 1.0)
+    asked["evidence"] = ["D7:7"]
+    file.write_text(json.dumps([{"sample_id": "a", "conversation": talk, "qa": [asked]}]), encoding="utf-8")
+    with pytest.raises(LocomoError, match=r"talk\.json has no question whose evidence"):
+        run(file, ["default"])
+
+
+def test_a_method_that_nobody_helps_is_refused() -> None:
+    """From Python too."""
+    corpus = Corpus("small", {"MEMORY.md": "- tea\n"}, [Question("tea", "x", frozenset({("MEMORY.md", 1)}))])
+    for method in ASSISTED:
+        with pytest.raises(StrandlineError, match="is configured"):
+            measure([corpus], [method])

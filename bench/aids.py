@@ -1,0 +1,87 @@
+"""This file gives the retrieval bench what only a provider can: reranking, and the sub-questions of a language model.
+
+Whatever fails ends the measurement: a figure over questions of which some went without would say nothing.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from gateway.agent.models.choose import choose
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.port import Model
+from gateway.agent.rewrite import is_worth_it, rewritten
+from gateway.agents import hosted_settings
+from gateway.config import Config
+from gateway.embedding import reranking
+from gateway.errors import ConfigError, StrandlineError
+from workspaces.memory.endpoint import EndpointError
+from workspaces.memory.finder import Found
+from workspaces.memory.rerank import Reranker
+from workspaces.memory.search import Query
+
+PATIENCE_S = 30.0
+"""For one request; a search of the gateway waits `deadline_s`."""
+
+Reorder = Callable[[str, Sequence[Found]], Sequence[Found]]
+"""Brings what was found for a question into another order. Raises StrandlineError."""
+Rewrite = Callable[[str], Sequence[str]]
+"""Gives the sub-questions of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aids:
+    """What a method may ask; `None` where nobody is configured."""
+
+    rerank: Reorder | None = None
+    rewrite: Rewrite | None = None
+
+
+NOBODY = Aids()
+
+
+@contextmanager
+def configured(config: Config, environ: Mapping[str, str], methods: Sequence[str]) -> Iterator[Aids]:
+    """Give what *methods* need of providers, as *config* names them. Raises ConfigError for what it lacks."""
+    reranker = _reranker(config, environ) if "rerank" in methods else None
+    model = _model(config, environ) if "rewrite" in methods else None
+    with asyncio.Runner() as runner:
+        try:
+            yield Aids(_reorder(reranker) if reranker else None, _rewrite(model, runner) if model else None)
+        finally:
+            if reranker:
+                reranker.close()
+            if model:
+                runner.run(model.close())
+
+
+def _reranker(config: Config, environ: Mapping[str, str]) -> Reranker:
+    settings = reranking(config.memory.rerank.model_copy(update={"enabled": True}), environ)
+    if settings is None:
+        raise ConfigError("--method rerank needs [memory.rerank]")
+    return Reranker(replace(settings, deadline_s=PATIENCE_S))
+
+
+def _reorder(reranker: Reranker) -> Reorder:
+    def reorder(question: str, found: Sequence[Found]) -> Sequence[Found]:
+        try:
+            return reranker.reordered(question, found)
+        except EndpointError as exc:
+            raise StrandlineError(f"--method rerank: {exc}") from exc
+
+    return reorder
+
+
+def _model(config: Config, environ: Mapping[str, str]) -> Model:
+    agent = config.agents[config.default_agent]
+    if agent.model == OFFLINE:
+        raise ConfigError(f"--method rewrite needs a language model: set agents.{config.default_agent}.model")
+    return choose([agent.model], {agent.model: hosted_settings(agent.model, config, environ)})
+
+
+def _rewrite(model: Model, runner: asyncio.Runner) -> Rewrite:
+    def rewrite(question: str) -> Sequence[str]:
+        return runner.run(rewritten(question, model)) if is_worth_it(Query(question)) else ()
+
+    return rewrite
