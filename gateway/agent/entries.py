@@ -37,6 +37,8 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    characters: int = 0
+    """Of the request in which the provider counted `input_tokens`: what the next one costs is told from both."""
 
 
 COMMAND = "strandline:command"

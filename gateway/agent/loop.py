@@ -8,6 +8,7 @@ from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry
 from gateway.agent.limits import TurnLimits, check_repeats, check_steps
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox
+from gateway.agent.window.count import request_characters
 from gateway.errors import TurnLimitError
 
 __all__ = ["NO_REPLY", "Answer", "Journal", "TurnLimits", "run_turn"]
@@ -49,7 +50,7 @@ async def run_turn(
                 await _finish_calls(record, toolbox, limits)
                 check_steps(record.replies(), limits)
                 step = replace(request, entries=tuple(record.entries), tools=toolbox.specs)
-                await record.add(await model.reply(step, on_text))
+                await record.add(_weighed(await model.reply(step, on_text), step))
     except TimeoutError as exc:
         if not deadline.expired():
             raise
@@ -70,6 +71,11 @@ async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits)
         check_repeats(call, calls[:place], limits)
         await record.add(CallStartEntry(call.id))
         await record.add(await toolbox.call(call))
+
+
+def _weighed(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
+    """Return *reply* with how long the request was that its tokens were counted in."""
+    return replace(reply, usage=replace(reply.usage, characters=request_characters(step)))
 
 
 class _Record:

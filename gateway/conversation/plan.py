@@ -34,6 +34,12 @@ class Plan:
     model: Model
     request: ModelRequest
     toolbox: Toolbox
+    notice: str = ""
+    """What the person must be told beside the answer."""
+
+    def answer(self, text: str) -> str:
+        """Return what goes out for the model's *text*; a silent turn stays silent."""
+        return f"{text}\n\n{self.notice}" if text and self.notice else text
 
 
 Shortcut = Callable[[Asked], Plan | None]

@@ -1,27 +1,20 @@
 """This file answers one message: it opens the session, builds the prompt, runs the agent and commits the outcome."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from types import MappingProxyType
 
 import structlog
 
 from adapters.channel import ChatKind, InboundMessage
 from gateway.agent.agent import Agent
-from gateway.agent.context import project_context
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, Usage, UsedEntry, UsedMemory, UserEntry
-from gateway.agent.guard import Guard
-from gateway.agent.loop import TurnLimits, run_turn
-from gateway.agent.models.offline import OFFLINE
-from gateway.agent.models.port import ModelRequest
-from gateway.agent.prompt import build_prompt
-from gateway.agent.recall import Recalled, RecallSettings, recall
-from gateway.agent.window.recent import recent
+from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
+from gateway.agent.loop import run_turn
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.lanes import RetryLater
-from gateway.conversation.plan import Asked, Plan, Shortcut, no_shortcut
+from gateway.conversation.plan import Asked, Shortcut, no_shortcut
+from gateway.conversation.planning import Planner, TurnSettings
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.door.admission import Refused, admit
@@ -29,10 +22,11 @@ from gateway.door.routing import Envelope, Routes, route
 from gateway.errors import ModelError, ModelRefusedError, StoreError, TurnLimitError
 from gateway.hooks import Hooks
 from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store, TurnCommit
-from workspaces.access import AgentId, SessionType, rights
-from workspaces.bootstrap import Limits
+from workspaces.access import AgentId, SessionType
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
+
+__all__ = ["GIVE_UP_AFTER", "TurnSettings", "Turns"]
 
 log = structlog.get_logger()
 
@@ -41,16 +35,6 @@ GIVE_UP_AFTER = timedelta(hours=24)
 FIRST_RETRY_S = 5.0
 LONGEST_RETRY_S = 600.0
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
-
-
-@dataclass(frozen=True, slots=True)
-class TurnSettings:
-    """What the configuration says about turns."""
-
-    bootstrap: Limits = field(default_factory=Limits)
-    limits: TurnLimits = field(default_factory=TurnLimits)
-    recall: RecallSettings = field(default_factory=RecallSettings)
-    temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +55,11 @@ class Turns:
     shortcut: Shortcut = no_shortcut
     """Asked first: what it answers needs no language model, no prompt and no memories."""
     hooks: Hooks = field(default_factory=Hooks)
+
+    @property
+    def planner(self) -> Planner:
+        """Return who plans the turns that need a model."""
+        return Planner(self.settings, self.hooks, self.approvals, self.clock)
 
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
@@ -115,44 +104,9 @@ class Turns:
 
         origin = Origin(str(envelope.key), str(row.id), row.turn_id)
         asked = Asked(row, envelope.access, agent, transcript, origin, self.clock())
-        plan = self.shortcut(asked) or await self._plan(asked)
+        plan = self.shortcut(asked) or await self.planner.plan(asked)
         answer = await run_turn(plan.model, plan.request, plan.toolbox, self.settings.limits, journal, _no_draft)
-        return answer.text
-
-    async def _plan(self, asked: Asked) -> Plan:
-        """Return what the agent's own model is asked, with the tools of this turn."""
-
-        async def used(memories: Sequence[UsedMemory]) -> None:
-            if memories:
-                await asked.transcript.append(asked.row.turn_id, UsedEntry(tuple(memories)))
-
-        request, recalled = await self._request(asked)
-        await used(recalled)
-        desk = self.approvals.desk(asked.agent.id, asked.origin, asked.row.message.address)
-        guard = Guard(asked.access, request.entries, desk)
-        toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
-        return Plan(asked.agent.model, request, toolbox)
-
-    async def _request(self, asked: Asked) -> tuple[ModelRequest, tuple[UsedMemory, ...]]:
-        """Return the turn's first request, and which memories were brought up in it."""
-        agent, access, now = asked.agent, asked.access, asked.now
-        files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
-        prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
-        shown = recent(asked.transcript.entries, agent.model.window_tokens)
-        recalled = Recalled()
-        if agent.model.name != OFFLINE:
-            texts = [*(file.text for file in files), *_texts(shown.entries)]
-            recalled = await recall(
-                asked.row.message.text, agent.memory, access, self.settings.recall, texts, now.date()
-            )
-        request = ModelRequest(
-            stable=prompt.stable,
-            volatile=prompt.volatile + _left_out(shown.left_out) + recalled.text,
-            entries=shown.entries,
-            tools=(),
-            temperature=self.settings.temperature.get(agent.id),
-        )
-        return request, recalled.used
+        return plan.answer(answer.text)
 
     async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:
         """Note in the transcript how a turn that has no answer of its own ended, and return that sentence."""
@@ -201,18 +155,6 @@ def _quotes_others(message: InboundMessage) -> bool:
 
 async def _no_draft(_: str) -> None:
     """Drop a draft: no channel shows them yet."""
-
-
-def _texts(entries: Iterable[Entry]) -> Iterator[str]:
-    for entry in entries:
-        if not isinstance(entry, CallStartEntry):
-            yield entry.text
-
-
-def _left_out(count: int) -> str:
-    if not count:
-        return ""
-    return f"\n{count} earlier messages of this conversation no longer fit here; memory_search may find what was noted."
 
 
 def _code(message: InboundMessage) -> str:

@@ -1,24 +1,73 @@
-"""This file estimates tokens where no provider has counted them."""
+"""This file counts tokens: as the provider did in the last request, scaled to this one; cautiously where none has."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.models.port import ModelRequest, ToolSpec
 
 CHARACTERS_A_TOKEN = 3
 """Low on purpose: English has about 4, code and other scripts fewer; an estimate that is too high wastes little."""
 TOKENS_AN_ENTRY = 8
 """What roles and separators cost around each entry."""
+_FEWEST, _MOST = 1.0, 8.0
+"""Characters a token that can be believed; a provider that counts otherwise counts something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How many characters a token has, for one model and one conversation."""
+
+    characters_a_token: float = CHARACTERS_A_TOKEN
+    is_measured: bool = False
+    """A provider has counted; without it the scale is a cautious guess."""
+
+    def tokens(self, characters: int) -> int:
+        """Return how many tokens *characters* of such text take, rounded up."""
+        return -int(-characters // self.characters_a_token)
+
+
+def measured_scale(entries: Iterable[Entry], model: str) -> Scale:
+    """Return the scale that *model*'s latest reply among *entries* gives.
+
+    A request is mostly the one before it, so what was counted there holds for nearly all of it: on recorded
+    conversations of mixed text the error is 0.3 % on average, 6 % at most (tests/gateway/agent/window/test_count.py).
+    """
+    for entry in reversed(list(entries)):
+        if isinstance(entry, ReplyEntry) and entry.model == model and entry.usage.input_tokens > 0:
+            each = entry.usage.characters / entry.usage.input_tokens
+            return Scale(each, is_measured=True) if _FEWEST <= each <= _MOST else Scale()
+    return Scale()
+
+
+def request_characters(request: ModelRequest) -> int:
+    """Return how many characters *request* shows a model."""
+    said = sum(map(entry_characters, request.entries))
+    return len(request.stable) + len(request.volatile) + tool_characters(request.tools) + said
+
+
+def entry_characters(entry: Entry) -> int:
+    """Return how many characters of *entry* a model is shown."""
+    match entry:
+        case UserEntry(text=text) | ResultEntry(text=text):
+            return len(text)
+        case ReplyEntry(text=text, calls=calls):
+            return len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
+        case CallStartEntry():
+            return 0
+
+
+def tool_characters(tools: Iterable[ToolSpec]) -> int:
+    """Return how many characters the descriptions of *tools* take in a request."""
+    return sum(len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.parameters))) for tool in tools)
 
 
 def estimate_tokens(text: str) -> int:
     """Return a cautious estimate of the tokens of *text*."""
-    return -(-len(text) // CHARACTERS_A_TOKEN)
+    return Scale().tokens(len(text))
 
 
 def entry_tokens(entry: Entry) -> int:
     """Return a cautious estimate of what *entry* costs in a request."""
-    match entry:
-        case UserEntry(text=text) | ResultEntry(text=text):
-            return TOKENS_AN_ENTRY + estimate_tokens(text)
-        case ReplyEntry(text=text, calls=calls):
-            return TOKENS_AN_ENTRY + estimate_tokens(text + "".join(call.name + call.arguments for call in calls))
-        case CallStartEntry():
-            return 0
+    return 0 if isinstance(entry, CallStartEntry) else TOKENS_AN_ENTRY + Scale().tokens(entry_characters(entry))

@@ -11,6 +11,7 @@ from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import run_turn
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox, tool
+from gateway.agent.window.count import request_characters
 from gateway.errors import ModelUnavailableError, ToolError, TurnLimitError
 from tests.fakes.model import HostileModel, ScriptedModel, call, says
 
@@ -125,6 +126,16 @@ class StuckModel(ScriptedModel):
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         await asyncio.Event().wait()
         raise AssertionError
+
+
+async def test_a_reply_keeps_how_long_its_request_was() -> None:
+    """What the next request costs is told from the tokens and the characters of this one."""
+    bench = Bench()
+    model = ScriptedModel(says("", call("look", place="a")), "It is at a.")
+    await bench.turn(model)
+    lengths = [entry.usage.characters for entry in bench.journal if isinstance(entry, ReplyEntry)]
+    assert lengths == [request_characters(request) for request in model.requests]
+    assert 0 < lengths[0] < lengths[1]
 
 
 async def test_time_is_bounded() -> None:

@@ -145,6 +145,23 @@ async def test_the_stable_part_of_the_prompt_stays_the_same(house: House) -> Non
     assert model.requests[0].volatile != model.requests[1].volatile
 
 
+@pytest.mark.parametrize(("said", "told"), [("Read.", True), ("NO_REPLY", False)])
+async def test_a_message_larger_than_the_window_is_answered_and_kept_whole(
+    house: House, said: str, *, told: bool
+) -> None:
+    """The model gets its head and its tail, the person is told so with the answer, and the transcript has it all."""
+    text = "a" * 400_000 + "the end"
+    row = await house.take_in(replace(DIRECT, text=text))
+    model = ScriptedModel(said)
+    await house.turns(model).answer(row)
+    (message,) = model.requests[0].entries
+    assert isinstance(message, UserEntry)
+    assert len(message.text) < 100_000
+    assert message.text.endswith("the end")
+    assert ("longer than my window" in "".join(await house.outbox())) == told
+    assert text in next((house.folder / "sessions").glob("*.jsonl")).read_text()
+
+
 async def test_a_sender_whose_right_was_revoked_gets_no_answer(house: House) -> None:
     """What was queued when the owner removed a person falls away, counted, without a model call."""
     row = await house.take_in(DIRECT)

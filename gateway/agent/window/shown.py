@@ -1,0 +1,129 @@
+"""This file decides what a request shows of a conversation: the newest turns, whole, with old results trimmed.
+
+The transcript keeps everything; what a request leaves out is said in the gateway's note.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import accumulate, pairwise
+from typing import Protocol
+
+from gateway.agent.entries import COMMAND, Entry, Mark, ReplyEntry, UserEntry
+from gateway.agent.window.count import CHARACTERS_A_TOKEN, entry_tokens
+from gateway.agent.window.prune import PruneSettings, prune
+
+HISTORY_SHARE = 0.5
+"""Part of the window that past turns may fill; the rest is for the prompt, the tools and the answer."""
+KEPT_SHARE = 0.6
+"""Part of that which is still filled once turns had to make way."""
+MESSAGE_SHARE = 0.25
+"""Part of the window that a single message may fill: of a longer one the head and the tail are shown."""
+_HEAD, _TAIL = 0.7, 0.2
+
+
+class Dated(Protocol):
+    """Something of a conversation, with when it was written down: a transcript's record."""
+
+    @property
+    def at(self) -> datetime: ...
+    @property
+    def entry(self) -> Entry | Mark: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The room that a model has."""
+
+    tokens: int
+    prune: PruneSettings = field(default_factory=PruneSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The part of a conversation that a request shows."""
+
+    entries: list[Entry]
+    left_out: int = 0
+    """How many earlier turns are no longer shown."""
+    trimmed: int = 0
+    """Results of tools of which only the ends are shown."""
+    cleared: int = 0
+    """Results of tools of which only a mark is left."""
+    is_cut: bool = False
+    """The latest message is so long that its middle is not shown."""
+
+
+def show(records: Iterable[Dated], window: Window, base_tokens: int = 0) -> Shown:
+    """Return what fits of *records*, and always the last turn; *base_tokens* stand before the conversation.
+
+    A turn begins with what a person said and holds all replies, calls and results up to the next such entry, so that a
+    call and its result are never parted. Earlier turns of commands are not shown: they hold calls of tools that no
+    model has.
+    """
+    turns = _without_commands(_turns(records))
+    every = [record for turn in turns for record in turn]
+    whole, times = [_entry(record) for record in every], [record.at for record in every]
+    pruned = prune(whole, times, window.tokens, base_tokens, window.prune)
+    begins = list(accumulate((len(turn) for turn in turns), initial=0))
+    sizes = [sum(map(entry_tokens, pruned.entries[i:j])) for i, j in pairwise(begins)]
+    first = _first_shown(sizes, window.tokens)
+    longest = int(window.tokens * MESSAGE_SHARE) * CHARACTERS_A_TOKEN
+    entries = [_shortened(entry, longest) for entry in pruned.entries[begins[first] :]]
+    return Shown(entries, first, pruned.trimmed, pruned.cleared, _is_cut(whole, longest))
+
+
+def _entry(record: Dated) -> Entry:
+    if isinstance(record.entry, Mark):
+        raise TypeError("a mark is shown to no model")
+    return record.entry
+
+
+def _turns(records: Iterable[Dated]) -> list[list[Dated]]:
+    turns: list[list[Dated]] = []
+    for record in records:
+        if isinstance(record.entry, Mark):
+            continue
+        if isinstance(record.entry, UserEntry) or not turns:
+            turns.append([])
+        turns[-1].append(record)
+    return turns
+
+
+def _without_commands(turns: Sequence[list[Dated]]) -> list[list[Dated]]:
+    return [turn for place, turn in enumerate(turns, 1) if place == len(turns) or not _is_command(turn)]
+
+
+def _is_command(turn: Sequence[Dated]) -> bool:
+    return any(isinstance(record.entry, ReplyEntry) and record.entry.model == COMMAND for record in turn)
+
+
+def _first_shown(sizes: Sequence[int], window_tokens: int) -> int:
+    """Return the first of the turns of *sizes*, in tokens, that is shown.
+
+    It moves seldom and by much, and not with every turn: what a request begins with stays the same in between, and a
+    provider's prompt cache holds. It is found by going through all turns as they came, and so is the same after a
+    restart.
+    """
+    budget = int(window_tokens * HISTORY_SHARE)
+    first = total = 0
+    for place, size in enumerate(sizes):
+        total += size
+        if total > budget:
+            while first < place and total > budget * KEPT_SHARE:
+                total -= sizes[first]
+                first += 1
+    return first
+
+
+def _shortened(entry: Entry, longest: int) -> Entry:
+    if not isinstance(entry, UserEntry) or len(entry.text) <= longest:
+        return entry
+    head, tail = int(longest * _HEAD), int(longest * _TAIL)
+    note = f"[… {len(entry.text) - head - tail:,} characters of this message are not shown; they are kept …]"
+    return replace(entry, text=f"{entry.text[:head]}\n{note}\n{entry.text[len(entry.text) - tail :]}")
+
+
+def _is_cut(entries: Sequence[Entry], longest: int) -> bool:
+    latest = next((entry for entry in reversed(entries) if isinstance(entry, UserEntry)), None)
+    return latest is not None and len(latest.text) > longest

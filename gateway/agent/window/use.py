@@ -1,0 +1,61 @@
+"""This file says how full a model's window is, and with what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from gateway.agent.models.port import ModelRequest
+from gateway.agent.window.count import Scale, entry_characters, tool_characters
+from gateway.agent.window.shown import Shown
+from workspaces.bootstrap import BootstrapFile
+
+
+@dataclass(frozen=True, slots=True)
+class WindowUse:
+    """What one request holds, in tokens as well as they can be told."""
+
+    window: int
+    """What the model takes at most, its answer included."""
+    instructions: int
+    """The gateway's own words: how to work, and the note of the turn."""
+    files: int
+    memory: int
+    """MEMORY.md and the days' notes."""
+    tools: int
+    conversation: int
+    shown: Shown
+    is_measured: bool
+    """A provider's own count stands behind the figures; else they are a cautious estimate."""
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.instructions + self.files + self.memory + self.tools + self.conversation
+
+    @property
+    def share(self) -> float:
+        """How full the window is: 1 is full, more does not fit."""
+        return self.total / max(self.window, 1)
+
+
+def window_use(
+    request: ModelRequest, files: Sequence[BootstrapFile], shown: Shown, window_tokens: int, scale: Scale
+) -> WindowUse:
+    """Return what *request* is made of; *files* are the workspace's files in it."""
+    in_memory = sum(len(file.text) for file in files if _is_memory(file.name))
+    in_files = sum(len(file.text) for file in files) - in_memory
+    return WindowUse(
+        window=window_tokens,
+        instructions=scale.tokens(len(request.stable) + len(request.volatile) - in_memory - in_files),
+        files=scale.tokens(in_files),
+        memory=scale.tokens(in_memory),
+        tools=scale.tokens(tool_characters(request.tools)),
+        conversation=scale.tokens(sum(map(entry_characters, request.entries))),
+        shown=shown,
+        is_measured=scale.is_measured,
+    )
+
+
+def _is_memory(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.name.casefold() == "memory.md" or path.parts[:1] == ("memory",)

@@ -1,0 +1,98 @@
+"""What a request shows of a long conversation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UsedEntry, UserEntry
+from gateway.agent.window.count import entry_tokens
+from gateway.agent.window.shown import HISTORY_SHARE, MESSAGE_SHARE, Shown, Window, show
+
+START = datetime(2026, 11, 22, 9, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record of a transcript, as far as a request cares."""
+
+    at: datetime
+    entry: Entry | UsedEntry
+
+
+def shown(entries: Sequence[Entry | UsedEntry], window: int) -> Shown:
+    return show([Line(START, entry) for entry in entries], Window(window))
+
+
+def turn(number: int, length: int) -> list[Entry]:
+    call = ToolCall(f"c{number}", "memory_search", "{}")
+    return [
+        UserEntry("q" * length, START, "Owner", str(number)),
+        ReplyEntry("", (call,), "offline", Usage()),
+        ResultEntry(call.id, call.name, "r" * length, is_error=False),
+        ReplyEntry("a", (), "offline", Usage()),
+    ]
+
+
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=12), st.integers(0, 2000))
+def test_whole_turns_are_kept_newest_first_and_the_rest_is_counted(lengths: list[int], window: int) -> None:
+    """Shown and left-out turns add up, no turn is cut, and the shown ones fit unless only the last one is left."""
+    turns = [turn(number, length) for number, length in enumerate(lengths)]
+    got = shown([entry for each in turns for entry in each], window)
+    expected = [entry for each in turns[got.left_out :] for entry in each]
+    assert [type(entry) for entry in got.entries] == [type(entry) for entry in expected]
+    assert got.entries == expected or got.is_cut or window < 1_000
+    fits = sum(entry_tokens(entry) for entry in got.entries) <= int(window * HISTORY_SHARE)
+    assert fits or got.left_out == len(turns) - 1
+
+
+def test_a_large_window_shows_everything() -> None:
+    """Nothing is left out without need."""
+    assert shown(turn(1, 50) + turn(2, 50), 100_000).left_out == 0
+
+
+def test_no_conversation_shows_nothing() -> None:
+    """An empty history is an empty request."""
+    assert shown([], 1000).entries == []
+
+
+def test_turns_make_way_seldom_and_many_at_once() -> None:
+    """What requests begin with changes a few times in a long conversation, not with every turn."""
+    begins = []
+    turns: list[Entry] = []
+    for number in range(100):
+        turns += turn(number, 300)
+        begins.append(shown(turns, 10_000).left_out)
+    assert begins[-1] > 50
+    assert len(set(begins)) < 12
+
+
+def test_a_message_larger_than_the_window_shows_its_head_and_tail() -> None:
+    """What cannot fit is not sent, says how much is missing, and is told to the person."""
+    got = shown([UserEntry("a" * 50_000 + "b" * 50_000, START, "", "1")], 4_000)
+    (message,) = got.entries
+    assert isinstance(message, UserEntry)
+    assert got.is_cut
+    assert entry_tokens(message) < 4_000 * MESSAGE_SHARE
+    assert message.text.startswith("aaa")
+    assert "97,300 characters of this message are not shown" in message.text
+    assert message.text.endswith("bbb")
+
+
+def test_only_the_latest_message_counts_as_cut() -> None:
+    """The person was told of an earlier one in its own turn."""
+    long, short = turn(1, 100_000), turn(2, 10)
+    assert not shown([*long, *short], 4_000).is_cut
+
+
+def test_turns_of_commands_and_notes_of_used_memories_are_not_shown() -> None:
+    """No model sees a tool that it does not have; the turn that is being answered is always shown."""
+    command: list[Entry | UsedEntry] = [
+        UserEntry("/status", START, "", "1"),
+        UsedEntry(()),
+        ReplyEntry("fine", (), COMMAND, Usage()),
+    ]
+    assert shown([*command, *turn(2, 10)], 10_000).entries == turn(2, 10)
+    assert len(shown(command, 10_000).entries) == 2
