@@ -21,7 +21,7 @@ from gateway.agent.models.choose import choose
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.recall import RecallSettings
-from gateway.config import Config, MemorySettings, SessionSettings
+from gateway.config import Config, LimitSettings, MemorySettings, SessionSettings
 from gateway.conversation.lifecycle import LifecycleSettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.conversation.turn import TurnSettings
@@ -30,6 +30,7 @@ from gateway.home import Home
 from workspaces.access import Access, AgentId
 from workspaces.bootstrap import Limits
 from workspaces.errors import HistoryUnusableError
+from workspaces.files import FileCaps
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient
 from workspaces.memory.earlier import Lookback
@@ -37,6 +38,7 @@ from workspaces.memory.entry import Source
 from workspaces.memory.scan import WorkspaceNotes, note_folders
 from workspaces.memory.search import Clock, MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings
+from workspaces.usage import Quota, Quotas
 from workspaces.workspace import Workspace
 
 P = ParamSpec("P")
@@ -74,11 +76,12 @@ async def open_agents(
     server = qdrant_server(config.qdrant, environ)
     embedding = worker_settings(config.memory.embeddings, environ)
     started_with = replace(embedding, qdrant=server, reranking=reranking(config.memory.rerank, environ))
+    caps = file_caps(config.limits)
     async with AsyncExitStack() as stack:
         worker = await stack.enter_async_context(WorkerClient(started_with))
         for name, settings in config.agents.items():
             agent = AgentId(name)
-            workspace = Workspace.open(settings.workspace or home.agent(name).workspace, agent)
+            workspace = Workspace.open(settings.workspace or home.agent(name).workspace, agent, caps)
             stack.callback(workspace.folder.close)
             run = Threads(f"workspace-{name}")
             stack.callback(run.close)
@@ -103,9 +106,16 @@ async def open_agents(
             memory.past = Lookback(agent, home.agent(name).index, texts_on, worker, beside, time.monotonic)
             workspace.folder.on_change = partial(_changed, memory)
             workspace.folder.on_written = keeper.written
+            workspace.folder.on_trouble = keeper.failed
             rewrites = config.memory.rewrite == "on" and model.name != OFFLINE
             agents[agent] = Agent(agent, workspace, memory, model, run, keeper, rewrites)
         yield agents
+
+
+def file_caps(limits: LimitSettings) -> FileCaps:
+    """Return what the configuration says about the sizes of workspaces."""
+    private = Quota("workspace", limits.workspace_mb, limits.workspace_files)
+    return FileCaps(quotas=Quotas(private, Quota("shared", limits.shared_mb, limits.shared_files)))
 
 
 def _history(git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> History:
