@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,6 +12,8 @@ import structlog
 
 from adapters.channel import Adapter, Address, Wakes
 from adapters.terminal import CHAT
+from gateway.agent.agent import Agent
+from gateway.agent.alarm import Alarm, Tell
 from gateway.agent.keeper import Keeper
 from gateway.agents import Threads, lifecycle_settings, open_agents, turn_settings, watch_settings, watched_folders
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
@@ -106,10 +108,10 @@ class App:
 
             async def tell_owner(row: OutboxRow, why: str) -> None:
                 said = f"A reply to {row.outgoing.address} could not be delivered: {why}"
-                if notice := await store.notify(f"dead:{row.id}", Outgoing(owner, said)):
-                    delivery.wake([notice])
+                await _notify(store, delivery, owner, f"dead:{row.id}", said)
 
             delivery = Delivery(tasks, store.outbox, adapters, tell_owner, Pacing(clock))
+            _set_alarms(agents.values(), partial(_notify, store, delivery, owner), owner_now)
 
             def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
                 outcomes.tell(row, replies)
@@ -125,7 +127,7 @@ class App:
             async def status() -> str:
                 return brief(await desk.status())
 
-            commands = Commands(every_command(agents, status, approvals, lifecycle), routes.policy)
+            commands = Commands(every_command(agents, sessions, status, approvals, lifecycle), routes.policy)
             turns = Turns(
                 agents,
                 sessions,
@@ -224,6 +226,17 @@ async def _tidy(store: Store, keepers: Sequence[Keeper]) -> None:
         for keeper in keepers:
             await keeper.maintain(utc_now)
         await asyncio.sleep(TIDY_EVERY_S)
+
+
+def _set_alarms(agents: Iterable[Agent], tell: Tell, clock: Callable[[], datetime]) -> None:
+    for agent in agents:
+        agent.keeper.alarm = Alarm(agent.id, tell, clock)
+
+
+async def _notify(store: Store, delivery: Delivery, owner: Address, key: str, said: str) -> None:
+    """Tell the owner *said*, once for each *key*."""
+    if notice := await store.notify(key, Outgoing(owner, said)):
+        delivery.wake([notice])
 
 
 async def _close(adapters: Adapters) -> None:
