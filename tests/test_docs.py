@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -14,7 +14,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from gateway.cli.main import commands
+from gateway.commands.families import every_command
+from gateway.commands.registry import Commands
 from gateway.config import Config
+from gateway.door.admission import Policy
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -116,6 +119,22 @@ COMMANDS = leaves(commands())
 def test_every_command_is_in_the_readme(words: str) -> None:
     """With the words that call it."""
     assert f"`strandline {words}" in README
+
+
+def test_every_command_of_a_chat_is_in_the_readme() -> None:
+    """Each with what may follow its name, in the table of commands, and none that is not there."""
+    unused: Any = Unused()
+    registry = Commands(every_command(unused, unused, unused, unused, unused), Policy(frozenset(), {}))
+    rows = re.findall(r"^\| (`/.*?`) \|", README, re.MULTILINE)
+    shown = {call for row in rows for call in re.findall(r"`(/.*?)`", row)}
+    assert shown == {f"/{command.name} {command.usage}".strip() for command in registry.all}
+
+
+class Unused:
+    """Stands where a command closes over something that it uses only when it is run."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self
 
 
 def test_every_tool_is_in_the_readme() -> None:

@@ -8,6 +8,7 @@ from gateway.commands.approvals import approval_commands
 from gateway.commands.command import Command
 from gateway.commands.forget import forget_commands
 from gateway.commands.memory import memory_commands
+from gateway.commands.purge import purge_commands
 from gateway.commands.remember import remember_commands
 from gateway.commands.session import session_commands
 from gateway.commands.status import status_commands
@@ -15,11 +16,13 @@ from gateway.commands.whoami import whoami_commands
 from gateway.commands.why import why_commands
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.lifecycle import Lifecycle
+from gateway.conversation.sessions import Sessions
 from workspaces.access import AgentId
 
 
 def every_command(
     agents: Mapping[AgentId, Agent],
+    sessions: Sessions,
     status: Callable[[], Awaitable[str]],
     approvals: Approvals,
     lifecycle: Lifecycle,
@@ -31,6 +34,7 @@ def every_command(
         *memory_commands(),
         *remember_commands(),
         *forget_commands(),
+        *purge_commands(sessions.purge),
         *why_commands(),
         *approval_commands(approvals),
         *status_commands(status),

@@ -84,7 +84,8 @@ class House:
 
     @property
     def commands(self) -> Commands:
-        return Commands([*every_command({MAIN: self.agent}, fine, self.approvals, self.lifecycle), *self.extra], POLICY)
+        offered = every_command({MAIN: self.agent}, self.sessions, fine, self.approvals, self.lifecycle)
+        return Commands([*offered, *self.extra], POLICY)
 
     async def says(self, text: str, message: InboundMessage = OWNER) -> str:
         """Take in *text* as *message*'s sender writes it there, answer it, and return the answer."""
