@@ -31,6 +31,8 @@ LARGEST_TRANSCRIPT = 32 * 1024 * 1024
 
 _MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
 """Cannot stand inside a text, where quotation marks are escaped."""
+_NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
+"""Numbers that count the messages of all chats: one chat's transcript is not to be found sooner for their length."""
 _NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
 _LONGEST_NAME = 30
 
@@ -44,7 +46,7 @@ class TranscriptNotes:
         self._folder = folder
         self._zone = zone
         self._now_s = now_s
-        self._counts: dict[str, tuple[tuple[int, int], int]] = {}
+        self._counts: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {}
 
     def stamps(self) -> dict[str, str]:
         """Return a mark of each transcript, which changes with every 100 kB, every 50 messages and every rest."""
@@ -78,13 +80,16 @@ class TranscriptNotes:
         facts = file.stat()
         if self._now_s() - facts.st_mtime > QUIET_S:
             return f"{facts.st_ino}-{facts.st_size}"
-        messages = self._messages(file, (facts.st_ino, facts.st_size))
-        return f"{facts.st_ino}-{facts.st_size // AFTER_BYTES}-{messages // AFTER_MESSAGES}"
+        size, messages = self._measured(file, (facts.st_ino, facts.st_size))
+        return f"{facts.st_ino}-{size // AFTER_BYTES}-{messages // AFTER_MESSAGES}"
 
-    def _messages(self, file: Path, version: tuple[int, int]) -> int:
+    def _measured(self, file: Path, version: tuple[int, int]) -> tuple[int, int]:
+        """Return how many bytes, apart from numbers, and how many messages the transcript has."""
         known = self._counts.get(file.name)
         if known is None or known[0] != version:
-            known = self._counts[file.name] = (version, len(_MESSAGE.findall(file.read_bytes())))
+            data = file.read_bytes()
+            size = len(data) - sum(map(len, _NUMBERED.findall(data)))
+            known = self._counts[file.name] = (version, (size, len(_MESSAGE.findall(data))))
         return known[1]
 
     def _shown(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, str]]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -15,7 +15,13 @@ from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.tool import Toolbox
 from gateway.conversation import transcript_source
 from gateway.conversation.transcript import Transcript
-from gateway.conversation.transcript_source import AFTER_MESSAGES, QUIET_S, TranscriptNotes, scope_of_session
+from gateway.conversation.transcript_source import (
+    AFTER_BYTES,
+    AFTER_MESSAGES,
+    QUIET_S,
+    TranscriptNotes,
+    scope_of_session,
+)
 from gateway.stores.ports import TurnId
 from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
 from tests.gateway.conversation.test_transcript import here
@@ -164,3 +170,21 @@ async def test_a_transcript_that_is_too_long_is_named(house: House, monkeypatch:
     await house.index.sync()
     assert "bytes" in (await house.index.status()).skipped["sessions/main.jsonl"]
     assert "bytes" in str((await house.get(MAIN, path="sessions/main.jsonl"))["error"])
+
+
+async def test_when_a_conversation_is_looked_at_does_not_tell_how_much_others_write(tmp_path: Path) -> None:
+    """Turns are numbered over all chats; a long number brings no conversation nearer to its next look."""
+
+    async def looked_at(number: int, text: str) -> tuple[str, int]:
+        source, file = TranscriptNotes(AGENT, tmp_path, UTC, lambda: 0.0), tmp_path / "main.jsonl"
+        transcript = await Transcript.open(file, here)
+        await transcript.append(TurnId(f"t{number}"), replace(said(text), message_id=str(number)))
+        stamp, size = source.stamps()["sessions/main.jsonl"], file.stat().st_size
+        file.unlink()
+        return stamp.partition("-")[2], size
+
+    _, size = await looked_at(1, "")
+    nearly = "x" * (AFTER_BYTES - 1 - size)
+    (quiet, below), (busy, above) = await looked_at(1, nearly), await looked_at(10**9, nearly)
+    assert below < AFTER_BYTES < above
+    assert quiet == busy
