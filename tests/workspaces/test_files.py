@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -139,6 +139,40 @@ def test_only_plain_files_of_one_name_are_touched(folder: Folder, root: Path, ma
     assert not [entry for entry in folder.listing(PurePosixPath("notes")) if not entry.is_folder]
     assert os.lstat(root / NOTE).st_ino == before.st_ino
     assert (root.parent / "outside/a.md").read_bytes() == SECRET
+
+
+def test_a_refusal_does_not_tell_what_a_link_leads_to(folder: Folder, root: Path) -> None:
+    """Whether the target of a link is there, inside or outside, or nowhere, every refusal has the same bytes."""
+    (root / "notes/b.md").write_bytes(SECRET)
+    told = []
+    for target in (root.parent / "outside/a.md", root.parent / "outside/none.md", Path("b.md"), Path("none.md")):
+        (root / NOTE).symlink_to(target)
+        told.append([_refusal(attempt, folder, NOTE) for attempt in ATTEMPTS])
+        (root / NOTE).unlink()
+    (root / "notes/b.md").unlink()
+    for target in ("../outside", "nowhere", "notes"):
+        (root / "door").symlink_to(target)
+        told.append([_refusal(attempt, folder, PurePosixPath("door/a.md")) for attempt in ATTEMPTS])
+        (root / "door").unlink()
+    assert told[:4] == [told[0]] * 4
+    assert told[4:] == [told[4]] * 3
+
+
+Attempt = Callable[[Folder, PurePosixPath], object]
+ATTEMPTS: tuple[Attempt, ...] = (
+    lambda folder, path: folder.read(path),
+    lambda folder, path: folder.write(path, b"x", expected=None),
+    lambda folder, path: folder.write(path, b"x", digest_of(SECRET)),
+    lambda folder, path: folder.append(path, "x\n", ""),
+    lambda folder, path: folder.delete(path, digest_of(SECRET)),
+    lambda folder, path: folder.listing(path),
+)
+
+
+def _refusal(attempt: Attempt, folder: Folder, path: PurePosixPath) -> str:
+    with pytest.raises(WorkspaceError) as refusal:
+        attempt(folder, path)
+    return f"{type(refusal.value).__name__}: {refusal.value}"
 
 
 def test_no_folder_is_reached_through_a_link(folder: Folder, root: Path) -> None:
