@@ -185,6 +185,14 @@ def test_what_the_docs_test_exists() -> None:
             assert (ROOT / path).exists(), path
 
 
+def test_every_test_that_a_document_names_is_there() -> None:
+    """A table that says `file::test` speaks of a function of that file."""
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", DOCS)
+    assert len(named) > 20
+    for file, test in named:
+        assert re.search(rf"def {test}\b", (ROOT / file).read_text("utf-8")), f"{file}::{test}"
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     """A moved file takes its links along."""
     for file in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
