@@ -118,7 +118,8 @@ def _lines(answer: HistoryAnswer) -> Iterator[str]:
     for commit in answer.commits:
         yield _line(commit)
         if commit.session is not None:
-            yield f"from {commit.session}{f', message {commit.message}' if commit.message else ''}"
+            approved = f", approved by {commit.approved_by}" if commit.approved_by else ""
+            yield f"from {commit.session}{f', message {commit.message}' if commit.message else ''}{approved}"
     for file in answer.files:
         yield file.text.rstrip("\n")
     if answer.omitted:

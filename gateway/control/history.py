@@ -71,6 +71,7 @@ def _commit(commit: Commit) -> HistoryCommit:
         session=origin.session if origin else None,
         message=origin.message if origin else None,
         paths=tuple(str(change.path) for change in commit.changes),
+        approved_by=origin.approved_by if origin else None,
     )
 
 

@@ -224,6 +224,8 @@ class HistoryCommit:
     """Of the turn that it came from; `None` for what was found on disk."""
     message: str | None
     paths: tuple[str, ...]
+    approved_by: str | None = None
+    """Who approved what the turn had asked for; `None` for what needed nobody's approval."""
 
 
 @dataclass(frozen=True, slots=True)
