@@ -8,8 +8,8 @@ from importlib.metadata import version
 from adapters.channel import OutboundMessage
 from adapters.terminal import OWNER, TerminalAdapter
 from gateway.agent.agent import Agent
-from gateway.agent.entries import UserEntry
 from gateway.config import OwnerZone
+from gateway.control.approvals import answer_approvals
 from gateway.control.desk import OnReply, Progress
 from gateway.control.history import answer_history
 from gateway.control.origin import memory_source
@@ -127,10 +127,9 @@ class LocalDesk:
     async def why(self, order: AgentOrder) -> Why:
         """Return which memories an agent's latest answer to its owner used. Raises StoreError."""
         transcript = await self.sessions.open(SessionKey(self._named(order.agent).id, SessionType.MAIN))
-        asked = [(record.turn_id, record.entry) for record in transcript.records]
-        for turn_id, entry in reversed(asked):
-            if isinstance(entry, UserEntry):
-                return Why(entry.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
+        if question := transcript.question():
+            turn_id, asked = question
+            return Why(asked.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
         return Why("")
 
     async def origin(self, order: OriginOrder) -> MemorySource:

@@ -1,14 +1,17 @@
 """A command's turn is a turn: written down as it happens, never run twice, and no business of a language model's."""
 
+from datetime import UTC
+
 import pytest
 
 from gateway.agent.entries import COMMAND, CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.remember import categorised
+from gateway.conversation.transcript_source import TranscriptNotes
 from gateway.errors import ToolError
 from gateway.stores.ports import InboxRow
 from tests.fakes.model import ScriptedModel
-from tests.gateway.commands.house import MEMBER, House
+from tests.gateway.commands.house import MAIN, MEMBER, House
 from workspaces.history import LogQuery
 from workspaces.sections import Category
 
@@ -52,6 +55,17 @@ async def test_no_model_sees_a_command_nor_its_tool(house: House) -> None:
     assert not [entry for entry in second.entries if isinstance(entry, ResultEntry | CallStartEntry)]
     assert "earlier messages" not in second.volatile
     assert not {spec.name for request in (first, second) for spec in request.tools if spec.name.startswith("/")}
+
+
+async def test_what_commands_say_is_not_searched_for_as_a_conversation(house: House) -> None:
+    """A passage that a list of candidates quotes would come back from there once it was forgotten."""
+    house.model = ScriptedModel("Good morning.")
+    await house.says("hello")
+    await house.says("/remember the key is with Ann")
+    await house.says("/forget key")
+    said = TranscriptNotes(MAIN, house.folder / "sessions", UTC).read("sessions/main.jsonl")
+    assert said is not None
+    assert [line[6:] for line in said.text.splitlines()[2:]] == ["Owner: hello", "main: Good morning."]
 
 
 async def test_a_command_that_was_cut_off_before_it_wrote_is_not_run_again(house: House) -> None:

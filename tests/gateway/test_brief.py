@@ -1,0 +1,45 @@
+"""What /status says."""
+
+from dataclasses import replace
+
+from gateway.control.brief import brief
+from gateway.control.wire import AgentStatus, ChannelStatus, MemoryStatus, Status
+
+FINE = Status("1.2.3", "/home", ready=True, uptime_s=3_661.9, time_zone="UTC", time_zone_source="config.toml")
+
+
+def test_a_gateway_that_is_well_says_little() -> None:
+    """One line, and what waits: the message that asks is not counted among it."""
+    assert brief(replace(FINE, inbox_waiting=1)) == (
+        "Strandline 1.2.3 is ready, up 1:01:01.\n- 0 messages and 0 replies wait; 0 could not be delivered"
+    )
+
+
+def test_what_is_wrong_is_named() -> None:
+    """Each agent, channel, repair and reason with what an owner needs to look further."""
+    memory = MemoryStatus(1_200, "keyword", "the model is away", {"big.md": "too large"})
+    told = brief(
+        replace(
+            FINE,
+            ready=False,
+            loading=("telegram.home",),
+            agents=(AgentStatus("main", "stub", memory), AgentStatus("other", "offline", None, "disk full")),
+            channels=(ChannelStatus("telegram", "home", "waiting", "no network"),),
+            inbox_waiting=3,
+            outbox_queued=2,
+            outbox_dead=1,
+            approvals_waiting=4,
+            reasons={"stranger": 7, "dead_letter": 1},
+            repairs=("session main/main: damaged lines skipped",),
+        )
+    )
+    assert told.splitlines() == [
+        "Strandline 1.2.3 is starting, up 1:01:01, still loading telegram.home.",
+        "- agent `main`: model `stub`, 1,200 memories, keyword search (the model is away), not indexed: big.md",
+        "- agent `other`: model `offline`, changes are not recorded: disk full",
+        "- channel `telegram.home`: waiting (no network)",
+        "- 2 messages and 2 replies wait; 1 could not be delivered",
+        "- 4 changes of files wait for you: `/approve` lists them",
+        "- repaired: session main/main: damaged lines skipped",
+        "- counted: dead_letter 1, stranger 7",
+    ]
