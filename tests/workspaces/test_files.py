@@ -150,8 +150,8 @@ def test_a_refusal_does_not_tell_what_a_link_leads_to(folder: Folder, root: Path
         told.append([_refusal(attempt, folder, NOTE) for attempt in ATTEMPTS])
         (root / NOTE).unlink()
     (root / "notes/b.md").unlink()
-    for target in ("../outside", "nowhere", "notes"):
-        (root / "door").symlink_to(target)
+    for behind in ("../outside", "nowhere", "notes"):
+        (root / "door").symlink_to(behind)
         told.append([_refusal(attempt, folder, PurePosixPath("door/a.md")) for attempt in ATTEMPTS])
         (root / "door").unlink()
     assert told[:4] == [told[0]] * 4
