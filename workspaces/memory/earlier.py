@@ -63,21 +63,23 @@ class Lookback:
 
     async def search(self, query: Query, access: Access, day: date) -> SearchResult:
         """Return the notes of *day* that answer *query*. Raises WorkspaceError."""
-        async with self._index(day, access) as index:
+        notes = EarlierNotes(await self.texts_on(day, access))
+        async with self._index(day, notes) as index:
             found = await index.search(replace(query, as_of=None), access)
         hits = tuple(replace(hit, as_of=day) for hit in found.hits)
-        return SearchResult(hits, found.mode, _told(day, found.notice))
+        return SearchResult(hits, found.mode, _told(day, notes, found.notice))
 
     async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
         """Return the lines of *day* that hold a text. Raises WorkspaceError."""
-        async with self._index(day, access) as index:
+        notes = EarlierNotes(await self.texts_on(day, access))
+        async with self._index(day, notes) as index:
             found = await index.find_exact(replace(query, as_of=None), access)
-        return ExactResult(tuple(replace(match, as_of=day) for match in found.matches), _told(day, found.notice))
+        return ExactResult(tuple(replace(match, as_of=day) for match in found.matches), _told(day, notes, found.notice))
 
     @asynccontextmanager
-    async def _index(self, day: date, access: Access) -> AsyncIterator[MemoryIndex]:
+    async def _index(self, day: date, notes: EarlierNotes) -> AsyncIterator[MemoryIndex]:
+        folder = self.folder / AS_OF / uuid4().hex
         async with self._one_at_a_time:
-            notes, folder = EarlierNotes(await self.texts_on(day, access)), self.folder / AS_OF / uuid4().hex
             index = MemoryIndex(self.agent, folder, [notes], self.worker, self.run, Clock(self.monotonic, lambda: day))
             try:
                 yield index
@@ -87,5 +89,6 @@ class Lookback:
                         await self.worker.call("discard", folder, {})
 
 
-def _told(day: date, notice: str) -> str:
-    return "; ".join(filter(None, (notice, f"the notes as they were at the end of {day}, without conversations")))
+def _told(day: date, notes: EarlierNotes, notice: str) -> str:
+    known = f"the notes as they were at the end of {day}, without conversations"
+    return "; ".join(filter(None, (notice, known if notes.stamps() else f"the history holds no note of {day}")))

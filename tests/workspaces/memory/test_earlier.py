@@ -73,7 +73,8 @@ async def test_a_search_as_of_a_day_finds_what_stood_there_then(house: House) ->
     assert result.notice == f"the notes as they were at the end of {FIRST}, without conversations"
     assert (await house.found(FIRST + timedelta(days=1)))[0] == "tea is at four"
     assert (await house.found(SECOND))[0] == "tea is at five"
-    assert (await house.asked(FIRST - timedelta(days=1))).hits == ()
+    nothing = await house.asked(FIRST - timedelta(days=1))
+    assert (nothing.hits, nothing.notice) == ((), f"the history holds no note of {FIRST - timedelta(days=1)}")
     for day in (TODAY, date.max):
         result = await house.asked(day)
         assert (result.hits[0].citation, result.notice) == ("MEMORY.md#L1-L1", "")
