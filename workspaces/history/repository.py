@@ -36,7 +36,7 @@ Blobs = Mapping[PurePosixPath, bytes | None]
 
 
 class Repository:
-    """A line of commits over the files of one agent; nothing in it is ever changed, only added to.
+    """A line of commits over the files of one agent; nothing in it is ever changed, only added to, but by `rewrite`.
 
     Every call opens the repository anew: another process may have packed it, or put another in its place. Raises
     HistoryUnusableError when it cannot be read or written; whether it is damaged, `is_sound` says.
