@@ -99,6 +99,7 @@ async def open_agents(
                 Clock(time.monotonic, lambda: clock().date()),
             )
             memory.answers_within_s = SERVER_PATIENCE_S if server else None
+            memory.count = count
             beside = Threads(f"history-{name}")
             stack.callback(beside.close)
             keeper = Keeper(partial(_history, home.agent(name).history, workspace, clock), beside, count)

@@ -8,7 +8,7 @@ it is returned.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -19,13 +19,13 @@ from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
 from workspaces.memory.exact import Day, ExactQuery, ExactResult, find_exact
+from workspaces.memory.notices import LONGEST_QUERY, cut_notice, notice, plain_notice
+from workspaces.memory.outage import Outage
 from workspaces.memory.plain import PlainHit, documents_of, find_plainly
 from workspaces.memory.status import IndexStatus, Mode
 from workspaces.memory.sync import Calls, Progress, Run, Sync, SyncReport
 from workspaces.memory.wire import Frame, day_in, day_out, scopes_out
 
-LONGEST_QUERY = 2_000
-"""In characters; more is cut: the embedding model reads about 1,000, and a question has less."""
 LONGEST_SNIPPET = 700
 """In characters (the reference systems' own limit)."""
 MOST_RESULTS = 50
@@ -35,6 +35,10 @@ PATIENCE_S = 5.0
 """How long a search waits for changed notes to be indexed before it answers with what there is."""
 JUST_BEGUN_S = 0.3
 """How long after its begin a sync is waited for: mostly it takes in one saved note, and is done by then."""
+ALIVE_WITHIN_S = 1.5
+"""When a worker that owes nothing but an answer counts as hung: it answers between two steps, which take some 50 ms."""
+DEGRADED = "memory_degraded"
+"""The reason code of a search that was answered from the files."""
 FIRST_PATIENCE_S = 15.0
 """The first until the index was once brought up to date: the worker and its model may still be loading."""
 
@@ -145,6 +149,9 @@ class MemoryIndex:
         """Whether the worker holds it; to ask for its status would open it."""
         self.answers_within_s: float | None = None
         """When a search gives the index up and looks into the files; set where a server keeps it."""
+        self.count: Callable[[str], Awaitable[None]] = _uncounted
+        """Takes the reason code of what did not go as it should."""
+        self._outage = Outage(clock.monotonic)
         self.past: Past | None = None
         """Set where a history is kept; without it nothing is known of an earlier day."""
 
@@ -163,6 +170,7 @@ class MemoryIndex:
                 self._is_dirty = True
                 raise
             self._was_fresh = True
+            self._outage.end()
             return report
 
     async def is_behind(self) -> bool:
@@ -192,7 +200,7 @@ class MemoryIndex:
 
         While the index cannot answer, the files do, by words alone. Unless it *is_patient*, a search waits for no
         changed note and looks into no file. Raises QueryRefusedError for a query without words; unless it *is_patient*,
-        MemoryUnavailableError and TimeoutError.
+        MemoryUnavailableError.
         """
         # A lone surrogate is no text to an embedder; NUL and the like are, and find nothing.
         text = query.text.strip().encode("utf-8", "replace").decode()
@@ -200,22 +208,20 @@ class MemoryIndex:
             raise QueryRefusedError("the query is empty: say what to look for")
         scopes = self._scopes(access)
         if scopes is not None and not scopes:
-            return SearchResult((), self._mode, _cut_notice(text))
+            return SearchResult((), self._mode, cut_notice(text))
         if query.as_of and query.as_of < self._clock.today():
             return await self._known_past().search(query, access, query.as_of)
         try:
-            async with asyncio.timeout(self.answers_within_s):
-                is_fresh = is_patient and await self._freshen()
-                answer = await self._ask(query, text[:LONGEST_QUERY], scopes)
-        except (MemoryUnavailableError, TimeoutError) as exc:
+            answer, is_fresh = await self._answer(query, text[:LONGEST_QUERY], scopes, is_patient)
+        except MemoryUnavailableError as exc:
             if not is_patient:
                 raise
-            return await self._plainly(query, text, scopes, str(exc) or "the index takes too long")
+            return await self._plainly(query, text, scopes, str(exc))
         self._mode = answer["mode"]
         hits = tuple(hit for hit in map(_hit, answer["hits"]) if self._may_see(hit, scopes))
         # Whether private notes are still being indexed is no business of a group's.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
-        return SearchResult(hits, answer["mode"], _notice(text, answer, pending))
+        return SearchResult(hits, answer["mode"], notice(text, answer, pending))
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
         """Return the lines that hold a text, newest first, among those that *access* may read.
@@ -274,7 +280,8 @@ class MemoryIndex:
         return scopes is None or (hit.scope in scopes and bool(audiences) and audiences <= scopes)
 
     async def _plainly(self, query: Query, text: str, scopes: frozenset[Scope] | None, reason: str) -> SearchResult:
-        """Answer from the files themselves, while the index is away; the next search asks it again."""
+        """Answer from the files themselves, while the index is away; a later search asks it again."""
+        await self.count(DEGRADED)
         documents: list[Document] = []
         for source in self._sources:
             paths = [path for path in await self._run(source.stamps) if self._is_for(source.audience(path), scopes)]
@@ -283,17 +290,39 @@ class MemoryIndex:
         found = await self._run(find_plainly, text[:LONGEST_QUERY], dated, min(max(query.max_results, 1), MOST_RESULTS))
         hits = (_plain_hit(each) for each in found)
         kept = tuple(hit for hit in hits if query.min_score is None or hit.relevance >= query.min_score)
-        told = f"found by words alone, in the files: {reason}"
-        return SearchResult(kept, "keyword", "; ".join(filter(None, (_cut_notice(text), told))))
+        return SearchResult(kept, "keyword", plain_notice(text, reason))
 
     def _is_for(self, audience: Scope | None, scopes: frozenset[Scope] | None) -> bool:
         return scopes is None or audience in scopes
 
+    async def _answer(
+        self, query: Query, text: str, scopes: frozenset[Scope] | None, is_patient: bool
+    ) -> tuple[Frame, bool]:
+        """Return the worker's answer, and whether the index is known to be up to date.
+
+        Raises MemoryUnavailableError.
+        """
+        self._outage.check()
+        try:
+            async with asyncio.timeout(self.answers_within_s):
+                is_fresh = is_patient and await self._freshen()
+                async with asyncio.timeout(ALIVE_WITHIN_S):
+                    return await self._ask(query, text, scopes), is_fresh
+        except TimeoutError as exc:
+            self._outage.begin()
+            raise MemoryUnavailableError("the index takes too long") from exc
+
     async def _freshen(self) -> bool:
-        """Sync if something may have changed, within patience; say whether the index is known to be up to date."""
+        """Sync if something may have changed, within patience; say whether the index is known to be up to date.
+
+        Raises TimeoutError where a worker that was there gives no sign of life.
+        """
         was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
         if was_just_checked and not self._is_dirty and not self._syncing.locked():
             return True
+        if self._was_fresh:
+            async with asyncio.timeout(ALIVE_WITHIN_S):
+                await self._worker.call("ping", self._folder, {})
         try:
             async with asyncio.timeout(self._patience_s()):
                 await self.sync()
@@ -320,6 +349,10 @@ class MemoryIndex:
         }
         self.is_open = True
         return await self._worker.call("search", self._folder, arguments)
+
+
+async def _uncounted(reason: str) -> None:
+    """Nobody counts."""
 
 
 def _hit(frame: Frame) -> Hit:
@@ -364,21 +397,3 @@ def _is_within(day: date | None, query: Query) -> bool:
     if query.since is None and query.until is None:
         return True
     return day is not None and (query.since or day) <= day <= (query.until or day)
-
-
-def _notice(text: str, answer: Frame, pending: bool) -> str:
-    parts = [_cut_notice(text)]
-    if answer["mode"] == "keyword":
-        reason = answer["reason"] or "the index is being built for another embedding model"
-        parts.append(f"found by words alone: {reason}")
-    if answer["unranked"]:
-        parts.append(f"not reranked: {answer['unranked']}")
-    if answer["shortfall"]:
-        parts.append(f"found without the provider's vectors: {answer['shortfall']}")
-    if pending:
-        parts.append("some notes are not indexed yet")
-    return "; ".join(filter(None, parts))
-
-
-def _cut_notice(text: str) -> str:
-    return f"the query was cut to {LONGEST_QUERY:,} characters" if len(text) > LONGEST_QUERY else ""

@@ -17,10 +17,10 @@ from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.embeddings import Embedder
 from workspaces.memory.entry import Document
+from workspaces.memory.notices import LONGEST_QUERY
 from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import (
     CHECK_EVERY_S,
-    LONGEST_QUERY,
     LONGEST_SNIPPET,
     Hit,
     MemoryIndex,

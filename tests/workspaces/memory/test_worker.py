@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from workspaces.access import PRIVATE
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
 from workspaces.memory.entry import Document
+from workspaces.memory.outage import PAUSE_S
 from workspaces.memory.scan import WorkspaceNotes
-from workspaces.memory.search import MemoryIndex, Query
+from workspaces.memory.search import ALIVE_WITHIN_S, DEGRADED, MemoryIndex, Query
 from workspaces.memory.wire import Frame, document_out
 
 KEYWORDS = WorkerSettings(embedder="none")
@@ -176,3 +178,41 @@ def test_the_gateways_side_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("has_changed", [False, True])
+async def test_a_worker_that_hangs_costs_a_search_two_seconds_once(tmp_path: Path, has_changed: bool) -> None:
+    """The files answer by words, say so and are counted; the next search does not wait; later the index is back."""
+    (tmp_path / "workspace").mkdir()
+    note, clock, counted = tmp_path / "workspace" / "MEMORY.md", SetClock(), []
+    note.write_text("- likes tea\n")
+
+    async def count(reason: str) -> None:
+        counted.append(reason)
+
+    async with WorkerClient(KEYWORDS) as worker:
+        source = WorkspaceNotes(Folder(tmp_path / "workspace"))
+        index = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, clock.clock())
+        index.count = count
+        await index.sync()
+        if has_changed:
+            note.write_text("- likes green tea\n")
+            index.touched()
+        assert worker.pid is not None
+        os.kill(worker.pid, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            hung = await index.search(Query("tea"), MAIN)
+            assert time.monotonic() - began < ALIVE_WITHIN_S + 0.5
+            began = time.monotonic()
+            assert "a moment ago" in (await index.search(Query("tea"), MAIN)).notice
+            assert time.monotonic() - began < 0.5
+        finally:
+            os.kill(worker.pid, signal.SIGCONT)
+        assert (hung.mode, hung.hits[0].path, "in the files" in hung.notice) == ("keyword", "MEMORY.md", True)
+        assert counted == [DEGRADED, DEGRADED]
+        clock.now_s += PAUSE_S + 1
+        after = await index.search(Query("tea"), MAIN)
+        assert "in the files" not in after.notice
+        assert after.hits[0].snippet == note.read_text().strip().removeprefix("- ")
+        assert (worker.starts, len(counted)) == (1, 2)
