@@ -77,6 +77,11 @@ class Home:
         return self.path / "agents"
 
     @property
+    def removed(self) -> Path:
+        """Agents that were taken out, with everything that they had."""
+        return self.path / "removed"
+
+    @property
     def hooks(self) -> Path:
         """The owner's own code, in plain Python files."""
         return self.path / "hooks"

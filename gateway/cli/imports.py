@@ -104,21 +104,12 @@ def _workspace_of(home: Home, agent: str) -> Path:
 
 def _configure(home: Home, agent: str) -> None:
     """Add `[agents.<id>]` to the configuration, keeping its comments; refuse what would not be a configuration."""
-    import tomlkit
-
     from gateway.config import read_config
+    from gateway.config.editing import with_agent
+    from gateway.config.reading import parse_config
 
-    known = read_config(home.config_file).agents
-    if agent in known:
+    if agent in read_config(home.config_file).agents:
         return
-    before = home.config_file.read_text("utf-8")
-    document = tomlkit.parse(before)
-    agents = document.setdefault("agents", tomlkit.table(is_super_table=True))
-    for name in (*known, agent):  # also `main`, which was there by default only
-        agents.setdefault(name, tomlkit.table())
-    home.write(home.config_file, tomlkit.dumps(document))
-    try:
-        read_config(home.config_file)
-    except ConfigError:
-        home.write(home.config_file, before)
-        raise
+    text = with_agent(home.config_file.read_text("utf-8"), agent)
+    parse_config(text, home.config_file)
+    home.write(home.config_file, text)

@@ -31,13 +31,20 @@ _PATTERNS = {
 def read_config(file: Path) -> Config:
     """Return the settings in *file*; the defaults if there is no such file. Raises ConfigError."""
     try:
-        table = tomllib.loads(file.read_text("utf-8"))
+        text = file.read_text("utf-8")
     except FileNotFoundError:
         return Config()
     except OSError as exc:
         raise ConfigError(f"{file}: cannot be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise ConfigError(f"{file}: is not UTF-8 text") from exc
+    return parse_config(text, file)
+
+
+def parse_config(text: str, file: Path) -> Config:
+    """Return the settings in *text*, which stands in *file* or is about to. Raises ConfigError."""
+    try:
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"{file}: is not TOML: {exc}") from exc
     return _checked(table, file)
@@ -74,23 +81,23 @@ def _unknown_models(config: Config) -> Iterator[str]:
     names = [OFFLINE, *config.models]
     for agent, settings in config.agents.items():
         if settings.model not in names:
-            yield f"agents.{agent}.model: no such model; {_nearest(settings.model, names)}"
+            yield f"agents.{agent}.model: no such model; {nearest(settings.model, names)}"
         for position, fallback in enumerate(settings.fallbacks):
             if fallback not in names:
-                yield f"agents.{agent}.fallbacks[{position}]: no such model; {_nearest(fallback, names)}"
+                yield f"agents.{agent}.fallbacks[{position}]: no such model; {nearest(fallback, names)}"
 
 
 def _unknown_agents(config: Config) -> Iterator[str]:
     for position, binding in enumerate(config.bindings):
         if binding.agent not in config.agents:
-            yield f"bindings[{position}].agent: no such agent; {_nearest(binding.agent, config.agents)}"
+            yield f"bindings[{position}].agent: no such agent; {nearest(binding.agent, config.agents)}"
 
 
 def _unknown_accounts(config: Config) -> Iterator[str]:
     bots = config.channels.telegram
     for position, binding in enumerate(config.bindings):
         if binding.channel == "telegram" and binding.account not in {None, *bots}:
-            yield f"bindings[{position}].account: no such account; {_nearest(binding.account or '', bots)}"
+            yield f"bindings[{position}].account: no such account; {nearest(binding.account or '', bots)}"
 
 
 def _unreachable_bots(config: Config) -> Iterator[str]:
@@ -111,7 +118,7 @@ def _fault(error: ErrorDetails) -> str:
     where = error["loc"]
     match error["type"]:
         case "extra_forbidden":
-            what = f"unknown key; {_nearest(str(where[-1]), _keys_beside(where))}"
+            what = f"unknown key; {nearest(str(where[-1]), _keys_beside(where))}"
         case "missing":
             what = "is missing"
         case "literal_error":
@@ -138,7 +145,8 @@ def _pattern(where: Sequence[int | str]) -> str:
     return _PATTERNS[str(names[-1])] if names else "is not of the right form"
 
 
-def _nearest(wrong: str, right: Iterable[str]) -> str:
+def nearest(wrong: str, right: Iterable[str]) -> str:
+    """Return a hint at the name in *right* that *wrong* was to be."""
     choices = list(right)
     close = difflib.get_close_matches(wrong, choices, n=1, cutoff=0.5)
     if close:

@@ -432,7 +432,7 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
     """Under 0.3 s of processor time: heavy libraries wait until a command needs them."""
     code = (
         "import sys\nfrom gateway.cli.main import run\nrun(['--help'], {}, 'strandline')\n"
-        "heavy = {'pydantic', 'httpx', 'starlette', 'uvicorn', 'numpy', 'aiogram', 'structlog', 'rich', 'tomlkit'}\n"
+        "heavy = {'pydantic', 'httpx', 'starlette', 'uvicorn', 'numpy', 'aiogram', 'structlog', 'rich'}\n"
         "print(heavy & set(sys.modules), file=sys.stderr)"
     )
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

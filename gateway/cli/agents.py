@@ -1,0 +1,302 @@
+"""This file is `strandline agents …`: who answers in this gateway, and how agents come and go."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import unquote
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.reach import reach
+from gateway.cli.status import memory_line
+from gateway.control.wire import AgentOrder, MemoryStatus
+from gateway.errors import ConfigError, StrandlineError
+from gateway.home import FILE_MODE, FOLDER_MODE, Home
+from gateway.visible import visible
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+
+app = typer.Typer(
+    help="Who answers in this gateway: list, show, add, remove.", no_args_is_help=True, rich_markup_mode=None
+)
+
+NAME = Annotated[str, typer.Argument(help="Small letters, digits and hyphens.")]
+_WANTED = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_SHOWN_FILES = 30
+_TAKEN = "removed.toml"
+"""What was taken out of the configuration, beside what the agent had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One agent, as the configuration has it."""
+
+    agent: str
+    model: str
+    workspace: str
+    bindings: tuple[str, ...]
+    """The messages that lead to it, in words, besides its own terminal."""
+    is_default: bool
+    """What no binding claims goes to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileShown:
+    """A file of a workspace."""
+
+    path: str
+    size: int
+    """In bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One agent, with what it has."""
+
+    listed: Listed
+    files: tuple[FileShown, ...]
+    sessions: tuple[str, ...]
+    memory: MemoryStatus | None
+    """`None` while the running gateway does not know the agent yet."""
+
+
+@app.command("list")
+def list_agents(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """List the agents of the configuration; what no binding claims goes to the one marked with a star."""
+    place = _home(context, home)
+    listed = [_listed(place, _config(place), agent) for agent in _config(place).agents]
+    if as_json:
+        print_json({"agents": [asdict(each) for each in listed]})
+        return
+    width = max(len(each.agent) for each in listed)
+    for each in listed:
+        print(f"{'*' if each.is_default else ' '} {each.agent:<{width}}  {each.model}  {each.workspace}")
+        for binding in each.bindings:
+            print(f"  {'':<{width}}  {binding}")
+
+
+@app.command()
+def show(context: typer.Context, agent: NAME, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Show an agent's model, bindings, files, sessions and the state of its memory."""
+    place = _home(context, home)
+    shown = _shown(context.obj, place, agent)
+    if as_json:
+        print_json(asdict(shown))
+        return
+    for line in _lines(shown):
+        print(visible(line))
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    agent: NAME,
+    model: Annotated[str | None, typer.Option("--model", help="A name below [models]; offline if not given.")] = None,
+    home: HomeOption = None,
+) -> None:
+    """Add an agent: its table in config.toml, and a workspace made from the templates."""
+    from workspaces.access import AgentId
+    from workspaces.workspace import Workspace
+
+    place = _home(context, home)
+    if not _WANTED.fullmatch(agent):
+        raise ConfigError(f"{agent!r} is no name for an agent: small letters, digits and hyphens, such as home-office")
+    with _changing(place) as text:
+        if agent in _config(place).agents:
+            raise ConfigError(f"agents.{agent} is there already; strandline agents show {agent} shows it")
+        changed = _with(place, text, agent, model)
+        Workspace.create(place.agent(agent).workspace, AgentId(agent)).folder.close()
+        place.write(place.config_file, changed)
+    invocation: Invocation = context.obj
+    print(f"Added agent {agent}: {place.agent(agent).workspace}")
+    print(f"Talk to it: {invocation.command(f'chat --agent {agent}', place)}")
+    if asyncio.run(_is_running(place)):
+        print("The running gateway takes it in at its next start.")
+
+
+@app.command()
+def remove(
+    context: typer.Context,
+    agent: NAME,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Take an agent and its bindings out of config.toml and put its folder away. No file is deleted."""
+    place = _home(context, home)
+    config = _config(place)
+    is_known, folder = agent in config.agents, place.agent(agent).root
+    if not is_known and not (_WANTED.fullmatch(agent) and folder.is_dir()):
+        raise ConfigError(_unknown(config, agent))
+    if is_known and len(config.agents) == 1:
+        raise ConfigError(f"agents.{agent} is the only agent, and a gateway needs one; add another one first")
+    if not yes:
+        typer.confirm(f"Take agent {agent} out of {place.config_file}? Its files are kept.", abort=True)
+    for line in _removed(context.obj, place, agent, config):
+        print(line)
+
+
+# --- what they have
+
+
+def _listed(home: Home, config: "Config", agent: str) -> Listed:
+    from gateway.channels import routes_of
+
+    settings = config.agents[agent]
+    bindings = routes_of(config).bindings[len(config.agents) :]
+    return Listed(
+        agent,
+        " → ".join((settings.model, *settings.fallbacks)),
+        str(settings.workspace or home.agent(agent).workspace),
+        tuple(str(each) for each in bindings if each.agent == agent),
+        config.default_agent == agent,
+    )
+
+
+def _shown(invocation: Invocation, home: Home, agent: str) -> Shown:
+    config = _config(home)
+    if agent not in config.agents:
+        raise ConfigError(_unknown(config, agent))
+    listed = _listed(home, config, agent)
+    sessions = sorted(unquote(file.stem) for file in home.agent(agent).sessions.glob("*.jsonl"))
+    memory = asyncio.run(_memory(invocation, home, agent))
+    return Shown(listed, tuple(_files(Path(listed.workspace))), tuple(sessions), memory)
+
+
+def _files(root: Path) -> Iterator[FileShown]:
+    from workspaces.files import Folder
+
+    folder = Folder(root)
+    for found in folder.walk():
+        yield FileShown(str(found.path), found.size)
+    folder.close()
+
+
+async def _memory(invocation: Invocation, home: Home, agent: str) -> MemoryStatus | None:
+    async with reach(invocation, home, "strandline agents show") as reached:
+        if agent not in {each.agent for each in (await reached.desk.status()).agents}:
+            return None
+        return await reached.desk.memory_status(AgentOrder(agent))
+
+
+def _lines(shown: Shown) -> Iterator[str]:
+    listed = shown.listed
+    yield f"agent     {listed.agent}{' (takes what no binding claims)' if listed.is_default else ''}"
+    yield f"model     {listed.model}"
+    yield f"terminal  strandline chat --agent {listed.agent}"
+    for binding in listed.bindings:
+        yield f"binding   {binding}"
+    yield memory_line(shown.memory) if shown.memory else "memory: the running gateway knows it from its next start on"
+    for session in shown.sessions:
+        yield f"session   {session}"
+    yield f"workspace {listed.workspace}, {len(shown.files):,} files, {sum(f.size for f in shown.files):,} bytes"
+    for file in shown.files[:_SHOWN_FILES]:
+        yield f"          {file.path} ({file.size:,} bytes)"
+    if len(shown.files) > _SHOWN_FILES:
+        yield f"          … and {len(shown.files) - _SHOWN_FILES:,} more; --json lists all"
+
+
+# --- how they come and go
+
+
+def _home(context: typer.Context, given: Path | None) -> Home:
+    invocation: Invocation = context.obj
+    home = invocation.home(given)
+    if not home.exists:
+        raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
+    return home
+
+
+def _config(home: Home) -> "Config":
+    from gateway.config import read_config
+
+    return read_config(home.config_file)
+
+
+def _unknown(config: "Config", agent: str) -> str:
+    from gateway.config.reading import nearest
+
+    return f"agents.{agent}: no such agent; {nearest(agent, config.agents)}"
+
+
+@contextmanager
+def _changing(home: Home) -> Iterator[str]:
+    """Give the configuration's text to whoever is about to write another one; two commands take turns."""
+    from filelock import FileLock
+
+    home.create()
+    with FileLock(home.path / "run" / "config.lock", mode=FILE_MODE):
+        yield home.config_file.read_text("utf-8") if home.config_file.exists() else ""
+
+
+def _with(home: Home, text: str, agent: str, model: str | None) -> str:
+    from gateway.config.editing import with_agent
+    from gateway.config.reading import parse_config
+
+    changed = with_agent(text, agent, model)
+    parse_config(changed, home.config_file)
+    return changed
+
+
+async def _is_running(home: Home) -> bool:
+    control = home.control()
+    if control is None:
+        return False
+    from gateway.control.client import reached
+
+    async with reached(control) as desk:
+        return desk is not None
+
+
+def _removed(invocation: Invocation, home: Home, agent: str, config: "Config") -> list[str]:
+    """Take the agent out and say, line by line, what was done and how to undo it.
+
+    A running gateway has the folder open: it stays where it is, and the same command puts it away later.
+    """
+    from gateway.config import owner_zone
+
+    is_running = asyncio.run(_is_running(home))
+    with nullcontext() if is_running else home.lock("strandline agents remove"):
+        said = _taken_out(home, agent, config) if agent in config.agents else []
+        if is_running:
+            again = invocation.command(f"agents remove {agent}", home)
+            return [*said, f"The running gateway keeps it until it stops. Then put its folder away: {again}"]
+        today = datetime.now(owner_zone(config.owner.time_zone, invocation.environ).zone).date()
+        return [*said, *_put_away(home, agent, today)]
+
+
+def _taken_out(home: Home, agent: str, config: "Config") -> list[str]:
+    from gateway.config.editing import without_agent
+    from gateway.config.reading import parse_config
+
+    with _changing(home) as text:
+        removal = without_agent(text, agent)
+        changed = parse_config(removal.text, home.config_file)
+        home.agent(agent).root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        home.write(home.agent(agent).root / _TAKEN, removal.taken)
+        home.write(home.config_file, removal.text)
+    said = [f"Agent {agent} and {len(config.bindings) - len(changed.bindings)} bindings are out of {home.config_file}."]
+    if config.default_agent == agent:
+        said.append(f"What no binding claims goes to agent {changed.default_agent} now.")
+    if (elsewhere := config.agents[agent].workspace) is not None:
+        said.append(f"Its workspace {elsewhere} stays where it is.")
+    return said
+
+
+def _put_away(home: Home, agent: str, day: date) -> list[str]:
+    folder = home.agent(agent).root
+    home.removed.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    names = (home.removed / f"{agent}-{day}{f'-{number}' if number > 1 else ''}" for number in count(1))
+    place = next(name for name in names if not name.exists())
+    folder.rename(place)
+    return [
+        f"Everything that it had is in {place}.",
+        f"To bring it back, move that folder to {folder} and the lines of {_TAKEN} in it to {home.config_file}.",
+    ]
