@@ -63,17 +63,21 @@ class Commands:
 
     def __call__(self, asked: Asked) -> Plan | None:
         """Return how to answer the message without a language model; `None` if it gives no command."""
-        found = self.parse(asked.row.message.text)
+        message = asked.row.message
+        found = self.parse(message.text)
         if found is None:
             return None
-        message = asked.row.message
         asker = Asker(asked.access, self._policy.is_owner(message.address.channel, message.sender))
         if isinstance(found, Unknown):
-            return plan_answer(self._unknown(found.name, asker), asked.transcript, asked.row.turn_id)
-        command, arguments = found
-        if not asker.may_run(command.who):
-            return plan_answer(self._refusal(command, asker), asked.transcript, asked.row.turn_id)
-        return plan_command(command, _call(asked, asker, arguments))
+            said = self._unknown(found.name, asker)
+        elif not asker.may_run(found[0].who):
+            said = self._refusal(found[0], asker)
+        elif message.is_for_us or "@" not in message.text.split()[0]:
+            return plan_command(found[0], _call(asked, asker, found[1]))
+        else:
+            said = ""
+        # Where we answer unasked, a command that is none of ours may be another bot's: then we are silent.
+        return plan_answer(said if message.is_for_us else "", asked.transcript, asked.row.turn_id)
 
     def _refusal(self, command: Command, asker: Asker) -> str:
         """Send the owner to where the command works; for everybody else there is no such command."""

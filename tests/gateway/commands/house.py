@@ -67,6 +67,7 @@ class House:
     sessions: Sessions
     model: Model = field(default_factory=ScriptedModel)
     extra: Sequence[Command] = ()
+    policy: Policy = POLICY
     _ids: "count[int]" = field(default_factory=lambda: count(1))
 
     @property
@@ -85,7 +86,7 @@ class House:
     @property
     def commands(self) -> Commands:
         offered = every_command({MAIN: self.agent}, self.sessions, fine, self.approvals, self.lifecycle)
-        return Commands([*offered, *self.extra], POLICY)
+        return Commands([*offered, *self.extra], self.policy)
 
     async def says(self, text: str, message: InboundMessage = OWNER) -> str:
         """Take in *text* as *message*'s sender writes it there, answer it, and return the answer."""
@@ -103,7 +104,7 @@ class House:
             {MAIN: self.agent},
             self.sessions,
             self.store,
-            ROUTES,
+            replace(ROUTES, policy=self.policy),
             Presence({}),
             TurnSettings(),
             self.clock.now,

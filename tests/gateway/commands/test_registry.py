@@ -8,6 +8,7 @@ import pytest
 from adapters.channel import ChatKind, InboundMessage, Sender
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.registry import Commands, Unknown
+from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MEMBER, OWNER, OWNER_IN_GROUP, POLICY, STRANGER, House
 
@@ -171,6 +172,18 @@ async def test_no_command_tells_a_group_what_is_private(house: House, principal:
             answer = await house.says(f"/{each.name} {arguments}", message)
             assert "heron" not in answer.replace(f"/{each.name} {arguments}", "").replace(f"“{arguments}”", ""), each
     assert {path: text for path, text in house.files().items() if path in before} == before
+
+
+async def test_where_nobody_has_to_name_us_other_bots_commands_are_left_alone(house: House) -> None:
+    """One that is addressed to another bot, or that we do not have, is answered by silence; ours is answered."""
+    unasked = replace(MEMBER, is_for_us=False)
+    open_group = AccountPolicy(DirectPolicy.OWNER, {"-100": GroupPolicy(mention=False)})
+    house.policy = Policy(POLICY.owners, {("telegram", "home"): open_group})
+    assert "`telegram:8`" in await house.says("/whoami", unasked)
+    for text in ("/whoami@other_bot", "/poll", "/poll@other_bot", "/status"):
+        assert await house.says(text, unasked) == ""
+    assert isinstance(house.model, ScriptedModel)
+    assert (house.model.requests, await house.store.inbox.waiting()) == ([], [])
 
 
 # --- help
