@@ -21,12 +21,14 @@ from tests.workspaces.turns import (
     OWN,
     PRIVATE_CRON,
     SUBAGENT,
+    turn,
 )
 from workspaces.access import (
     PRIVATE,
     Access,
     Grant,
     Scope,
+    SessionType,
     may_read,
     may_show,
     may_write,
@@ -157,3 +159,22 @@ def test_an_access_cannot_be_stored() -> None:
 def test_the_other_chat_is_another_scope() -> None:
     """The table above speaks of two chats."""
     assert scope_of(PurePosixPath(OTHER) / "x.md") == OTHER_CHAT != GROUP_CHAT
+
+
+@pytest.mark.parametrize(
+    ("path", "is_allowed"),
+    [
+        (f"{OTHER}/2026-03-01.md", True),
+        (f"{OWN}/plans/boat.md", True),
+        ("SOUL.md", True),
+        ("memory/shared/y.md", False),
+        ("memory/shared/UPPER/x.md", False),
+        ("memory/Shared/x/y.md", False),
+    ],
+)
+def test_an_approved_change_may_go_where_a_chat_reads_it(path: str, is_allowed: bool) -> None:
+    """Into a chat's own folder, under its one name; and nobody but a private turn is widened by it."""
+    place = PurePosixPath(path)
+    assert may_write(turn(SessionType.MAIN, Grant.APPROVED), place) is is_allowed
+    for session_type in (SessionType.GROUP, SessionType.GUEST, SessionType.SUBAGENT, SessionType.CRON):
+        assert may_write(turn(session_type, Grant.APPROVED), place) is may_write(turn(session_type), place)

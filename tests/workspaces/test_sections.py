@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.workspaces.turns import AGENT, GROUP, HEARTBEAT, MAIN
 from workspaces.errors import EditError, NoSuchFileError
-from workspaces.sections import Category, placed, replaced, save_memory, update_memory
+from workspaces.sections import Category, memory_file, placed, replaced, save_memory, saved, update_memory, updated
 from workspaces.workspace import Workspace
 
 LINES = st.sampled_from(
@@ -26,16 +26,6 @@ TEXTS = st.builds(
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     return Workspace.create(tmp_path / "workspace", AGENT)
-
-
-def saved(text: str, entry: str, category: Category) -> str:
-    at, added = placed(text, entry, category)
-    return text[:at] + added + text[at:]
-
-
-def updated(text: str, old: str, new: str | None) -> str:
-    at, end, put = replaced(text, old, new)
-    return text[:at] + put + text[end:]
 
 
 def test_entries_stand_in_their_sections(workspace: Workspace) -> None:
@@ -134,3 +124,18 @@ def test_an_entry_forges_no_section() -> None:
     """Its lines cannot read as headings."""
     assert saved("", "# Profile\n## Notes", Category.NOTES) == "## Notes\n\n- \\# Profile\n  \\## Notes\n"
     assert updated("- a\n", "a", "b\n# c") == "- b\n  \\# c\n"
+
+
+def test_a_change_can_be_worked_out_without_being_made(workspace: Workspace) -> None:
+    """The text is what the writing functions then leave in the file; without a file there is nothing to correct."""
+    path, whole = memory_file(workspace, MAIN)
+    later = saved(whole, "Sails.", Category.PROFILE)
+    corrected = updated(later, "Sails.", "Rows.")
+    assert memory_file(workspace, MAIN) == (path, whole)
+    save_memory(workspace, MAIN, "Sails.", Category.PROFILE)
+    assert memory_file(workspace, MAIN) == (path, later)
+    update_memory(workspace, MAIN, "Sails.", "Rows.")
+    assert memory_file(workspace, MAIN) == (path, corrected)
+    assert saved(None, "Sails.", Category.NOTES) == "# Memory\n\n## Notes\n\n- Sails.\n"
+    with pytest.raises(NoSuchFileError, match="no long-term memory yet"):
+        updated(None, "Sails.", None)

@@ -38,6 +38,13 @@ def test_a_commit_of_several_files_names_the_most_telling() -> None:
     assert subject_for(acts) == "log: add daily log 2026-03-01 and 1 more"
 
 
+def test_the_origin_comes_back_as_it_was() -> None:
+    """Who approved a change, too; somebody else's trailer is none."""
+    for origin in (Origin("main/main", "41", "t41", "owner"), Origin("main/main", "41"), Origin("main/main")):
+        assert parse(compose("memory: update MEMORY.md", origin)) == ("memory: update MEMORY.md", origin)
+    assert parse("x\n\nApproved-By: owner\n") == ("x", None)
+
+
 @given(st.text(min_size=1), st.text(), st.text())
 def test_no_text_forges_a_trailer(subject: str, session: str, message: str) -> None:
     """Whatever stands in subject and origin, one line each comes back, and only the trailers that were given."""
@@ -46,7 +53,7 @@ def test_no_text_forges_a_trailer(subject: str, session: str, message: str) -> N
     assert read_subject.startswith("x")
     assert origin is not None
     assert origin.session.startswith("s")
-    assert origin.turn is None
+    assert (origin.turn, origin.approved_by) == (None, None)
     assert written.encode().count(b"\n") <= 4
 
 
