@@ -69,7 +69,9 @@ def memory_line(memory: MemoryStatus | None) -> str:
     """Return the state of an index in a few words."""
     if memory is None:
         return "memory: opened when it is first asked"
-    return f"memory: {memory.entries:,} entries, {memory.mode} search{_because(memory.reason)}"
+    found = f"memory: {memory.entries:,} entries, {memory.mode} search{_because(memory.reason)}"
+    owing = f"; {memory.owing:,} wait for the provider's vector" if memory.owing else ""
+    return f"{found}{owing}{'; not all notes are indexed yet' if memory.rebuilding else ''}"
 
 
 def _because(reason: str) -> str:

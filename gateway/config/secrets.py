@@ -1,11 +1,12 @@
 """This file knows where a secret is kept, and fetches it; the settings themselves never hold one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.errors import ConfigError
+from workspaces.memory.embeddings.settings import PRESETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class SecretSource:
 
 def collect_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return every secret, for the redactor. Raises ConfigError for the first one that is missing."""
-    return tuple(source.read(environ) for source in sources)
+    return (*(source.read(environ) for source in sources), *_usual_keys(environ))
 
 
 def known_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -58,4 +59,11 @@ def known_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str]) -
     for source in sources:
         with suppress(ConfigError):
             found.append(source.read(environ))
-    return tuple(found)
+    return (*found, *_usual_keys(environ))
+
+
+def _usual_keys(environ: Mapping[str, str]) -> Iterator[str]:
+    """Give the providers' keys that are in the environment: `auto` uses them without the configuration naming them."""
+    for preset in PRESETS.values():
+        if key := environ.get(preset.key_env, "").strip():
+            yield key

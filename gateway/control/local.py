@@ -148,7 +148,7 @@ class LocalDesk:
     async def memory_status(self, order: AgentOrder) -> MemoryStatus:
         """Return the state of an agent's index, which is opened for it."""
         state = await self._named(order.agent).memory.status()
-        return MemoryStatus(state.entries, state.mode, state.reason, state.skipped)
+        return MemoryStatus(state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
 
     async def history(self, order: HistoryOrder) -> HistoryAnswer:
         """Read the history of an agent's files as their owner, export it, or bring a file back."""

@@ -18,6 +18,10 @@ class MemoryStatus:
     """Why search is by keyword alone, or anything else an owner should know of how it answers."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Files that are not indexed, by path, with the reason."""
+    owing: int = 0
+    """Entries that wait for a provider's vector."""
+    rebuilding: bool = False
+    """Not all notes are in the index yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,11 @@ import pytest
 
 from gateway.cli import main
 from gateway.cli.invocation import Invocation
+from gateway.cli.status import memory_line
 from gateway.cli.up import serve
 from gateway.config import read_config
 from gateway.control.server import control_app, serving
+from gateway.control.wire import MemoryStatus
 from gateway.home import ControlFile, Home
 from tests.fakes.desk import FakeDesk, FakeGateway
 
@@ -280,6 +282,14 @@ def test_memory_is_indexed_and_its_state_told(at_home: Terminal) -> None:
     assert told == "memory: 1 entries, keyword search (no embedder)\nnot indexed: memory/photo.md: not UTF-8\n"
     assert json.loads(at_home("memory", "status", "--json").out)["entries"] == 1
     assert at_home("memory", "status", "--agent", "wrok").status == 2
+
+
+def test_what_an_index_still_has_to_do_is_told() -> None:
+    """Entries without a provider's vector, and an index that is being built; nothing where all is done."""
+    assert memory_line(MemoryStatus(9, "hybrid")) == "memory: 9 entries, hybrid search"
+    assert memory_line(MemoryStatus(9_000, "hybrid", owing=1_200, rebuilding=True)) == (
+        "memory: 9,000 entries, hybrid search; 1,200 wait for the provider's vector; not all notes are indexed yet"
+    )
 
 
 def test_status_says_that_nothing_runs_and_what_was_counted(at_home: Terminal) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from gateway.channels import routes_of
 from gateway.config import Config, OwnerZone, collect_secrets, owner_zone, read_config
+from gateway.config.secrets import known_secrets
 from gateway.errors import ConfigError
 
 TELEGRAM = """
@@ -176,6 +177,9 @@ def test_a_secret_comes_from_a_variable_or_a_file_and_never_into_the_settings(fi
     model = '[models.c]\nprovider = "cohere"\nmodel = "m"\napi_key_file = "key"'
     config = accepted(file, f"{TELEGRAM}{model}")
     assert collect_secrets(config.secret_sources(), {"BOT_TOKEN": "from-env"}) == ("from-env", "from-file")
+    ambient = {"BOT_TOKEN": "from-env", "VOYAGE_API_KEY": "found-by-auto", "OPENAI_API_KEY": " "}
+    assert collect_secrets(config.secret_sources(), ambient) == ("from-env", "from-file", "found-by-auto")
+    assert known_secrets((), ambient) == ("found-by-auto",)
     assert "from-" not in repr(config)
 
 
