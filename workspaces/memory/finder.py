@@ -45,8 +45,8 @@ NEIGHBOURS = 2
 """How far the ranking looks from an entry to those beside it."""
 NEIGHBOURED = 25
 """How many of the best found entries have those beside them scored too; worse ones have little to lend."""
-READ = 12
-"""Entries read at once, best first, until enough are found: twice the usual limit, since some repeat others."""
+READ = 8
+"""Entries read at once, best first, until enough are found: the usual six and two, since some repeat others."""
 
 
 @dataclass(frozen=True, slots=True)

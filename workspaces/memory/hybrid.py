@@ -188,8 +188,8 @@ class HybridEngine:
         )
 
     def _allowed(self, ids: Ids, scopes: frozenset[Scope] | None) -> Ids:
-        placed = ((id_, self._places.get(id_)) for id_ in ids.tolist())
-        return np.array([id_ for id_, at in placed if at and (scopes is None or at.scope in scopes)], np.int64)
+        known = [id_ for id_ in ids.tolist() if id_ in self._places]
+        return np.array([id_ for id_ in known if scopes is None or self._places[id_].scope in scopes], np.int64)
 
     def _cut(self, query: VectorQuery, leg: Leg, limit: int) -> Ids:
         """Return the ids of the best *limit* of *leg*; equal scores at the cut are settled by path and position.
