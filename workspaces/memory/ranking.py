@@ -43,6 +43,8 @@ class Weights:
     """The better of the turns before and after; what stands beside a note that is no dialogue says little about it."""
     second_neighbour: float = 0.3
     """The better of the turns two before and two after."""
+    answer: float = 0.1
+    """What a turn has besides of the turn before it where that ends with a question mark: it answers."""
     date: float = 0.5
     """The entry's day is one that the question names."""
     question: float = 0.2
@@ -138,11 +140,13 @@ def rank(question: Question, pool: Pool, weights: Weights, today: date) -> Itera
     places = _places(pool.entries)
     parts = _own_parts(pool.scores, weights)
     speaks, asks = (kinds != Kind.NOTE).astype(np.float64), (kinds == Kind.ASKS).astype(np.float64)
-    lenders = _Lenders(places, _total(parts) * speaks)
+    own = _total(parts)
+    lenders, asking = _Lenders(places, own * speaks), _Lenders(places, own * asks)
     parts["date"] = weights.date * _named(question, days)
     parts["question"] = -weights.question * asks
     parts["neighbour"] = weights.neighbour * speaks * lenders.better(1)
     parts["second_neighbour"] = weights.second_neighbour * speaks * lenders.better(2)
+    parts["answer"] = weights.answer * speaks * asking.before()
     parts["age"] = -_faded(days, weights, today) * np.maximum(_total(parts), 0.0)
     scores = _total(parts)
     held = np.array([len(names) for names in pool.held], np.int64)
@@ -181,6 +185,10 @@ class _Lenders:
     def better(self, distance: int) -> Column:
         """Return what the better one of those *distance* before and after each candidate lends it, 0 at least."""
         return np.maximum(np.maximum(self._at(-distance), self._at(distance)), 0.0)
+
+    def before(self) -> Column:
+        """Return what the one right before each candidate lends it, 0 at least."""
+        return np.maximum(self._at(-1), 0.0)
 
     def _at(self, step: int) -> Column:
         wanted = self._places + step

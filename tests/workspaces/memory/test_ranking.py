@@ -160,6 +160,21 @@ def test_a_turn_that_asks_comes_after_one_that_answers() -> None:
     assert order("question", says, note) == [note.entry.text, says.entry.text]
 
 
+def test_the_turn_after_a_question_comes_before_the_one_ahead_of_it() -> None:
+    """Who answers lends more from who asks than who spoke before; only right after, and only within its file."""
+    asks = replace(candidate("Ann: which tea do you like?", 5), cosine=0.7)
+    before, after, later = candidate("Ben: hello", 4), candidate("Ben: the green one", 6), candidate("Ben: bye", 7)
+    elsewhere = candidate("Ben: elsewhere", 6, "memory/b.md")
+    found = {each.entry.text: each.ranked for each in results("tea", [before, asks, after, later, elsewhere])}
+    answers = {text: ranked.parts["answer"] for text, ranked in found.items() if ranked.parts["answer"]}
+    assert answers == {"Ben: the green one": pytest.approx(0.005)}
+    assert found["Ben: the green one"].score > found["Ben: hello"].score
+    says = replace(asks, entry=replace(asks.entry, text="Ann: I like tea"))
+    assert not any(each.ranked.parts["answer"] for each in results("tea", [before, says, after]))
+    note = candidate("the green one", 6)
+    assert not any(each.ranked.parts["answer"] for each in results("tea", [asks, note]))
+
+
 def test_a_note_that_is_no_dialogue_lends_and_borrows_nothing() -> None:
     """Two items of a list that stand beside each other may be about anything."""
     match = replace(candidate("the kettle is new", 5), cosine=0.9, late=0.9)
