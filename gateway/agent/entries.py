@@ -126,8 +126,33 @@ class EndEntry:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class FlushEntry:
+    """The receipt of notes that a model wrote before older text made way; each was read back."""
+
+    citations: tuple[str, ...]
+    """Where they stand, as `path#Ln`."""
+    requests: int
+    """How often the model was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryEntry:
+    """What stands for the older part of a conversation in requests; the part itself stays in the transcript."""
+
+    text: str
+    kept_from: str
+    """The first turn that is shown whole after it."""
+    orders: tuple[str, ...]
+    """What people said is always, never or not yet to be done, word for word."""
+    from_outside: bool
+    """What it was made of holds what others than the owner wrote, or may have written."""
+    model: str
+    """Who wrote it."""
+
+
 Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
-Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry
+Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry | FlushEntry | SummaryEntry
 """What the journal keeps beside the conversation; never sent to a model."""
 
 

@@ -1,17 +1,18 @@
 """This file is the one reader and writer of transcripts: a JSONL file a session, append-only, the journal of its turns.
 
 A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, or one of the marks `"used"`,
-`"log"`, `"logged"` and `"end"`, which no model sees; the first says `"session"`.
+`"log"`, `"logged"`, `"flush"`, `"summary"` and `"end"`, which are no part of what was said; the first says `"session"`.
 """
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -21,11 +22,13 @@ from gateway.agent.entries import (
     CallStartEntry,
     EndEntry,
     Entry,
+    FlushEntry,
     LogEntry,
     LoggedEntry,
     Mark,
     ReplyEntry,
     ResultEntry,
+    SummaryEntry,
     UsedEntry,
     UsedMemory,
     UserEntry,
@@ -116,16 +119,27 @@ class _LoggedLine(_Line):
     entry: LoggedEntry
 
 
+class _FlushLine(_Line):
+    type: Literal["flush"] = "flush"
+    entry: FlushEntry
+
+
+class _SummaryLine(_Line):
+    type: Literal["summary"] = "summary"
+    entry: SummaryEntry
+
+
 class _EndLine(_Line):
     type: Literal["end"] = "end"
     entry: EndEntry
 
 
-_EntryLine = _UserLine | _ReplyLine | _StartLine | _ResultLine | _UsedLine | _LogLine | _LoggedLine | _EndLine
+_Said = _UserLine | _ReplyLine | _StartLine | _ResultLine
+_EntryLine = _Said | _UsedLine | _LogLine | _LoggedLine | _FlushLine | _SummaryLine | _EndLine
 _AnyLine = Annotated[_SessionLine | _EntryLine, Field(discriminator="type")]
 
 
-_KINDS = frozenset({"session", "user", "reply", "start", "result", "used", "log", "logged", "end"})
+_KINDS = frozenset({"session", "user", "reply", "start", "result", "used", "log", "logged", "flush", "summary", "end"})
 
 
 class _UnknownLine(BaseModel):
@@ -294,26 +308,25 @@ def _append_to(path: Path, content: bytes) -> None:
         os.close(file)
 
 
+_LINE_OF: Mapping[type[Entry | Mark], Callable[..., _EntryLine]] = MappingProxyType(
+    {
+        UserEntry: _UserLine,
+        ReplyEntry: _ReplyLine,
+        CallStartEntry: _StartLine,
+        ResultEntry: _ResultLine,
+        UsedEntry: _UsedLine,
+        LogEntry: _LogLine,
+        LoggedEntry: _LoggedLine,
+        FlushEntry: _FlushLine,
+        SummaryEntry: _SummaryLine,
+        EndEntry: _EndLine,
+    }
+)
+"""How each kind of entry is written down."""
+
+
 def _line(record: Record) -> bytes:
-    turn, at = record.turn_id, record.at
-    line: _AnyLine
-    match record.entry:
-        case UserEntry() as entry:
-            line = _UserLine(turn=turn, at=at, entry=entry)
-        case ReplyEntry() as entry:
-            line = _ReplyLine(turn=turn, at=at, entry=entry)
-        case CallStartEntry() as entry:
-            line = _StartLine(turn=turn, at=at, entry=entry)
-        case ResultEntry() as entry:
-            line = _ResultLine(turn=turn, at=at, entry=entry)
-        case UsedEntry() as entry:
-            line = _UsedLine(turn=turn, at=at, entry=entry)
-        case LogEntry() as entry:
-            line = _LogLine(turn=turn, at=at, entry=entry)
-        case LoggedEntry() as entry:
-            line = _LoggedLine(turn=turn, at=at, entry=entry)
-        case EndEntry() as entry:
-            line = _EndLine(turn=turn, at=at, entry=entry)
+    line = _LINE_OF[type(record.entry)](turn=record.turn_id, at=record.at, entry=record.entry)
     return f"{to_json(_lines(), line)}\n".encode()
 
 

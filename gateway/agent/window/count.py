@@ -23,9 +23,17 @@ class Scale:
     is_measured: bool = False
     """A provider has counted; without it the scale is a cautious guess."""
 
+    @property
+    def steady(self) -> "Scale":
+        """Return the scale in steps of a half, cautiously: what is decided by it changes seldom."""
+        return Scale(max(int(self.characters_a_token * 2) / 2, _FEWEST), self.is_measured)
+
     def tokens(self, characters: int) -> int:
         """Return how many tokens *characters* of such text take, rounded up."""
         return -int(-characters // self.characters_a_token)
+
+
+CAUTIOUS = Scale()
 
 
 def measured_scale(entries: Iterable[Entry], model: str) -> Scale:
@@ -68,6 +76,6 @@ def estimate_tokens(text: str) -> int:
     return Scale().tokens(len(text))
 
 
-def entry_tokens(entry: Entry) -> int:
-    """Return a cautious estimate of what *entry* costs in a request."""
-    return 0 if isinstance(entry, CallStartEntry) else TOKENS_AN_ENTRY + Scale().tokens(entry_characters(entry))
+def entry_tokens(entry: Entry, scale: Scale = CAUTIOUS) -> int:
+    """Return an estimate of what *entry* costs in a request."""
+    return 0 if isinstance(entry, CallStartEntry) else TOKENS_AN_ENTRY + scale.tokens(entry_characters(entry))

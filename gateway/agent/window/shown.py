@@ -9,14 +9,13 @@ from datetime import datetime
 from itertools import accumulate, pairwise
 from typing import Protocol
 
-from gateway.agent.entries import COMMAND, Entry, Mark, ReplyEntry, UserEntry
-from gateway.agent.window.count import CHARACTERS_A_TOKEN, entry_tokens
+from gateway.agent.entries import COMMAND, Entry, Mark, ReplyEntry, SummaryEntry, UserEntry
+from gateway.agent.window.compact import CompactSettings, shown_summary
+from gateway.agent.window.count import CAUTIOUS, CHARACTERS_A_TOKEN, Scale, entry_tokens
 from gateway.agent.window.prune import PruneSettings, prune
 
-HISTORY_SHARE = 0.5
-"""Part of the window that past turns may fill; the rest is for the prompt, the tools and the answer."""
 KEPT_SHARE = 0.6
-"""Part of that which is still filled once turns had to make way."""
+"""Part of the room for past turns that is still filled once turns had to make way."""
 MESSAGE_SHARE = 0.25
 """Part of the window that a single message may fill: of a longer one the head and the tail are shown."""
 _HEAD, _TAIL = 0.7, 0.2
@@ -25,6 +24,8 @@ _HEAD, _TAIL = 0.7, 0.2
 class Dated(Protocol):
     """Something of a conversation, with when it was written down: a transcript's record."""
 
+    @property
+    def turn_id(self) -> str: ...
     @property
     def at(self) -> datetime: ...
     @property
@@ -37,6 +38,12 @@ class Window:
 
     tokens: int
     prune: PruneSettings = field(default_factory=PruneSettings)
+    compact: CompactSettings = field(default_factory=CompactSettings)
+
+    @property
+    def room(self) -> int:
+        """Return how many tokens a request may have; by then the conversation should have been summarised."""
+        return max(self.tokens - self.compact.reserve_tokens, self.tokens * 3 // 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +61,37 @@ class Shown:
     """The latest message is so long that its middle is not shown."""
 
 
-def show(records: Iterable[Dated], window: Window, base_tokens: int = 0) -> Shown:
+def show(records: Sequence[Dated], window: Window, base_tokens: int = 0, scale: Scale = CAUTIOUS) -> Shown:
     """Return what fits of *records*, and always the last turn; *base_tokens* stand before the conversation.
 
-    A turn begins with what a person said and holds all replies, calls and results up to the next such entry, so that a
-    call and its result are never parted. Earlier turns of commands are not shown: they hold calls of tools that no
-    model has.
+    What was summarised is shown as its summary. A turn begins with what a person said and holds all replies, calls and
+    results up to the next such entry, so that a call and its result are never parted.
     """
-    turns = _without_commands(_turns(records))
+    summary, turns = summarised(records)
     every = [record for turn in turns for record in turn]
     whole, times = [_entry(record) for record in every], [record.at for record in every]
     pruned = prune(whole, times, window.tokens, base_tokens, window.prune)
     begins = list(accumulate((len(turn) for turn in turns), initial=0))
-    sizes = [sum(map(entry_tokens, pruned.entries[i:j])) for i, j in pairwise(begins)]
-    first = _first_shown(sizes, window.tokens)
+    sizes = [sum(entry_tokens(entry, scale.steady) for entry in pruned.entries[i:j]) for i, j in pairwise(begins)]
+    before = base_tokens + sum(entry_tokens(entry, scale.steady) for entry in summary)
+    first = _first_shown(sizes, window.room - before)
     longest = int(window.tokens * MESSAGE_SHARE) * CHARACTERS_A_TOKEN
-    entries = [_shortened(entry, longest) for entry in pruned.entries[begins[first] :]]
+    entries = [*summary, *(_shortened(entry, longest) for entry in pruned.entries[begins[first] :])]
     return Shown(entries, first, pruned.trimmed, pruned.cleared, _is_cut(whole, longest))
+
+
+def summarised(records: Sequence[Dated]) -> tuple[list[Entry], list[list[Dated]]]:
+    """Return the latest summary as a model reads it, none if there is none, and the turns that it does not stand for.
+
+    Earlier turns of commands are left out: they hold calls of tools that no model has.
+    """
+    turns = _without_commands(_turns(records))
+    latest = next((record for record in reversed(records) if isinstance(record.entry, SummaryEntry)), None)
+    if latest is None or not isinstance(latest.entry, SummaryEntry):
+        return [], turns
+    kept = next((i for i, turn in enumerate(turns) if turn[0].turn_id == latest.entry.kept_from), 0)
+    text = shown_summary(latest.entry)
+    return [UserEntry(text, latest.at, "", "", from_outside=latest.entry.from_outside)], turns[kept:]
 
 
 def _entry(record: Dated) -> Entry:
@@ -98,19 +119,18 @@ def _is_command(turn: Sequence[Dated]) -> bool:
     return any(isinstance(record.entry, ReplyEntry) and record.entry.model == COMMAND for record in turn)
 
 
-def _first_shown(sizes: Sequence[int], window_tokens: int) -> int:
-    """Return the first of the turns of *sizes*, in tokens, that is shown.
+def _first_shown(sizes: Sequence[int], room: int) -> int:
+    """Return the first of the turns of *sizes* that is shown, when they have *room*; both in tokens.
 
     It moves seldom and by much, and not with every turn: what a request begins with stays the same in between, and a
     provider's prompt cache holds. It is found by going through all turns as they came, and so is the same after a
     restart.
     """
-    budget = int(window_tokens * HISTORY_SHARE)
     first = total = 0
     for place, size in enumerate(sizes):
         total += size
-        if total > budget:
-            while first < place and total > budget * KEPT_SHARE:
+        if total > room:
+            while first < place and total > room * KEPT_SHARE:
                 total -= sizes[first]
                 first += 1
     return first

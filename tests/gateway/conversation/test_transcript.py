@@ -179,7 +179,7 @@ async def test_damage_and_novelty_are_kept_in_the_file_and_counted(path: Path, w
         b"\x00" * 30,
         b'{"v":1,"type":"user","turn":"t9"}',
         b'{"v":2,"type":"user","turn":"t9","at":"2027-01-01T00:00:00Z"}',
-        b'{"v":1,"type":"summary","turn":"t9","text":"later"}',
+        b'{"v":1,"type":"poem","turn":"t9","text":"later"}',
     ]
     header, rest = written.split(b"\n", 1)
     content = b"\n".join([header, *strange, b"", rest])

@@ -7,9 +7,20 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UsedEntry, UserEntry
+from gateway.agent.entries import (
+    COMMAND,
+    Entry,
+    Mark,
+    ReplyEntry,
+    ResultEntry,
+    SummaryEntry,
+    ToolCall,
+    Usage,
+    UsedEntry,
+    UserEntry,
+)
 from gateway.agent.window.count import entry_tokens
-from gateway.agent.window.shown import HISTORY_SHARE, MESSAGE_SHARE, Shown, Window, show
+from gateway.agent.window.shown import MESSAGE_SHARE, Shown, Window, show
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
 
@@ -18,12 +29,22 @@ START = datetime(2026, 11, 22, 9, tzinfo=UTC)
 class Line:
     """A record of a transcript, as far as a request cares."""
 
+    turn_id: str
     at: datetime
-    entry: Entry | UsedEntry
+    entry: Entry | Mark
 
 
-def shown(entries: Sequence[Entry | UsedEntry], window: int) -> Shown:
-    return show([Line(START, entry) for entry in entries], Window(window))
+def lines(entries: Sequence[Entry | Mark]) -> list[Line]:
+    """Return *entries* as records; a turn has the id of its message."""
+    turn, found = "", []
+    for entry in entries:
+        turn = entry.message_id if isinstance(entry, UserEntry) else turn
+        found.append(Line(turn, START, entry))
+    return found
+
+
+def shown(entries: Sequence[Entry | Mark], window: int) -> Shown:
+    return show(lines(entries), Window(window))
 
 
 def turn(number: int, length: int) -> list[Entry]:
@@ -44,7 +65,7 @@ def test_whole_turns_are_kept_newest_first_and_the_rest_is_counted(lengths: list
     expected = [entry for each in turns[got.left_out :] for entry in each]
     assert [type(entry) for entry in got.entries] == [type(entry) for entry in expected]
     assert got.entries == expected or got.is_cut or window < 1_000
-    fits = sum(entry_tokens(entry) for entry in got.entries) <= int(window * HISTORY_SHARE)
+    fits = sum(entry_tokens(entry) for entry in got.entries) <= Window(window).room
     assert fits or got.left_out == len(turns) - 1
 
 
@@ -89,10 +110,36 @@ def test_only_the_latest_message_counts_as_cut() -> None:
 
 def test_turns_of_commands_and_notes_of_used_memories_are_not_shown() -> None:
     """No model sees a tool that it does not have; the turn that is being answered is always shown."""
-    command: list[Entry | UsedEntry] = [
+    command: list[Entry | Mark] = [
         UserEntry("/status", START, "", "1"),
         UsedEntry(()),
         ReplyEntry("fine", (), COMMAND, Usage()),
     ]
     assert shown([*command, *turn(2, 10)], 10_000).entries == turn(2, 10)
     assert len(shown(command, 10_000).entries) == 2
+
+
+def summary(kept_from: str, *, from_outside: bool = False) -> SummaryEntry:
+    return SummaryEntry("They chose blue.", kept_from, ("Never paint it red.",), from_outside, "m")
+
+
+def test_what_was_summarised_is_shown_as_its_summary_with_the_orders_word_for_word() -> None:
+    """The latest summary stands before the turns that it leaves whole; what it stands for is not shown beside it."""
+    entries = [*turn(1, 10), summary("1"), *turn(2, 10), summary("2"), *turn(3, 10)]
+    first, *rest = shown(entries, 10_000).entries
+    assert isinstance(first, UserEntry)
+    assert "They chose blue." in first.text
+    assert "- Never paint it red." in first.text
+    assert rest == [*turn(2, 10), *turn(3, 10)]
+
+
+def test_a_summary_of_others_words_counts_as_such() -> None:
+    """Who could not write a file before the summary cannot after it."""
+    (first, *_) = shown([*turn(1, 10), summary("1", from_outside=True)], 10_000).entries
+    assert isinstance(first, UserEntry)
+    assert first.from_outside
+
+
+def test_a_summary_whose_turn_is_lost_hides_nothing() -> None:
+    """A damaged record costs itself, not what stands around it."""
+    assert shown([*turn(1, 10), summary("lost"), *turn(2, 10)], 10_000).entries[1:] == [*turn(1, 10), *turn(2, 10)]
