@@ -100,23 +100,32 @@ class Place:
         return now.data if now is not None else None
 
     def append(self, lines: str, heading: str) -> Appended | None:
-        """Add *lines* at the end and return where they stand, read back.
+        """Add *lines* at the end and return where they stand, read back; a new file appears with them, or not at all.
 
-        `None`: another program put a new file here meanwhile, and the lines are not in it.
+        `None`: another program put a new file here meanwhile, or took the old one away, and the lines are not in it.
         """
         before = self._read_or_refuse()
         old = before.data if before else b""
         addition = self._addition(old, lines, heading)
         self._refuse_size(len(old) + len(addition))
-        with self._opened(os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
+        try:
+            if before is None:
+                self.replace(addition, expected=None)
+            else:
+                self._grow(addition)
+        except (FileChangedError, FileNotFoundError):
+            return None
+        now, height = self.read(), lines.rstrip("\n").count("\n")
+        line = _line_of(addition.rstrip(b"\r\n"), old, now.data, height) if now is not None else None
+        return Appended(line, before.data if before else None, now.data) if now is not None and line else None
+
+    def _grow(self, addition: bytes) -> None:
+        with self._opened(os.O_RDWR | os.O_APPEND) as handle:
             if not is_plain(os.fstat(handle)):
                 raise self._wrong_kind()
             _append(handle, addition)
             os.fsync(handle)
         os.fsync(self.folder)
-        now, height = self.read(), lines.rstrip("\n").count("\n")
-        line = _line_of(addition.rstrip(b"\r\n"), old, now.data, height) if now is not None else None
-        return Appended(line, before.data if before else None, now.data) if now is not None and line else None
 
     def remove(self, expected: str) -> bytes | None:
         """Remove the file whose digest is *expected* and return what it held; `None` when nothing is here."""

@@ -26,6 +26,7 @@ def write(folder: Folder) -> None:
     folder.write(PurePosixPath("notes/old.md"), NEW, digest_of(OLD))
     folder.write(PurePosixPath("fresh/new.md"), NEW, expected=None)
     folder.append(PurePosixPath("notes/day.md"), LINE, "# day\n")
+    folder.append(PurePosixPath("fresh/day.md"), LINE, "# day\n")
 
 
 def die_before(step: int, folder: Folder) -> None:

@@ -312,16 +312,18 @@ def test_a_kill_at_any_step_leaves_the_old_file_or_the_new(tmp_path: Path) -> No
     command = [sys.executable, "-m", "tests.workspaces.crashing", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=50)
     ends = [json.loads(line) for line in done.stdout.splitlines()]
-    seen = {"old": set[str](), "fresh": set[str](), "day": set[str]()}
+    seen = {"old": set[str](), "fresh": set[str](), "day": set[str](), "new day": set[str]()}
     for end in ends:
         assert end["left"] == end["swept"] <= 1
         assert not [name for name in end["files"] if ".strandline-" in name]
         seen["old"].add(end["files"]["notes/old.md"])
         seen["fresh"].add(end["files"].get("fresh/new.md"))
         seen["day"].add(end["files"]["notes/day.md"])
+        seen["new day"].add(end["files"].get("fresh/day.md"))
     assert seen["old"] == {OLD.decode(), NEW.decode()}
     assert seen["fresh"] == {None, NEW.decode()}
     assert seen["day"] == {"# day\n- first", f"# day\n- first\n{LINE}"}
+    assert seen["new day"] == {None, f"# day\n{LINE}"}
     assert any(end["left"] for end in ends)
     assert len(ends) > 30
 
@@ -346,6 +348,8 @@ def test_a_full_disk_leaves_the_old_file(folder: Folder, root: Path) -> None:
             folder.write(NOTE, old * 2, digest)
         with pytest.raises(WorkspaceUnusableError):
             folder.append(NOTE, "- far too long for what is left\n", "")
+        with pytest.raises(WorkspaceUnusableError):
+            folder.append(PurePosixPath("notes/new.md"), "- long\n" * 200, "")
     assert (root / NOTE).read_bytes() == old
     assert [path.name for path in (root / "notes").iterdir()] == ["a.md"]
     assert folder.append(NOTE, "- there is room again\n", "") == 101

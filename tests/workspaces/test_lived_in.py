@@ -273,10 +273,10 @@ class LivedIn(RuleBasedStateMachine):
         now = self.home.texts().get(path)
         lead = b"" if old is None or old.endswith(b"\n") or not old.strip() else b"\n"
         added = (lead + text.encode()).replace(b"\n", b"\r\n" if b"\r\n" in (old or b"") else b"\n")
-        assert now in {old, (old or b"") + added if is_append else text.encode()}
         if now is not None and now != old:
             self.files[path], self.last[path] = now, None
         self.open()
+        assert now in {old, (old or b"") + added if is_append else text.encode()}
 
     @invariant()
     def files_are_what_was_written(self) -> None:
@@ -308,9 +308,10 @@ class LivedIn(RuleBasedStateMachine):
         assert {str(path): text.encode() for path, text in newest.items()} == self.files
 
 
-HOURS = settings(max_examples=30, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+HOURS = settings(max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.timeout(240)
 def test_some_hours_of_a_workspace() -> None:
     """Any few steps of two turns, an owner and a machine that dies."""
     run_state_machine_as_test(LivedIn, settings=HOURS)
@@ -318,5 +319,5 @@ def test_some_hours_of_a_workspace() -> None:
 
 @pytest.mark.nightly
 def test_some_years_of_a_workspace() -> None:
-    """The same, a thousand times, for longer."""
-    run_state_machine_as_test(LivedIn, settings=settings(HOURS, max_examples=1_000, stateful_step_count=60))
+    """The same, hundreds of times, for longer."""
+    run_state_machine_as_test(LivedIn, settings=settings(HOURS, max_examples=400, stateful_step_count=50))
