@@ -22,6 +22,7 @@ _CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9
 _LISTED = 10
 _NEAREST = 3
 _REVISION_DIGITS = 10
+_STAYS = "It stays in what was said here, and in backups and older versions that only my owner sees."
 
 
 def forget_commands() -> list[Command]:
@@ -90,18 +91,17 @@ async def _nothing(call: Call, paths: Collection[str]) -> str:
 
 
 async def _taken_out(call: Call, notes: Sequence[Note]) -> str:
-    revisions = await _recorded(call, notes)
+    is_owners = call.asker.may_run(Who.MAIN)
+    revisions = await _recorded(call, notes) if is_owners else {}
     await call.run(forget, call.agent.workspace, call.access, notes)
     call.agent.memory.touched()
     with suppress(MemoryUnavailableError):  # the next search looks again
         await call.agent.memory.sync()
-    return "\n".join(_told(call, notes, revisions))
+    return "\n".join([*_told(notes), *(_for_owner(notes, revisions) if is_owners else [_STAYS])])
 
 
 async def _recorded(call: Call, notes: Sequence[Note]) -> dict[PurePosixPath, str]:
-    """Return, for the owner alone, the revision that holds each file as it is now; none if it is not kept."""
-    if not call.asker.may_run(Who.MAIN):
-        return {}
+    """Return the revision that holds each file as it is now; none if it is not kept."""
     paths = list(dict.fromkeys(note.path for note in notes))
     try:
         await call.agent.keeper.catch_up()
@@ -112,15 +112,15 @@ async def _recorded(call: Call, notes: Sequence[Note]) -> dict[PurePosixPath, st
     return {path: log[0].id[:_REVISION_DIGITS] for path, log in logs.items() if log}
 
 
-def _told(call: Call, notes: Sequence[Note], revisions: dict[PurePosixPath, str]) -> Iterator[str]:
+def _told(notes: Sequence[Note]) -> Iterator[str]:
     yield f"Forgotten, in the files and in search: {counted(len(notes), 'note')}."
     yield from (f"{quoted(note.text)}\n" for note in notes[:_LISTED])
-    if not call.asker.may_run(Who.MAIN):
-        yield "It stays in what was said here, and in backups and older versions that only my owner sees."
-        return
+
+
+def _for_owner(notes: Sequence[Note], revisions: dict[PurePosixPath, str]) -> Iterator[str]:
     yield "It stays in conversations, in backups, and in older versions of the files, which can bring it back."
     if revisions:
         yield "To take it out of conversations and older versions too, for good:"
-    for note in notes[:_LISTED]:
+    for note in notes:
         if revision := revisions.get(note.path):
             yield f"`/purge {note.citation}@{revision}`"

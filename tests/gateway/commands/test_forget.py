@@ -91,6 +91,7 @@ async def test_a_group_forgets_its_own_notes_and_no_others(house: House) -> None
     assert "our password is heron" in told
     assert "vault" not in told
     assert "purge" not in told
+    assert told.endswith("It stays in what was said here, and in backups and older versions that only my owner sees.")
     assert house.text(f"{SHARED}/2026-02-28.md") == ""
     assert house.text(DAY) == NOTES
     assert "No note" in await house.says("/forget tea", MEMBER)
