@@ -389,7 +389,7 @@ def _plain_hit(found: PlainHit) -> Hit:
         late=0.0,
         keyword=found.matched,
         matched=found.matched,
-        relevance=found.matched,
+        relevance=found.relevance,
     )
 
 

@@ -188,6 +188,17 @@ def identifiers(text: str) -> frozenset[str]:
     return frozenset(match[0].casefold() for match in _pattern().finditer(normalised(text)) if _is_identifier(match))
 
 
+def identifiers_held(names: frozenset[str], text: str) -> frozenset[str]:
+    """Return those of *names*, as `identifiers` gives them, that *text* holds; GLYPH-1234 is not in GLYPH-12345."""
+    folded = normalised(text).casefold() if names else ""
+    return frozenset(name for name in names if name in folded and _exactly(name).search(folded))
+
+
+@lru_cache
+def _exactly(identifier: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-]){re.escape(identifier)}(?![\w-]|\.\w)")
+
+
 def _is_identifier(match: re.Match[str]) -> bool:
     token = match[0]
     if match.lastgroup == "word":
