@@ -70,7 +70,7 @@ def search(  # noqa: PLR0913 - one for each option
     if as_json:
         print_json({"hits": [asdict(hit) for hit in found.hits], "mode": found.mode, "reason": found.reason})
         return
-    for line in _lines(found):
+    for line in found_lines(found):
         print(line)
 
 
@@ -158,7 +158,8 @@ def _reasons(known: Why) -> Iterator[str]:
         yield f"{each.citation}  {_HOW[each.how]}{'' if each.how == 'read' else f', {scores}'}"
 
 
-def _lines(found: Found) -> Iterator[str]:
+def found_lines(found: Found) -> Iterator[str]:
+    """Give what a search found as people read it."""
     if not found.hits:
         yield "Nothing found."
     for hit in found.hits:
@@ -166,6 +167,8 @@ def _lines(found: Found) -> Iterator[str]:
         yield from (f"    {line}" for line in hit.snippet.splitlines())
     if found.mode == "keyword":
         yield f"Searched by keyword alone{': ' + found.reason if found.reason else ''}."
+    elif found.reason:
+        yield f"({found.reason})"
 
 
 @contextmanager

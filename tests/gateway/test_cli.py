@@ -16,11 +16,12 @@ import pytest
 
 from gateway.cli import main
 from gateway.cli.invocation import Invocation
+from gateway.cli.memory import found_lines
 from gateway.cli.status import memory_line
 from gateway.cli.up import serve
 from gateway.config import read_config
 from gateway.control.server import control_app, serving
-from gateway.control.wire import MemoryStatus
+from gateway.control.wire import Found, MemoryStatus
 from gateway.home import ControlFile, Home
 from tests.fakes.desk import FakeDesk, FakeGateway
 
@@ -243,6 +244,19 @@ def test_memory_is_searched_as_of_a_day(at_home: Terminal) -> None:
     assert "5433" in at_home("memory", "search", "port", "--as-of", "2026-03-03").out
     assert at_home("memory", "search", "port", "--as-of", "2026-03-02").out.startswith("Nothing found.")
     assert at_home("memory", "search", "port", "--as-of", "3 March").status == 2
+
+
+def test_what_a_search_went_without_is_told() -> None:
+    """By words alone and why, or whatever else its reader should know; nothing where there is nothing."""
+    assert list(found_lines(Found((), "keyword", "no embedder"))) == [
+        "Nothing found.",
+        "Searched by keyword alone: no embedder.",
+    ]
+    assert list(found_lines(Found((), "hybrid", "the history holds no note of 2026-03-03"))) == [
+        "Nothing found.",
+        "(the history holds no note of 2026-03-03)",
+    ]
+    assert list(found_lines(Found((), "hybrid"))) == ["Nothing found."]
 
 
 def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:

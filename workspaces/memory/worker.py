@@ -98,9 +98,9 @@ class Desk:
     def discard(self, request: Frame) -> Work:
         """Close and remove an index, once what was begun on it has ended."""
         yield  # a first step is taken at once, the rest in its turn
-        folder: str = request["folder"]
-        if folder in self._open:
-            self._open.pop(folder).index.close()
+        folder = Path(request["folder"])
+        if held := self._open.pop(str(folder), None):
+            held.index.close()
         shutil.rmtree(folder, ignore_errors=True)
         return {}
 
@@ -152,9 +152,8 @@ class Desk:
 
     def _opened(self, folder: Path) -> Index:
         if folder.parent.name != AS_OF:
-            for left in folder.glob(f"{AS_OF}/*"):  # by a worker that was killed
-                if str(left) not in self._open:
-                    shutil.rmtree(left, ignore_errors=True)
+            for left in {*map(str, folder.glob(f"{AS_OF}/*"))} - self._open.keys():  # by a worker that was killed
+                shutil.rmtree(left, ignore_errors=True)
             return Index(folder, self._embedder, self._shelf)
         here = self._embedder.near if isinstance(self._embedder, Joined) else self._embedder
         return Index(folder, here, cache=folder.parent.parent / CACHE)
