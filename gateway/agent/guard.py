@@ -25,7 +25,7 @@ class Standing:
     """The number of the newest change that waits for it."""
 
 
-class Desk(Protocol):
+class Tray(Protocol):
     """Where changes wait for the owner, for one turn of one agent."""
 
     async def standing(self, path: PurePosixPath, present: str | None) -> Standing:
@@ -41,11 +41,11 @@ class Desk(Protocol):
 class Guard:
     """What one turn may write by itself, by its access and by what its model has before it."""
 
-    def __init__(self, access: Access, seen: Iterable[Entry], desk: Desk) -> None:
+    def __init__(self, access: Access, seen: Iterable[Entry], tray: Tray) -> None:
         """*seen* is what the turn's request shows: the same after a crash, as it comes from the journal."""
         self._access = access
         self._is_exposed = any(map(is_from_outside, seen))
-        self._desk = desk
+        self._tray = tray
 
     def hears(self, entry: Entry) -> None:
         """Take note of an *entry* that the model sees from now on."""
@@ -57,12 +57,12 @@ class Guard:
 
     async def ask(self, change: "Change", reason: Reason) -> str:
         """Keep *change* for the owner's decision and return what the model is told."""
-        path, standing = change.path, await self._desk.standing(change.path, change.present)
+        path, standing = change.path, await self._tray.standing(change.path, change.present)
         after = change.make(standing.text)
         if after == standing.text:
             where = "it is" if standing.waiting is None else f"change #{standing.waiting} makes it, which waits"
             raise ToolError(f"{path}: the text would be just as {where}; nothing was written")
-        number = await self._desk.propose(path, standing.text, after, reason)
+        number = await self._tray.propose(path, standing.text, after, reason)
         return (
             f"Nothing is written yet: this change of {path} waits for your owner's approval as #{number}, because "
             f"{reason.in_words}. They have been told; go on without it."

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+from gateway.agent.trust import Reason
 from gateway.commands.command import Call, Command, Who
 from gateway.conversation.approvals import Approvals
 from gateway.errors import ApprovalError, ToolError
@@ -53,5 +54,5 @@ def _listed(waiting: Sequence[PendingChange], verb: str) -> Iterator[str]:
         yield "Nothing waits for you."
         return
     for change in waiting:
-        yield f"- **#{change.id}** `{change.proposal.path}`: {change.proposal.reason}"
+        yield f"- **#{change.id}** `{change.proposal.path}`: {Reason(change.proposal.reason).in_words}"
     yield f"\n`/{verb} {waiting[0].id}` decides about the first of them."

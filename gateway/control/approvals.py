@@ -1,5 +1,6 @@
 """This file answers what the owner asks at the command line about changes that wait for approval."""
 
+from gateway.agent.trust import Reason
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.difference import difference
@@ -32,7 +33,7 @@ def _change(change: PendingChange, diff: str = "") -> WaitingChange:
         number=change.id,
         agent=asked.agent,
         path=asked.path,
-        reason=asked.reason,
+        reason=Reason(asked.reason).in_words,
         session=asked.session,
         message=asked.message,
         created_at=change.created_at,

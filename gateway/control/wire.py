@@ -275,6 +275,7 @@ class WaitingChange:
     agent: str
     path: str
     reason: str
+    """Why it waits, in words."""
     session: str
     """Of the turn that asked for it."""
     message: str | None

@@ -84,9 +84,9 @@ class Approvals:
             await self._store.changes.decide(change.id, ChangeState.REFUSED)
         return f"#{number} refused; {change.proposal.path} stays as it is"
 
-    def desk(self, agent: AgentId, origin: Origin, owner: Address) -> "TurnDesk":
+    def tray(self, agent: AgentId, origin: Origin, owner: Address) -> "TurnTray":
         """Return where the turn of *origin* leaves its changes; the *owner* is told at that address, once for each."""
-        return TurnDesk(self, agent, origin, owner)
+        return TurnTray(self, agent, origin, owner)
 
     async def propose(self, proposal: Proposal, owner: Address) -> ChangeId:
         """Keep *proposal*, tell the owner, and return its number.
@@ -109,13 +109,14 @@ class Approvals:
             return Outgoing(owner, notice_of(number, proposal, diff, expires_at))
 
         change, row = await self._store.changes.propose(proposal, expires_at, notice)
+        await self._store.count(f"approval_asked.{proposal.reason}")
         self._wake([row])
         return change.id
 
 
 @dataclass(frozen=True, slots=True)
-class TurnDesk:
-    """Implements the guard's `Desk` for one turn."""
+class TurnTray:
+    """Implements the guard's `Tray` for one turn."""
 
     approvals: Approvals
     agent: AgentId
@@ -133,9 +134,7 @@ class TurnDesk:
     async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
         """Keep the change, tell the owner once, and return its number."""
         origin = self.origin
-        proposal = Proposal(
-            self.agent, str(path), before, after, reason.in_words, origin.session, origin.message, origin.turn
-        )
+        proposal = Proposal(self.agent, str(path), before, after, reason, origin.session, origin.message, origin.turn)
         return await self.approvals.propose(proposal, self.owner)
 
 

@@ -4,6 +4,7 @@ import difflib
 import re
 from datetime import datetime
 
+from gateway.agent.trust import Reason
 from gateway.stores.ports import Proposal
 from gateway.visible import visible
 
@@ -52,7 +53,7 @@ def notice_of(number: int, proposal: Proposal, diff: str, expires_at: datetime) 
     """Return the message, as Markdown, that asks the owner to decide about *proposal*."""
     act = "Deleting" if proposal.after is None else "A change of"
     return (
-        f"{act} {_code(proposal.path)} waits for you as **#{number}**: {proposal.reason}.\n\n"
+        f"{act} {_code(proposal.path)} waits for you as **#{number}**: {Reason(proposal.reason).in_words}.\n\n"
         f"{fenced(capped(diff, number))}\n\n"
         f"/approve {number} makes it, /refuse {number} drops it; after {expires_at:%d %B %Y, %H:%M} it is dropped."
     )

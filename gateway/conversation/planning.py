@@ -95,8 +95,8 @@ class Planner:
         return _Draft(request, files, shown)
 
     async def _toolbox(self, asked: Asked, request: ModelRequest, used: Used) -> Toolbox:
-        desk = self.approvals.desk(asked.agent.id, asked.origin, asked.row.message.address)
-        guard = Guard(asked.access, request.entries, desk)
+        tray = self.approvals.tray(asked.agent.id, asked.origin, asked.row.message.address)
+        guard = Guard(asked.access, request.entries, tray)
         return await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
 
     async def _recalled(self, asked: Asked, draft: _Draft) -> Recalled:

@@ -23,8 +23,8 @@ class Waiting:
     reason: Reason
 
 
-class Tray:
-    """Implements the guard's `Desk`; nobody ever decides."""
+class PaperTray:
+    """Implements the guard's `Tray`; nobody ever decides."""
 
     def __init__(self) -> None:
         self.waiting: list[Waiting] = []
@@ -38,6 +38,6 @@ class Tray:
         return len(self.waiting)
 
 
-def guard(access: Access, seen: Iterable[Entry] = (), tray: Tray | None = None) -> Guard:
+def guard(access: Access, seen: Iterable[Entry] = (), tray: PaperTray | None = None) -> Guard:
     """Return the guard of a turn that has *seen* so much before it begins."""
-    return Guard(access, seen, tray or Tray())
+    return Guard(access, seen, tray or PaperTray())

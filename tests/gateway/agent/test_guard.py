@@ -13,7 +13,7 @@ from gateway.agent.keeper import Keeper
 from gateway.agent.tools.memory import unrecorded
 from gateway.agent.tools.tool import Toolbox
 from gateway.agents import Threads
-from tests.fakes.approvals import FORWARDED, Tray, guard
+from tests.fakes.approvals import FORWARDED, PaperTray, guard
 from tests.fakes.memory import DeskWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
 from tests.fakes.tally import Tally
@@ -55,7 +55,7 @@ class Desk:
         self.keeper = Keeper(
             lambda: History.open(folder / "history.git", self.workspace, now), self.threads, Tally().count
         )
-        self.tray = Tray()
+        self.tray = PaperTray()
 
     def put(self, path: str, text: str) -> None:
         place = self.root / path

@@ -10,8 +10,8 @@ from workspaces.history import Origin
 
 
 async def propose(house: House, path: str, before: str | None, after: str | None) -> int:
-    desk = house.approvals.desk(MAIN, Origin("main/main", "1", "t1"), OWNER.address)
-    return await desk.propose(PurePosixPath(path), before, after, Reason.BEHAVIOUR)
+    tray = house.approvals.tray(MAIN, Origin("main/main", "1", "t1"), OWNER.address)
+    return await tray.propose(PurePosixPath(path), before, after, Reason.BEHAVIOUR)
 
 
 async def test_the_only_change_needs_no_number(house: House) -> None:
@@ -56,7 +56,7 @@ async def test_nobody_decides_elsewhere(house: House) -> None:
 
 async def test_another_agents_change_looks_absent(house: House) -> None:
     """No agent's chat shows or decides what belongs to another."""
-    theirs = Proposal("other", "SOUL.md", None, "secret\n", "it matters", "other/main", "1", "t1")
+    theirs = Proposal("other", "SOUL.md", None, "secret\n", "behaviour", "other/main", "1", "t1")
     expires_at = house.clock.now() + timedelta(days=7)
     change, _ = await house.store.changes.propose(theirs, expires_at, lambda _: Outgoing(OWNER.address, "told"))
     assert await house.says("/approve") == "Nothing waits for you."

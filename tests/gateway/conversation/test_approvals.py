@@ -13,7 +13,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.keeper import Keeper
 from gateway.agent.trust import Reason
 from gateway.agents import Threads
-from gateway.conversation.approvals import MOST_WAITING, Approvals, TurnDesk
+from gateway.conversation.approvals import MOST_WAITING, Approvals, TurnTray
 from gateway.errors import ApprovalError, StoreError, ToolError
 from gateway.stores.ports import ChangeId, ChangeState, OutboxRow
 from gateway.stores.sqlite import SqliteStore
@@ -66,13 +66,13 @@ class House:
         return Approvals({AGENT: self.agent}, self.store, timedelta(days=7), self.clock.now, self.woken.extend)
 
     @property
-    def desk(self) -> TurnDesk:
-        return self.approvals.desk(AGENT, ORIGIN, OWNERS_CHAT)
+    def tray(self) -> TurnTray:
+        return self.approvals.tray(AGENT, ORIGIN, OWNERS_CHAT)
 
     async def proposes(
         self, path: str, before: str | None, after: str | None, reason: Reason = Reason.UNTRUSTED
     ) -> int:
-        return await self.desk.propose(PurePosixPath(path), before, after, reason)
+        return await self.tray.propose(PurePosixPath(path), before, after, reason)
 
     def put(self, path: str, text: str | bytes) -> None:
         """Write a file as the owner's editor does."""
@@ -122,6 +122,7 @@ async def test_a_change_is_told_once_where_the_owner_asked(house: House) -> None
     assert "**#1**" in row.outgoing.text
     assert "the conversation holds text that others wrote" in row.outgoing.text
     assert len(await house.told()) == 1
+    assert (await house.store.report()).reasons == {"approval_asked.untrusted": 1}
     assert house.text("MEMORY.md") == (await a_template())
 
 
@@ -236,9 +237,9 @@ async def test_a_crash_between_the_file_and_the_store_is_mended_by_deciding_agai
 async def test_changes_of_one_file_follow_each_other(house: House) -> None:
     """Each is made from the one before; out of order the second is refused, in order both are made."""
     house.put("MEMORY.md", "one\n")
-    assert (await house.desk.standing(PurePosixPath("MEMORY.md"), "one\n")).waiting is None
+    assert (await house.tray.standing(PurePosixPath("MEMORY.md"), "one\n")).waiting is None
     first = await house.proposes("MEMORY.md", "one\n", "one\ntwo\n")
-    standing = await house.desk.standing(PurePosixPath("MEMORY.md"), "one\n")
+    standing = await house.tray.standing(PurePosixPath("MEMORY.md"), "one\n")
     assert (standing.text, standing.waiting) == ("one\ntwo\n", first)
     second = await house.proposes("MEMORY.md", standing.text, "one\ntwo\nthree\n")
     with pytest.raises(ApprovalError):
@@ -276,8 +277,8 @@ async def test_another_agents_changes_are_apart(house: House) -> None:
     for ask in (house.approvals.get, house.approvals.approve, house.approvals.refuse):
         with pytest.raises(ApprovalError, match="no change #1"):
             await ask(number, other)
-    desk = replace(house.desk, agent=other)
-    assert (await desk.standing(PurePosixPath("SOUL.md"), "theirs\n")).text == "theirs\n"
+    theirs = replace(house.tray, agent=other)
+    assert (await theirs.standing(PurePosixPath("SOUL.md"), "theirs\n")).text == "theirs\n"
 
 
 async def test_a_change_of_an_agent_that_is_gone_is_told(house: House) -> None:

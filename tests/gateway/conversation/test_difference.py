@@ -61,9 +61,8 @@ def test_nothing_ends_the_block_that_it_stands_in() -> None:
 
 def test_the_notice_says_what_why_and_how() -> None:
     """Number, file, reason, the difference, both commands and the day."""
-    proposal = Proposal("main", "SOUL.md", "old\n", "new\n", "it matters", "main/main", "1", "t1")
+    proposal = Proposal("main", "SOUL.md", "old\n", "new\n", "shared", "main/main", "1", "t1")
     told = notice_of(12, proposal, difference("old\n", "new\n"), datetime(2026, 3, 8, 9, 5, tzinfo=UTC))
-    assert told.startswith(
-        "A change of `SOUL.md` waits for you as **#12**: it matters.\n\n```diff\n@@ -1 +1 @@\n-old\n+new\n```"
-    )
+    shown = "```diff\n@@ -1 +1 @@\n-old\n+new\n```"
+    assert told.startswith(f"A change of `SOUL.md` waits for you as **#12**: others read this file.\n\n{shown}\n\n")
     assert told.endswith("/approve 12 makes it, /refuse 12 drops it; after 08 March 2026, 09:05 it is dropped.")
