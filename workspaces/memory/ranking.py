@@ -18,7 +18,7 @@ from workspaces.memory.chunking import without_time
 from workspaces.memory.dates import NamedDate, dates_named, relative_dates
 from workspaces.memory.engine import Column, Ids, Scores
 from workspaces.memory.entry import Entry
-from workspaces.memory.tokens import identifiers, normalised, terms
+from workspaces.memory.tokens import identifiers, identifiers_held, terms
 
 _TURN = re.compile(r"\w[\w .'’-]{0,30}: ")
 """How a turn of a dialogue begins, after its time of day: a name, a colon."""
@@ -222,15 +222,7 @@ def _faded(days: Ids, weights: Weights, today: date) -> Column:
 
 def held(question: Question, text: str) -> frozenset[str]:
     """Return the identifiers of *question* that an entry of *text* holds word for word."""
-    if not question.identifiers:
-        return frozenset()
-    text = normalised(text).casefold()
-    return frozenset(name for name in question.identifiers if name in text and _exactly(name).search(text))
-
-
-@lru_cache
-def _exactly(identifier: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-]){re.escape(identifier)}(?![\w-]|\.\w)")
+    return identifiers_held(question.identifiers, text)
 
 
 DUPLICATE = 0.8
