@@ -241,6 +241,21 @@ async def test_a_failed_sync_is_tried_again(home: Home) -> None:
     assert await home.found("tea") == ["likes tea"]
 
 
+async def test_while_the_index_is_away_each_audience_finds_its_own_in_the_files(home: Home) -> None:
+    """The files know no scope of their own: they are chosen by the turn's, like everything else."""
+    home.write("MEMORY.md", "tea is private")
+    home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
+    home.write(f"{OTHER}/2026-03-01.md", "tea is shared elsewhere")
+
+    async def fail(*_: object) -> dict[str, object]:
+        raise MemoryUnavailableError("gone")
+
+    home.worker.call = fail  # type: ignore[method-assign,assignment]  # the worker is away
+    assert len(await home.found("tea")) == 3
+    assert await home.found("tea", GROUP) == ["tea is shared here"]
+    assert await home.found("tea", SUBAGENT) == []
+
+
 WORDS = st.sampled_from(["tea", "bread", "bicycle", "harbour", "GLYPH-1", "GLYPH-2", "мост", "東京", "rain", "why"])
 LINES = st.lists(st.lists(WORDS, min_size=1, max_size=5).map(" ".join), min_size=1, max_size=6)
 PRIVATE_FILES = st.dictionaries(
