@@ -5,8 +5,9 @@ Everything here is pure: it depends on the turn's access, the path, and what the
 
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import assert_never
 
-from gateway.agent.entries import Entry, ResultEntry, UserEntry
+from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
 from workspaces.access import PRIVATE, SHARED_FOLDER, Access, rights, scope_of
 from workspaces.history import Act
 from workspaces.paths import fold
@@ -63,8 +64,10 @@ def is_from_outside(entry: Entry) -> bool:
     match entry:
         case UserEntry() | ResultEntry():
             return entry.from_outside
-        case _:
+        case ReplyEntry() | CallStartEntry():
             return False
+        case _:
+            assert_never(entry)
 
 
 def is_others_place(path: PurePosixPath) -> bool:
