@@ -282,12 +282,16 @@ def _taken_out(home: Home, agent: str, config: "Config") -> list[str]:
         home.agent(agent).root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         home.write(home.agent(agent).root / _TAKEN, removal.taken)
         home.write(home.config_file, removal.text)
-    said = [f"Agent {agent} and {len(config.bindings) - len(changed.bindings)} bindings are out of {home.config_file}."]
+    said = [f"Agent {agent} is out of {home.config_file}; bindings that led to it: {_fewer(config, changed)}."]
     if config.default_agent == agent:
         said.append(f"What no binding claims goes to agent {changed.default_agent} now.")
     if (elsewhere := config.agents[agent].workspace) is not None:
         said.append(f"Its workspace {elsewhere} stays where it is.")
     return said
+
+
+def _fewer(before: "Config", after: "Config") -> int:
+    return len(before.bindings) - len(after.bindings)
 
 
 def _put_away(home: Home, agent: str, day: date) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.loop import NO_REPLY
+from gateway.agent.models.offline import OFFLINE
 from gateway.conversation.transcript import Record
 
 OWNER = "Owner"
@@ -78,7 +79,9 @@ def _is_command(turn: Sequence[Record]) -> bool:
 
 
 def _is_answer(text: str, model: str) -> bool:
-    return bool(text.strip()) and text.strip().upper() != NO_REPLY and not model.startswith("strandline")
+    """Say whether an agent said it: the offline responder quotes notes, which are there already."""
+    is_said = bool(text.strip()) and text.strip().upper() != NO_REPLY
+    return is_said and model != OFFLINE and not model.startswith("strandline")
 
 
 def _own_words(entry: UserEntry) -> str:

@@ -222,6 +222,18 @@ async def test_words_of_others_become_no_note(tmp_path: Path) -> None:
         assert noted.count("What is this?") == noted.count("Read the file.") == 2
 
 
+async def test_what_no_agent_said_is_not_noted_as_its_answer(tmp_path: Path) -> None:
+    """Silence, notices of the gateway, and notes that the offline responder only quotes."""
+    async with resting(tmp_path, SETTINGS) as house:
+        for number, (text, model) in enumerate(
+            (("NO_REPLY", "m"), ("I stopped: x.", "strandline"), ("> x", "offline"))
+        ):
+            said = UserEntry(f"said {number}", START, "", str(number))
+            await house.hear(KEY, f"t{number}", said, ReplyEntry(text, (), model, Usage()))
+        await house.lifecycle.pause_session(KEY, Pause.REST)
+        assert house.file(TODAY).count("\n  - ") == house.file(TODAY).count("  - Owner (14:05): said ") == 3
+
+
 async def test_notes_of_a_pause_and_of_a_turn_at_once_both_stand(tmp_path: Path) -> None:
     """While a section is written, the agent adds notes to the same day: every line is there, once."""
     async with resting(tmp_path, SETTINGS) as house:
