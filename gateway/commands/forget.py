@@ -14,7 +14,9 @@ from gateway.errors import ToolError
 from workspaces.errors import HistoryUnusableError
 from workspaces.forgetting import Note, forget, forgettable, holding, notes_in
 from workspaces.history import LogQuery
+from workspaces.memory.chunking import without_time
 from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.exact import LONGEST, ExactQuery, ExactRefusedError
 from workspaces.memory.search import Query
 
 _MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
@@ -97,7 +99,18 @@ async def _taken_out(call: Call, notes: Sequence[Note]) -> str:
     call.agent.memory.touched()
     with suppress(MemoryUnavailableError):  # the next search looks again
         await call.agent.memory.sync()
-    return "\n".join([*_told(notes), *(_for_owner(notes, revisions) if is_owners else [_STAYS])])
+    told = [*_told(notes, await _still_there(call, notes)), *(_for_owner(notes, revisions) if is_owners else [_STAYS])]
+    return "\n".join(told)
+
+
+async def _still_there(call: Call, notes: Sequence[Note]) -> list[str]:
+    """Return where a search letter by letter still finds what was forgotten: in another note, or in a conversation."""
+    found: dict[str, None] = {}
+    for text in dict.fromkeys(without_time(note.text.split("\n")[0])[:LONGEST] for note in notes[:_LISTED]):
+        with suppress(ExactRefusedError):  # a letter is everywhere
+            result = await call.agent.memory.find_exact(ExactQuery(text, max_results=_NEAREST), call.access)
+            found |= dict.fromkeys(match.citation for match in result.matches)
+    return list(found)
 
 
 async def _recorded(call: Call, notes: Sequence[Note]) -> dict[PurePosixPath, str]:
@@ -112,9 +125,11 @@ async def _recorded(call: Call, notes: Sequence[Note]) -> dict[PurePosixPath, st
     return {path: log[0].id[:_REVISION_DIGITS] for path, log in logs.items() if log}
 
 
-def _told(notes: Sequence[Note]) -> Iterator[str]:
-    yield f"Forgotten, in the files and in search: {counted(len(notes), 'note')}."
+def _told(notes: Sequence[Note], still_at: Sequence[str]) -> Iterator[str]:
+    yield f"Forgotten: {counted(len(notes), 'note')}."
     yield from (f"{quoted(note.text)}\n" for note in notes[:_LISTED])
+    if still_at:
+        yield f"The same words still stand at {', '.join(f'`{citation}`' for citation in still_at)}."
 
 
 def _for_owner(notes: Sequence[Note], revisions: dict[PurePosixPath, str]) -> Iterator[str]:

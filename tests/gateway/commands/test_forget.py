@@ -30,7 +30,7 @@ async def test_the_only_note_that_fits_is_gone_at_once(house: House) -> None:
     """From the file, where nothing else moves, and from the index, before anybody asks again."""
     assert any("vault" in text for text in await found(house, "vault heron"))
     told = await house.says("/forget VAULT heron")
-    assert told.startswith("Forgotten, in the files and in search: 1 note.\n> 10:00 the vault opens with heron")
+    assert told.startswith("Forgotten: 1 note.\n> 10:00 the vault opens with heron")
     assert house.text(DAY) == "# 2026-02-28\n\n- 11:00 tea at four\n- 12:00 tea with Ann\n"
     assert not any("vault" in text for text in await found(house, "vault heron"))
 
@@ -44,6 +44,16 @@ async def test_the_owner_is_told_what_stays_and_how_it_goes(house: House) -> Non
     history = await house.keeper.history()
     then = history.view(house.access()).text_at(offered[1], DAY)
     assert then.splitlines()[2] == "- 10:00 the vault opens with heron"
+
+
+async def test_where_the_same_words_still_stand_is_said(house: House) -> None:
+    """In another note, that of a group too for the owner; a search would find them there."""
+    house.put("memory/2026-02-27.md", "- 08:00 Ann said: tea at four, so be there\n")
+    house.put(f"{SHARED}/2026-02-27.md", "- 08:00 tea at four\n")
+    told = await house.says(f"/forget {DAY}#L4")
+    assert f"still stand at `{SHARED}/2026-02-27.md#L1-L1`, `memory/2026-02-27.md#L1-L1`." in told
+    assert "still stand" not in await house.says("/forget vault")
+    assert "still stand" not in await house.says("/forget tea four", MEMBER)
 
 
 async def test_several_that_fit_are_listed_and_one_is_chosen(house: House) -> None:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.fakes.model import ScriptedModel
-from tests.gateway.commands.house import MEMBER, House
+from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, House
 
 DAY = "memory/2026-02-28.md"
 PASSAGE = "the vault opens with heron"
@@ -85,8 +85,9 @@ async def test_a_passage_that_still_stands_somewhere_is_not_purged(house: House)
     assert "history" in holders(house)
 
 
-async def test_nobody_but_the_owner_purges(house: House) -> None:
-    """A group cannot tell that there is such a command."""
+async def test_nobody_but_the_owner_purges_and_only_where_nobody_else_reads(house: House) -> None:
+    """A group cannot tell that there is such a command; its owner there is sent to their own chat."""
     line = await forgotten(house)
     assert (await house.says(line, MEMBER)).startswith("There is no command /purge here.")
+    assert (await house.says(line, OWNER_IN_GROUP)).startswith("/purge works only in your own chat")
     assert "history" in holders(house)
