@@ -28,7 +28,7 @@ async def test_the_owner_is_told_at_his_terminal(tmp_path: Path) -> None:
             for _ in range(3):
                 with pytest.raises(WorkspaceUnusableError):
                     agent.workspace.write("MEMORY.md", "long enough", MAIN, seen)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not any("trouble" in text for text in said):
                 await app.desk.chat(ChatOrder("remember that the boat is called Ondine"), hear)
     (told,) = [text for text in said if "trouble" in text]

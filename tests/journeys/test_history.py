@@ -32,8 +32,9 @@ async def test_a_note_is_a_version_that_can_be_undone(tmp_path: Path) -> None:
     (home.agent("main").workspace / "MEMORY.md").write_text("mine\n", "utf-8")
     async with running(home) as app:
         await app.desk.agents[app.desk.default_agent].keeper.ready()
-        mine, noted, first = (await app.desk.history(HistoryOrder("log"))).commits
+        mine, talk, noted, first = (await app.desk.history(HistoryOrder("log"))).commits
         assert (mine.subject, mine.session) == ("memory: update MEMORY.md", None)
+        assert (talk.session, talk.message, talk.paths) == ("main/main", None, noted.paths)
         assert (noted.session, noted.message) == ("main/main", "1")
         assert noted.paths == (f"memory/{noted.at:%Y-%m-%d}.md",)
         shown = await app.desk.history(HistoryOrder("show", revision=noted.revision))
@@ -102,7 +103,7 @@ async def test_what_an_editor_saves_is_soon_a_version_of_its_own(tmp_path: Path)
     place = home.agent("main").workspace / "notes/plan.md"
     place.parent.mkdir()
     place.write_text("one\n", "utf-8")
-    async with running(home) as app, asyncio.timeout(10):
+    async with running(home) as app, asyncio.timeout(30):
         await app.desk.agents[app.desk.default_agent].keeper.ready()
         place.write_text("two\n", "utf-8")
         commits: tuple[HistoryCommit, ...] = ()
