@@ -1,0 +1,83 @@
+"""This file is the model of a world: it follows a script and keeps what a provider would have been sent."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.models.messages import paired, spoken
+from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
+
+BREAK = "please break"
+"""A message that makes its turn fail as a defect would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a request, as `gateway/agent/models/hosted.py` writes it."""
+
+    role: str
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
+    """Of a result: which call of which tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All that a provider is sent."""
+
+    stable: str
+    volatile: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...]
+    temperature: float | None
+
+    @property
+    def told(self) -> list[str]:
+        """What the tools answered."""
+        return [message.text for message in self.messages if message.answers]
+
+
+Script = Callable[[Request], ReplyEntry]
+
+
+def says(text: str, *calls: ToolCall) -> ReplyEntry:
+    """Return a reply with *text* and *calls*."""
+    return ReplyEntry(text, calls, "scripted", Usage())
+
+
+class Scripted:
+    """A model whose script may be changed between two messages."""
+
+    name = "scripted"
+    window_tokens = 24_000
+
+    def __init__(self) -> None:
+        self.script: Script = lambda _: says("…")
+        self.requests: list[Request] = []
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        """Follow the script. Raises ZeroDivisionError, which no provider does, where a message says so."""
+        messages = tuple(map(_message, paired(request.entries)))
+        sent = Request(request.stable, request.volatile, messages, tuple(request.tools), request.temperature)
+        self.requests.append(sent)
+        if sent.messages[-1].text.endswith(BREAK):
+            raise ZeroDivisionError(sent.volatile)
+        reply = self.script(sent)
+        await on_text(reply.text)
+        return reply
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def _message(entry: Entry) -> Message:
+    match entry:
+        case UserEntry():
+            return Message("user", spoken(entry))
+        case ReplyEntry(text=text, calls=calls):
+            return Message("assistant", text, calls)
+        case ResultEntry(text=text, is_error=is_error):
+            return Message("tool", f"Error: {text}" if is_error else text, (), f"{entry.name} {entry.call_id}")
+        case _:
+            raise AssertionError(f"{type(entry).__name__} goes to no provider")

@@ -1,0 +1,71 @@
+"""Nobody reads private files without saying for whom: every reader takes `Access`; the few that do not are named."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workspaces.history import History
+from workspaces.memory.search import MemoryIndex
+from workspaces.workspace import Workspace
+
+ROOT = Path(__file__).parents[2]
+TELL_NO_TEXT = {
+    Workspace: {"create", "open", "check"},
+    MemoryIndex: {"touched", "sync", "is_behind", "catch_up", "has_notes_of", "audience", "status"},
+    History: {"open", "spare", "end_of", "record", "record_all", "record_first", "look", "maintain"},
+}
+"""Public methods without `Access`: they open, write what is there already, or tell counts to the owner."""
+ALL_FILES = {
+    "workspaces/workspace.py": "the workspace itself",
+    "workspaces/bootstrap.py": "looks for the identities of files that are to be hidden",
+    "workspaces/forgetting.py": "looks for the names of notes; each is read with the turn's access",
+    "workspaces/history/history.py": "records every file and shows none",
+    "gateway/agents.py": "gives the index and the keeper what they keep",
+    "gateway/cli/agents.py": "counts files for the owner at the command line",
+}
+"""Who may take a workspace's files without `Access`, and what for: the index and the history keep each file's scope."""
+ALL_WORDS = {
+    "gateway/conversation/transcript.py": "the one reader of the files",
+    "gateway/conversation/transcript_source.py": "gives the index each conversation with its audience",
+    "gateway/conversation/sessions.py": "opens the transcript of one session",
+    "gateway/conversation/turn.py": "opens the session that its message was routed to",
+    "gateway/conversation/lifecycle.py": "ends a session and notes it among its own notes",
+    "gateway/conversation/origin.py": "leads the owner from a memory to the message that it came from",
+    "gateway/control/local.py": "shows the owner why the latest answer in their own chat was given",
+}
+"""Who may open transcripts."""
+
+
+@pytest.mark.parametrize("reader", TELL_NO_TEXT, ids=lambda each: each.__name__)
+def test_every_method_that_tells_of_files_takes_access(reader: type) -> None:
+    """A new public method has `access` among its parameters, or is named here with those that tell no text."""
+    functions = inspect.getmembers(reader, lambda each: inspect.isfunction(each) or inspect.ismethod(each))
+    public = {name: inspect.signature(each) for name, each in functions if not name.startswith("_")}
+    without = {name for name, signature in public.items() if "access" not in signature.parameters}
+    assert without == TELL_NO_TEXT[reader]
+    required = (each.parameters["access"] for each in public.values() if "access" in each.parameters)
+    assert all(parameter.default is inspect.Parameter.empty for parameter in required)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "allowed"),
+    [
+        (r"workspace\.folder\b|\bFolder\(", ALL_FILES),
+        (r"\bnumbered_records\(|[sS]essions\.open\(|\bTranscript\.open\(", ALL_WORDS),
+    ],
+    ids=["files", "transcripts"],
+)
+def test_only_those_who_are_named_reach_files_without_access(pattern: str, allowed: dict[str, str]) -> None:
+    """A new place that reads past `Access` is a decision: it is named here with its reason."""
+    found = {path for path, text in sources() if re.search(pattern, text)}
+    assert found == allowed.keys()
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Yield the program's files, by path from the root."""
+    for wing in ("adapters", "gateway", "workspaces"):
+        for file in sorted((ROOT / wing).rglob("*.py")):
+            yield str(file.relative_to(ROOT)), file.read_text("utf-8")

@@ -1,0 +1,236 @@
+"""This file runs a whole gateway in which somebody listens to a group, a guest's chat and a subagent."""
+
+import json
+import random
+import re
+from collections.abc import AsyncIterator, MutableMapping
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from adapters.channel import Address, ChatKind, InboundMessage, OutboundMessage, Quote, Sender
+from gateway.agent.agent import Agent
+from gateway.agent.entries import ToolCall
+from gateway.agent.recall import RecallSettings
+from gateway.app import App
+from gateway.config import read_config
+from gateway.control.wire import AgentOrder, HistoryOrder
+from gateway.door.admission import Admitted, Policy
+from gateway.door.routing import Envelope, Routes, SessionKey, route
+from gateway.home import Home
+from tests.fakes.adapter import FakeAdapter
+from tests.fakes.clock import ManualClock
+from tests.journeys.house import ENVIRON
+from tests.privacy.contents import SHARED, Secret, items, sentence
+from tests.privacy.scripted import BREAK, Request, Script, Scripted, says
+from workspaces.access import PRIVATE, AgentId, SessionType
+from workspaces.memory.client import WorkerClient
+from workspaces.workspace import Workspace
+
+OWNER, SAM, GUEST = Sender("7", "Owner"), Sender("8", "Sam"), Sender("99", "Gus")
+GROUP_CHAT, GUEST_CHAT = Address("telegram", "home", "-100"), Address("telegram", "home", "99")
+OTHERS = (Address("telegram", "home", "-200"), Address("telegram", "home", "-300"), Address("telegram", "home", "98"))
+"""Another group, a group of another agent, another guest: nobody there listens for us."""
+OWNER_CHAT = Address("telegram", "home", "7")
+TASK = "task-"
+"""Begins the id of a message that stands for what a parent gives a subagent to do."""
+CONFIG = """
+[owner]
+time_zone = "Europe/Berlin"
+people = ["telegram:7"]
+[agents.main]
+[agents.other]
+[[bindings]]
+agent = "other"
+channel = "telegram"
+chat = "-300"
+[channels.telegram.home]
+token_env = "BOT_TOKEN"
+groups = { "-100" = {}, "-200" = {}, "-300" = {} }
+[limits]
+shared_files = 8
+[memory]
+transcripts = true
+watch = "off"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Everything that left the gateway because of one message."""
+
+    requests: tuple[Request, ...]
+    sent: tuple[OutboundMessage, ...]
+    """To whichever of the chats that listen."""
+
+
+@dataclass
+class World:
+    """A gateway, and the owner who lives with it."""
+
+    app: App
+    model: Scripted
+    adapter: FakeAdapter
+    clock: ManualClock
+    secret: Secret
+    rng: random.Random = field(init=False)
+    lived: int = 0
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.secret.seed)
+
+    async def hear(self, message: InboundMessage, script: Script) -> Heard:
+        """Let *message* be answered by *script* and return what went out."""
+        requests, sent = len(self.model.requests), len(self.adapter.taken)
+        await self._answered(message, script)
+        listening = {GROUP_CHAT, GUEST_CHAT}
+        heard = (each for each in self.adapter.taken[sent:] if each.address in listening)
+        return Heard(tuple(self.model.requests[requests:]), tuple(heard))
+
+    async def live(self) -> None:
+        """Let the owner and others do what only this world knows of: more in one world than in the other.
+
+        Then look for what changed, as the watcher does: how soon something is found is not promised.
+        """
+        for _ in range(self.rng.randint(0, 2)):
+            await self.rng.choice((self._edit, self._remove, self._talk, self._talk))()
+        await self.app.desk.index(AgentOrder(), lambda _done, _total: None)
+
+    async def orders(self) -> list[str]:
+        """Return the names of all commands, as the owner is told them in their own chat."""
+        asked = InboundMessage(OWNER_CHAT, "which?", OWNER, ChatKind.DIRECT, "/help", True, self.clock.now())
+        await self._answered(asked, lambda _: says("…"))
+        told = "\n".join(each.body.text for each in self.adapter.taken if each.address == OWNER_CHAT)
+        return re.findall(r"^- `/(\w+)", told, re.MULTILINE)
+
+    async def ids(self) -> list[str]:
+        """Return git's own ids of all changes so far."""
+        answer = await self.app.desk.history(HistoryOrder("log", limit=50))
+        return [commit.revision for commit in answer.commits]
+
+    async def _answered(self, message: InboundMessage, script: Script) -> None:
+        self.model.script = script
+        await self.app.reception.receive(message)
+        for row in await self.app.desk.outcomes.of(message.id):
+            await self.app.delivery.finished(row.id)
+        for agent in self.app.desk.agents.values():
+            await agent.keeper.finish()
+
+    @property
+    def _notes(self) -> Path:
+        return self.app.desk.agents[AgentId("main")].workspace.folder.root
+
+    async def _edit(self) -> None:
+        path = self.rng.choice([*self.secret.files(), f"memory/2026-01-{self.rng.randint(1, 28):02}.md"])
+        put(self._notes, {path: items(self.rng, self.rng.randint(1, 12))})
+
+    async def _remove(self) -> None:
+        found = [path for path in self.secret.files() if "/" in path and (self._notes / path).exists()]
+        if found:
+            (self._notes / self.rng.choice(found)).unlink()
+
+    async def _talk(self) -> None:
+        self.lived += 1
+        address = self.rng.choice((OWNER_CHAT, OWNER_CHAT, *OTHERS))
+        sender = OWNER if address == OWNER_CHAT else SAM
+        kind = ChatKind.GROUP if address.chat.startswith("-") else ChatKind.DIRECT
+        text = self.rng.choice((sentence(self.rng), sentence(self.rng), BREAK, "/remember a heron", "/status"))
+        said = InboundMessage(address, f"private-{self.lived}", sender, kind, text, True, self.clock.now())
+        await self._answered(said, self._busy())
+
+    def _busy(self) -> Script:
+        """Return a model that writes and searches for whoever asked, then says something."""
+        calls = [
+            _call("add_note", text=sentence(self.rng)),
+            _call("save_memory", text=sentence(self.rng), category="notes"),
+            _call("write_file", path=f"plans/{sentence(self.rng)}.md", content=items(self.rng, 5)),
+            _call("memory_search", query=sentence(self.rng)),
+            _call("git_log"),
+        ]
+        chosen = [replace(call, id=f"{self.lived}-{number}") for number, call in enumerate(self.rng.sample(calls, 2))]
+        replies = iter([says("", *chosen), says(sentence(self.rng))])
+        return lambda _: next(replies, says("…"))
+
+
+def _call(name: str, **arguments: str) -> ToolCall:
+    return ToolCall("", name, json.dumps(arguments))
+
+
+def put(folder: Path, files: dict[str, str]) -> None:
+    """Write *files* as an editor does."""
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+
+
+def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualClock) -> None:
+    """Open the ways in that are not built yet, for guests and subagents, and share one memory worker and one clock.
+
+    What takes long is given up, or answered from what there is: here nothing is to depend on how busy the machine is.
+    """
+    for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "JUST_BEGUN_S"):
+        patch.setattr(f"workspaces.memory.search.{patience}", 300.0)
+    patch.setattr("gateway.agents.WorkerClient", lambda _: nullcontext(worker))
+    patch.setattr("gateway.agents.RecallSettings", partial(RecallSettings, deadline_s=60.0))
+    patch.setattr("gateway.agents.time", SimpleNamespace(monotonic=lambda: clock.now().timestamp()))
+    for place in ("gateway.conversation.reception", "gateway.conversation.turn"):
+        patch.setattr(f"{place}.route", _routed)
+        patch.setattr(f"{place}.admit", _admitted)
+
+
+def _admitted(_: InboundMessage, __: Policy) -> Admitted:
+    return Admitted()
+
+
+def _routed(message: InboundMessage, routes: Routes) -> Envelope:
+    """Return what a subagent is given where a message's id says that it is a task; every other goes its usual way."""
+    envelope = route(message, routes)
+    if not message.id.startswith(TASK):
+        return envelope
+    access = replace(envelope.access, session_type=SessionType.SUBAGENT, depth=1)
+    if message.sender == OWNER:
+        access = replace(access, scope=PRIVATE)
+    return Envelope(SessionKey(access.agent, f"subagent:{message.id}"), access, "a parent's task")
+
+
+@asynccontextmanager
+async def world(folder: Path, secret: Secret, clock: ManualClock) -> AsyncIterator[World]:
+    """Give a gateway whose owner knows *secret*, with everything else as in any other."""
+    home = Home(folder)
+    home.create()
+    home.write(home.config_file, CONFIG)
+    for name, files in (("main", SHARED | secret.files()), ("other", secret.files())):
+        Workspace.create(home.agent(name).workspace, AgentId(name)).folder.close()
+        put(home.agent(name).workspace, files)
+    model, adapter = Scripted(), FakeAdapter("telegram", "home", 4_096)
+    with home.lock("a test"):
+        async with App.open(home, read_config(home.config_file), ENVIRON, channels=False, clock=clock) as app:
+            agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
+            for name, agent in list(agents.items()):
+                agents[name] = replace(agent, model=model)
+                await agent.keeper.begin()
+            app.adapters.loaded["telegram", "home"] = adapter
+            await app.delivery.recover(lambda _: True)
+            yield World(app, model, adapter, clock, secret)
+            await app.lanes.drain(10)
+            await app.delivery.drain(10)
+
+
+def message(number: int, chat: str, sender: Sender, text: str, at: ManualClock) -> InboundMessage:
+    """Return a message of a chat that listens; `task` is a subagent's."""
+    is_guest = chat == "guest"
+    return InboundMessage(
+        GUEST_CHAT if is_guest else GROUP_CHAT,
+        f"{TASK if chat == 'task' else ''}{number}",
+        GUEST if is_guest else sender,
+        ChatKind.DIRECT if is_guest else ChatKind.GROUP,
+        text,
+        is_for_us=True,
+        sent_at=at.now(),
+        quote=Quote("Kim", "what do you know?") if number % 7 == 0 else None,
+    )
