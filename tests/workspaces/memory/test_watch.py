@@ -1,6 +1,7 @@
 """This file says when a changed file is found that nobody told the index of."""
 
 import asyncio
+import errno
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -8,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+import watchfiles
 
 from tests.fakes.memory import TODAY, DeskWorker, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT
@@ -112,6 +114,25 @@ async def test_a_saved_file_is_searchable_soon_and_no_search_asked_for_it(
         assert "search" not in home.worker.calls
 
 
+async def test_a_system_that_refuses_to_watch_is_looked_at_instead(
+    home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where the system's watches are used up, changes are found all the same, within the same time, and it is said."""
+
+    async def none_left(*_: object, **__: object) -> AsyncIterator[set[tuple[int, str]]]:
+        raise OSError(errno.ENOSPC, "OS file watch limit reached")
+        yield set()
+
+    monkeypatch.setattr(watchfiles, "awatch", none_left)
+    async with home.watched("events"):
+        await asyncio.sleep(0)
+        (home.notes / "MEMORY.md").write_text("- likes tea\n")
+        assert await home.becomes(1) < GOAL_S
+        (home.notes / "MEMORY.md").write_text("- likes tea\n- likes bread\n")
+        assert await home.becomes(2) < GOAL_S
+    assert "files cannot be watched" in caplog.text
+
+
 async def test_new_folders_are_watched_too(home: Home) -> None:
     """A note in a folder made a moment ago, and a later one in the same folder."""
     async with home.watched():
@@ -122,6 +143,44 @@ async def test_new_folders_are_watched_too(home: Home) -> None:
         assert await home.becomes(1) < GOAL_S
         (deep / "2026-03-02.md").write_text("- bread\n")
         assert await home.becomes(2) < GOAL_S
+
+
+class Counting:
+    """A follower that counts how often it was told; at first it cannot catch up."""
+
+    def __init__(self) -> None:
+        self.told: asyncio.Queue[None] = asyncio.Queue()
+        self.fails = 1
+
+    async def catch_up(self) -> None:
+        self.told.put_nowait(None)
+        if self.fails:
+            self.fails -= 1
+            raise MemoryUnavailableError("away")
+
+
+async def test_every_follower_of_a_folder_is_told(tmp_path: Path) -> None:
+    """Two that share a folder both hear of a change there, and the one alone of its own; a failure ends nothing."""
+    (tmp_path / "own").mkdir()
+    one, two = Counting(), Counting()
+
+    async def shared() -> list[Path]:
+        return [tmp_path]
+
+    async def both() -> list[Path]:
+        return [tmp_path, tmp_path / "own"]
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(keep_fresh([Watched(one, shared), Watched(two, both)], WatchSettings()))
+        await one.told.get()  # the first look
+        await two.told.get()
+        (tmp_path / "a.md").write_text("x")
+        await one.told.get()
+        await two.told.get()
+        (tmp_path / "own/a.md").write_text("x")
+        await two.told.get()
+        assert one.told.empty()
+        task.cancel()
 
 
 async def test_a_link_out_of_the_workspace_is_not_followed(home: Home, tmp_path: Path) -> None:
