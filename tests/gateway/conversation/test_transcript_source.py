@@ -119,6 +119,23 @@ def test_a_session_of_no_chat_is_private(name: str) -> None:
     assert scope_of_session(name) == PRIVATE
 
 
+async def test_an_ended_conversation_is_still_found_by_its_own(house: House) -> None:
+    """Its transcript was put away under another name; its audience is the same, and so are its lines."""
+    archive = house.home / "sessions" / "archive"
+    for session in ("main", OURS, THEIRS):
+        await house.says(session, said(f"tea in {session}", "Ann"))
+        file = house.home / "sessions" / Path(path_of(session)).name
+        archive.mkdir(exist_ok=True)
+        file.rename(archive / f"{file.stem}.20260301T130500000000Z.jsonl")
+    (archive / "main.jsonl").write_bytes(b"{}\n")
+    ours = f"sessions/archive/{OURS}.20260301T130500000000Z.jsonl"
+    assert await house.found("tea", GROUP) == [f"{ours}#L2-L2"]
+    assert len(await house.found("tea", MAIN)) == 3
+    assert "tea in group" in str((await house.get(GROUP, path=ours))["text"])
+    for other in ("sessions/archive/x/main.jsonl", f"sessions/archive/{THEIRS}.20260301T130500000000Z.jsonl"):
+        assert (await house.get(GROUP, path=other))["text"] == ""
+
+
 async def test_a_conversation_can_be_read_around_a_hit(house: House) -> None:
     """memory_get shows the messages by line to who may find them; for others there is none."""
     await house.says("main", said("one"), answered("two"), said("three"))
