@@ -8,6 +8,7 @@ import pytest
 
 from adapters.channel import InboundMessage, Quote
 from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.models.port import ModelRequest, OnText
 from gateway.stores.ports import InboxRow
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import OWNER, SHARED, House, open_house
@@ -80,15 +81,39 @@ async def test_later_turns_are_trusted_no_more_while_they_show_it(house: House) 
     assert not is_written(house)
 
 
-async def test_a_turn_is_trusted_again_when_its_requests_show_it_no_more(house: House) -> None:
-    """What no longer fits the window says nothing to the model."""
-    await talk(house, "", FORWARD, "What shall I do with it?")
-    house.model = ScriptedModel(says("long"), SAVING, "Done.")
-    house.model.window_tokens = 4_000
+class Obliging(ScriptedModel):
+    """Saves the lie when it is told to note something, and says little to everything else."""
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        self.requests.append(request)
+        last = request.entries[-1]
+        return SAVING if isinstance(last, UserEntry) and last.text == "now note it" else says("Done.")
+
+
+@pytest.mark.parametrize("window_tokens", [4_000, 128_000])
+async def test_a_turn_is_trusted_as_far_as_its_own_request_shows(house: House, window_tokens: int) -> None:
+    """In a wide window the forward is still there; from a narrow one it is gone, unless a summary holds it."""
+    house.model = model = Obliging()
+    model.window_tokens = window_tokens
+    await house.answer(await house.take_in("", FORWARD))
     for text in ("x " * 6_000, "now note it"):
         await house.answer(await house.take_in(text))
-    shown = [entry.text for entry in house.model.requests[-1].entries if isinstance(entry, UserEntry)]
-    assert not any("Sam" in text for text in shown)
+    asked = next(request for request in model.requests if request.entries[-1] == last_message(model))
+    shows_it = any(isinstance(entry, UserEntry) and entry.from_outside for entry in asked.entries)
+    assert shows_it or window_tokens == 4_000
+    assert is_written(house) is not shows_it
+
+
+def last_message(model: ScriptedModel) -> UserEntry:
+    return [e for request in model.requests for e in request.entries if isinstance(e, UserEntry)][-1]
+
+
+async def test_another_conversation_begins_trusted(house: House) -> None:
+    """After /new no request shows the forward any more."""
+    await talk(house, "", FORWARD, "What shall I do with it?")
+    house.model = Obliging()
+    await house.says("/new")
+    await talk(house, "note it", OWNER, SAVING, "Done.")
     assert is_written(house)
 
 
