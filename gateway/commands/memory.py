@@ -1,13 +1,14 @@
 """This file is `/memory`: what an agent's memory holds, and a search of the part that a chat may see."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from gateway.agent.recall import RecallSettings
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import Hit, Query, SearchResult
+from workspaces.memory.search import Hit, MemoryIndex, Query, SearchResult
 from workspaces.memory.status import IndexStatus
 
 _RESULTS = 5
@@ -29,7 +30,7 @@ async def _memory(call: Call) -> str:
         is_behind, state = await call.agent.memory.is_behind(), await call.agent.memory.status()
     except MemoryUnavailableError as exc:
         raise ToolError(f"The index cannot be asked now ({exc}); a search reads the files instead.") from exc
-    return "\n".join(_state(state, is_behind=is_behind))
+    return "\n".join([*_state(state), _freshness(call.agent.memory, is_behind=is_behind or state.rebuilding)])
 
 
 def _found(result: SearchResult) -> Iterator[str]:
@@ -46,15 +47,17 @@ def _hit(hit: Hit) -> str:
     return f"`{hit.citation}`\n{quoted(hit.snippet)}\n"
 
 
-def _state(state: IndexStatus, *, is_behind: bool) -> Iterator[str]:
+def _state(state: IndexStatus) -> Iterator[str]:
     yield f"{counted(state.entries, 'passage')} of {counted(state.documents, 'file')} can be found."
     how = "by meaning and words" if state.mode == "hybrid" else "by words alone"
     yield f"- searched {how}{f' ({state.reason})' if state.reason else ''}"
-    if is_behind or state.rebuilding:
-        yield "- files changed since the last sync; the next search takes them in"
-    else:
-        yield "- in step with the files"
     if state.owing:
         yield f"- {counted(state.owing, 'text')} still without a vector"
     yield from (f"- not indexed: `{path}`: {reason}" for path, reason in state.skipped.items())
-    yield "`/memory` with some words searches it."
+
+
+def _freshness(memory: MemoryIndex, *, is_behind: bool) -> str:
+    ago = memory.synced_s_ago
+    last = "not synced since the start" if ago is None else f"last sync {timedelta(seconds=int(ago))} ago"
+    now = "files changed; the next search takes them in" if is_behind else "in step with the files"
+    return f"- {last}: {now}"

@@ -143,6 +143,7 @@ class MemoryIndex:
         self._syncing = asyncio.Lock()
         self._is_dirty = True
         self._was_fresh = False
+        self._synced_at: float | None = None
         self._checked_at = self._began_at = clock.monotonic()
         self._mode: Mode = "hybrid"
         self.is_open = False
@@ -169,7 +170,7 @@ class MemoryIndex:
             except BaseException:
                 self._is_dirty = True
                 raise
-            self._was_fresh = True
+            self._was_fresh, self._synced_at = True, self._began_at
             self._outage.end()
             return report
 
@@ -190,6 +191,11 @@ class MemoryIndex:
     def is_warm(self) -> bool:
         """Whether the index was brought up to date once, so that a search is quick."""
         return self._was_fresh
+
+    @property
+    def synced_s_ago(self) -> float | None:
+        """How many seconds ago the last sync began that came to its end; `None` before the first since the start."""
+        return None if self._synced_at is None else self._clock.monotonic() - self._synced_at
 
     def has_notes_of(self, scope: Scope) -> bool:
         """Say whether there was anything to find in *scope* when the index was last brought up to date."""

@@ -22,12 +22,13 @@ async def test_memory_alone_says_what_it_holds(house: House) -> None:
     """Counts, how it searches, whether it is in step: to the owner; nobody else learns how much there is."""
     house.put("memory/2026-02-28.md", NOTES)
     house.put("MEMORY.md", "# Memory\n")
+    assert "- not synced since the start: files changed;" in await house.says("/memory")
     await house.memory.sync()
     state = await house.memory.status()
     told = await house.says("/memory")
     assert (state.entries, state.documents) == (1, 2)
     assert told.startswith("1 passage of 2 files can be found.\n- searched by meaning and words\n")
-    assert "- in step with the files" in told
+    assert told.endswith("- last sync 0:00:00 ago: in step with the files")
     house.put("memory/2026-02-27.md", NOTES)
     assert "the next search takes them in" in await house.says("/memory")
     assert await house.says("/memory", MEMBER) == "Say what to look for, such as `/memory the next meeting`."
