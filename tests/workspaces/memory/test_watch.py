@@ -124,8 +124,8 @@ async def test_a_system_that_refuses_to_watch_is_looked_at_instead(
         yield set()
 
     monkeypatch.setattr(watchfiles, "awatch", none_left)
+    await home.index.sync()  # it is open
     async with home.watched("events"):
-        await asyncio.sleep(0)
         (home.notes / "MEMORY.md").write_text("- likes tea\n")
         assert await home.becomes(1) < GOAL_S
         (home.notes / "MEMORY.md").write_text("- likes tea\n- likes bread\n")

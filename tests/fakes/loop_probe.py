@@ -1,0 +1,41 @@
+"""This file watches an event loop: how long its callbacks keep the processor, whatever else the machine does."""
+
+import asyncio
+import time
+from types import TracebackType
+from typing import Any, Self
+
+
+class LoopProbe:
+    """Measures every callback of the running loop while the block runs.
+
+    Time is the thread's own processor time: a callback that only had to wait for a busy machine does not count, and one
+    that sleeps is blockbuster's to find.
+    """
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+        self.culprit = ""
+        self.callbacks = 0
+
+    def __enter__(self) -> Self:
+        self._run = asyncio.Handle._run
+        run = self._run
+
+        def measured(handle: Any) -> None:
+            began = time.thread_time()
+            run(handle)
+            self._note(handle, time.thread_time() - began)
+
+        asyncio.Handle._run = measured  # type: ignore[method-assign]  # the one place all callbacks go through
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio.Handle._run = self._run  # type: ignore[method-assign]
+
+    def _note(self, handle: asyncio.Handle, spent_s: float) -> None:
+        self.callbacks += 1
+        if spent_s > self.longest_s:
+            self.longest_s, self.culprit = spent_s, repr(handle)

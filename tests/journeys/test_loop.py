@@ -1,0 +1,84 @@
+"""This file says that neither indexing nor searching keeps the gateway's event loop from anybody else."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from blockbuster import BlockingError, blockbuster_ctx
+
+from bench.made_notes import daily_notes, questions
+from gateway.app import App
+from gateway.control.wire import AgentOrder, ChatOrder
+from tests.fakes.loop_probe import LoopProbe
+from tests.journeys.house import make_home, running
+from tests.workspaces.turns import AGENT, MAIN
+from workspaces.memory.search import Query
+
+OURS = ["gateway", "workspaces", "adapters"]
+LONGEST_S = 0.02
+"""What one callback may take."""
+
+
+async def _busy_with(app: App, entries: int, notes: Path) -> int:
+    """Index *entries* lines; until that is done, search and chat; return how many searches were answered."""
+    memory = app.desk.agents[AGENT].memory
+    await memory.sync()  # the worker is there
+    answered = 0
+    with LoopProbe() as probe, blockbuster_ctx(OURS):
+        await asyncio.to_thread(_write, notes, entries)
+        indexing = asyncio.ensure_future(app.desk.index(AgentOrder("main"), _told))
+        while not indexing.done():
+            for question in questions(3):
+                await memory.search(Query(question), MAIN)
+                answered += 1
+            await app.desk.chat(ChatOrder(f"number {answered}", "main"), _heard)
+        await indexing
+    assert (await memory.status()).entries >= entries  # the watch may have been there first
+    assert probe.callbacks > 100
+    assert probe.longest_s < LONGEST_S, probe.culprit
+    return answered
+
+
+def _told(done: int, total: int) -> None:
+    """Take word of progress."""
+
+
+async def _heard(text: str, is_last: bool) -> None:
+    """Take a reply."""
+
+
+def _write(notes: Path, entries: int) -> None:
+    (notes / "memory").mkdir(exist_ok=True)
+    for day, text in daily_notes(entries):
+        (notes / "memory" / f"{day}.md").write_text(text)
+
+
+async def test_the_loop_is_free_while_notes_are_indexed_and_searched(tmp_path: Path) -> None:
+    """No callback takes 20 ms of the processor, nothing of ours blocks, and searches are answered meanwhile."""
+    home = make_home(tmp_path / "home")
+    async with running(home) as app:
+        assert await _busy_with(app, 420, home.agent("main").workspace) > 0
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1200)
+async def test_the_loop_is_free_while_ten_thousand_are_indexed(tmp_path: Path) -> None:
+    """The same at the size that the goal names."""
+    home = make_home(tmp_path / "home")
+    async with running(home) as app:
+        assert await _busy_with(app, 10_000, home.agent("main").workspace) > 10
+
+
+async def test_a_loop_that_is_kept_busy_or_put_to_sleep_is_noticed() -> None:
+    """The watch itself works: processor time is measured, and a sleep is refused."""
+    with LoopProbe() as probe:
+        await asyncio.sleep(0)
+        assert probe.longest_s < LONGEST_S
+        until = time.thread_time() + 2 * LONGEST_S
+        while time.thread_time() < until:
+            pass
+        await asyncio.sleep(0)
+    assert probe.longest_s >= 2 * LONGEST_S
+    with blockbuster_ctx(), pytest.raises(BlockingError):
+        time.sleep(0.001)  # noqa: ASYNC251 — what is tested
