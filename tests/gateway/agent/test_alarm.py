@@ -35,8 +35,9 @@ async def test_an_incident_is_told_once() -> None:
         owner.alarm.troubled(Cause.FILES, FULL)
         owner.alarm.troubled(Cause.HISTORY, "no room for a commit")
         await owner.alarm.ring()
-        owner.alarm.worked(Cause.FILES)
         owner.later(OVER_AFTER / 2)
+        owner.alarm.worked(Cause.FILES)
+        owner.alarm.worked(Cause.HISTORY)
     assert list(owner.heard.values()) == [
         f"Agent main has trouble with its files: {FULL}. It goes on by itself once that is mended."
     ]
