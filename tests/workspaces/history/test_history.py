@@ -355,8 +355,10 @@ def test_lines_of_the_present_file_have_authors(home: Home) -> None:
     for path, lines in (("MEMORY.md", range(5, 6)), ("NOTHING.md", range(1, 2)), ("MEMORY.md", range(1, 1))):
         with pytest.raises(NoSuchFileError):
             history.authors(path, lines, MAIN)
-    with pytest.raises(NoSuchFileError):
-        history.authors("MEMORY.md", range(1, 2), GROUP)
+    home.put(f"{OWN}/2026-03-01.md", "- not recorded yet\n")
+    for path in ("MEMORY.md", f"{OWN}/2026-03-01.md"):
+        with pytest.raises(NoSuchFileError):
+            history.authors(path, range(1, 2), GROUP)
 
 
 def test_lines_of_an_earlier_day_have_authors(home: Home) -> None:
