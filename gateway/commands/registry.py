@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _FIRST = "start"
 """What Telegram's clients send when somebody opens the chat for the first time."""
 _ALIKE = 0.75
-"""From here on two names count as one that was mistyped: `remmeber` is 0.88 like `remember`, `tmp` 0.5 like `help`."""
+"""From here on two names count as one that was mistyped: `remmeber` is 0.88 like `remember`, `usr` 0.5 like `purge`."""
 
 
 @dataclass(frozen=True, slots=True)
