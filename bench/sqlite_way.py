@@ -14,9 +14,8 @@ import numpy as np
 import sqlite_vec
 
 from workspaces.memory.engine import FloatArray
+from workspaces.memory.finder import POOL  # as many candidates a leg as ours
 
-POOL = 100
-"""Candidates a leg, as many as ours."""
 _WORD = re.compile(r"\w+")
 
 

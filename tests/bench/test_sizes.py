@@ -30,3 +30,19 @@ def test_the_rival_finds_by_meaning_and_by_word(tmp_path: Path) -> None:
     assert rival.search("nothing of the kind", vectors[2], 1) == [texts[2]]
     assert rival.search("violins?", vectors[1], 2) == [texts[1], texts[3]]
     rival.close()
+
+
+def test_both_are_asked_and_timed_by_two_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole bench on a few entries: every figure is there, and no time is nothing."""
+    from bench import sizes
+
+    monkeypatch.setattr(sizes, "WARM", 1)
+    figures = {figure.name: figure.value for figure in sizes._figures(28, 3)}
+    for name in ("search", "sqlite-vec + FTS5"):
+        for clock in ("", ", CPU"):
+            assert (
+                0
+                < figures[f"{name}, 28 entries{clock}, median"]
+                <= figures[f"{name}, 28 entries{clock}, 99th percentile"]
+            )
+    assert figures["as fast as that by CPU, 28 entries"] > 0
