@@ -142,6 +142,20 @@ GUARDS = (
         "tests/workspaces/test_bootstrap.py::test_no_name_brings_a_private_file_in",
     ),
     Guard(
+        "gateway/agent/context.py",
+        "what was private before a hook ran stays private, wherever it was moved",
+        "if rights(access).private else withheld_files(agent.workspace, access)",
+        "",
+        "tests/gateway/agent/test_context.py::test_no_change_on_disk_brings_a_private_file_in",
+    ),
+    Guard(
+        "workspaces/usage.py",
+        "a quota counts what its own audience has",
+        "        scope = scope_of(path)\n        quota",
+        "        scope = PRIVATE\n        quota",
+        "tests/workspaces/test_usage.py::test_a_full_workspace_shows_in_no_other_chat",
+    ),
+    Guard(
         "workspaces/history/filter.py",
         "a commit shows the changes of a chat's own notes only",
         "if sees_path(access, change.path))",
@@ -195,7 +209,7 @@ GUARDS = (
         "the files of an earlier day are given to who sees their paths",
         "for path, content in files.items() if sees_path(self._access, path)}",
         "for path, content in files.items()}",
-        "tests/workspaces/history/test_view.py::test_what_a_chat_sees_is_the_same_whatever_is_private",
+        "tests/workspaces/memory/test_earlier.py::test_nobody_sees_more_of_an_earlier_day_than_of_today",
     ),
     Guard(
         "workspaces/history/history.py",

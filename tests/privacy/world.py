@@ -37,6 +37,8 @@ GROUP_CHAT, GUEST_CHAT = Address("telegram", "home", "-100"), Address("telegram"
 OTHERS = (Address("telegram", "home", "-200"), Address("telegram", "home", "-300"), Address("telegram", "home", "98"))
 """Another group, a group of another agent, another guest: nobody there listens for us."""
 OWNER_CHAT = Address("telegram", "home", "7")
+ORDERS = ("/remember a heron", "/status", "/forget heron", "/refuse", "/new")
+"""What nobody notices who listens; `/approve` is left out: what it does is to be noticed."""
 TASK = "task-"
 """Begins the id of a message that stands for what a parent gives a subagent to do."""
 CONFIG = """
@@ -139,16 +141,17 @@ class World:
         address = self.rng.choice((OWNER_CHAT, OWNER_CHAT, *OTHERS))
         sender = OWNER if address == OWNER_CHAT else SAM
         kind = ChatKind.GROUP if address.chat.startswith("-") else ChatKind.DIRECT
-        text = self.rng.choice((sentence(self.rng), sentence(self.rng), BREAK, "/remember a heron", "/status"))
+        text = self.rng.choice((sentence(self.rng), sentence(self.rng), BREAK, *ORDERS))
         said = InboundMessage(address, f"private-{self.lived}", sender, kind, text, True, self.clock.now())
         await self._answered(said, self._busy())
 
     def _busy(self) -> Script:
-        """Return a model that writes and searches for whoever asked, then says something."""
+        """Return a model that writes, also what has to wait for approval, and searches; then it says something."""
         calls = [
             _call("add_note", text=sentence(self.rng)),
             _call("save_memory", text=sentence(self.rng), category="notes"),
             _call("write_file", path=f"plans/{sentence(self.rng)}.md", content=items(self.rng, 5)),
+            _call("write_file", path=f"skills/{self.lived}/SKILL.md", content=sentence(self.rng)),
             _call("memory_search", query=sentence(self.rng)),
             _call("git_log"),
         ]
