@@ -36,8 +36,8 @@ class AgentHome:
 
     @property
     def archive(self) -> Path:
-        """What was summarised, in full."""
-        return self.root / "archive"
+        """Transcripts of sessions that have ended."""
+        return self.sessions / "archive"
 
     @property
     def index(self) -> Path:

@@ -1,0 +1,45 @@
+"""A conversation through a whole gateway: noted when that stops, going on afterwards, ended by `/new`."""
+
+from pathlib import Path
+
+from gateway.agent.entries import UserEntry
+from gateway.control.wire import ChatOrder
+from gateway.door.routing import SessionKey
+from tests.fakes.openai_stub import OpenAIStub
+from tests.journeys.house import make_home, openai_section, running
+from workspaces.access import AgentId
+
+MAIN = SessionKey(AgentId("main"), "main")
+PORT = "The staging database moved to port 5433."
+
+
+async def _unread(_text: str, _is_answer: bool) -> None:
+    """Nobody looks."""
+
+
+async def test_a_conversation_is_noted_goes_on_and_ends(tmp_path: Path) -> None:
+    """The shutdown's note is there once, the next start knows what was said, and the message after `/new` does not."""
+    async with OpenAIStub(lambda _: "staging port") as provider:
+        home = make_home(tmp_path / "home", model=openai_section(provider.url))
+        agent = home.agent("main")
+        async with running(home) as app:
+            await app.desk.chat(ChatOrder(PORT), _unread)
+        noted = [file for file in (agent.workspace / "memory").iterdir() if PORT in file.read_text("utf-8")]
+        assert len(noted) == 1
+        assert noted[0].read_text("utf-8").count("Conversation until") == 1
+        async with running(home) as app:
+            await app.desk.chat(ChatOrder("And now?"), _unread)
+            assert PORT in str(provider.bodies[-1]["messages"])
+            await app.desk.chat(ChatOrder("/new"), _unread)
+            await app.desk.chat(ChatOrder("Hello again."), _unread)
+            assert PORT not in str(provider.bodies[-1]["messages"][1:])
+            said = [
+                entry.text for entry in (await app.desk.sessions.open(MAIN)).entries if isinstance(entry, UserEntry)
+            ]
+            assert said == ["Hello again."]
+        assert len(list((agent.sessions / "archive").iterdir())) == 1
+        notes = {file.name: file.read_text("utf-8") for file in (agent.workspace / "memory").iterdir()}
+        (session_note,) = (text for name, text in notes.items() if name.endswith("-staging-port.md"))
+        assert session_note.count(PORT) == 1
+        assert "And now?" in session_note
+        assert sum(text.count("Hello again.") for text in notes.values()) == 1
