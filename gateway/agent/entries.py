@@ -88,6 +88,10 @@ class UsedMemory:
     keyword: float = 0.0
 
 
+HOW_USED = {"search": "found by a search", "read": "read", "recall": "brought up unasked"}
+"""`UsedMemory.how` in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class UsedEntry:
     """The journal's note of memories that a turn used; kept for who asks why, and never sent to a model."""

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
+from gateway.agent.entries import HOW_USED
 from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
-from gateway.commands.why import HOW
 from gateway.control.desk import Progress
 from gateway.control.wire import AgentOrder, Found, MemorySource, MemoryStatus, OriginOrder, SearchOrder, Why
 from gateway.home import Home
@@ -154,7 +154,7 @@ def _reasons(known: Why) -> Iterator[str]:
         yield "No memory was used."
     for each in known.used:
         scores = f"relevance {each.relevance:.2f}, meaning {each.similarity:.2f}, words {each.keyword:.2f}"
-        yield f"{each.citation}  {HOW[each.how]}{'' if each.how == 'read' else f', {scores}'}"
+        yield f"{each.citation}  {HOW_USED[each.how]}{'' if each.how == 'read' else f', {scores}'}"
 
 
 def found_lines(found: Found) -> Iterator[str]:

@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from gateway.agent.entries import UsedMemory
+from gateway.agent.entries import HOW_USED, UsedMemory
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
-
-HOW = {"search": "found by a search", "read": "read", "recall": "brought up unasked"}
-"""How a memory came before the model, in words."""
 
 
 def why_commands() -> list[Command]:
@@ -37,4 +34,4 @@ def _lines(question: str, used: Sequence[UsedMemory]) -> Iterator[str]:
         yield "No memory was used for the answer."
     for each in used:
         scores = f"relevance {each.relevance:.2f}, meaning {each.similarity:.2f}, words {each.keyword:.2f}"
-        yield f"- `{each.citation}`: {HOW[each.how]}{'' if each.how == 'read' else f'; {scores}'}"
+        yield f"- `{each.citation}`: {HOW_USED[each.how]}{'' if each.how == 'read' else f'; {scores}'}"
