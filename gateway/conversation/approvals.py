@@ -124,12 +124,12 @@ class TurnTray:
     owner: Address
 
     async def standing(self, path: PurePosixPath, present: str | None) -> Standing:
-        """Return the file with the newest change that waits for it, so that one change follows the other."""
-        waiting = await self.approvals.waiting(self.agent)
-        for change in reversed(waiting):
-            if change.proposal.path == str(path):
-                return Standing(change.proposal.after, change.id)
-        return Standing(present)
+        """Return the file as it is after every change that waits and follows from its present text, in order."""
+        text, number = present, None
+        for change in await self.approvals.waiting(self.agent):
+            if change.proposal.path == str(path) and change.proposal.before == text:
+                text, number = change.proposal.after, change.id
+        return Standing(text, number)
 
     async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
         """Keep the change, tell the owner once, and return its number."""

@@ -250,6 +250,17 @@ async def test_changes_of_one_file_follow_each_other(house: House) -> None:
     assert house.text("MEMORY.md") == "one\ntwo\nthree\n"
 
 
+async def test_what_the_owner_wrote_meanwhile_is_what_the_next_change_is_made_from(house: House) -> None:
+    """A change that has become impossible does not stand in the way of later ones."""
+    await house.proposes("MEMORY.md", "one\n", "one\ntwo\n")
+    house.put("MEMORY.md", "the owner's\n")
+    standing = await house.tray.standing(PurePosixPath("MEMORY.md"), "the owner's\n")
+    assert (standing.text, standing.waiting) == ("the owner's\n", None)
+    second = await house.proposes("MEMORY.md", standing.text, "the owner's\ntwo\n")
+    await house.approvals.approve(second)
+    assert house.text("MEMORY.md") == "the owner's\ntwo\n"
+
+
 async def test_an_owner_is_not_flooded(house: House) -> None:
     """Beyond twenty that wait nothing is kept and nobody is told, until one is decided."""
     for number in range(MOST_WAITING):
