@@ -16,7 +16,7 @@ from workspaces.memory.engine import Engine, EngineBrokenError, Point, PointId, 
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.hybrid import HybridEngine, Shelf
 from workspaces.memory.manifest import Manifest, PointRow, packed
-from workspaces.memory.ranking import kind_of
+from workspaces.memory.ranking import kind_of, speaker_of
 from workspaces.memory.sparse import contextual_vector, dated_vector
 from workspaces.memory.vectors import Learning, Vectors
 
@@ -207,8 +207,10 @@ class Collection:
         pieces = vectors.pieces if vectors else ()
         is_owing = vectors is not None and vectors.owes
         hashed = OWING if is_owing else digest(entry)
-        facts = entry.path, entry.position, entry.section, entry.scope, entry.date, kind_of(entry.text)
-        row = PointRow(id_, *facts, hashed, packed(words.indices), packed(pieces))
+        facts = entry.path, entry.position, entry.section, entry.scope, entry.date
+        row = PointRow(
+            id_, *facts, kind_of(entry.text), speaker_of(entry.text), hashed, packed(words.indices), packed(pieces)
+        )
         return point, row
 
 

@@ -20,7 +20,7 @@ from workspaces.memory.engine import EngineAwayError, EngineBrokenError
 from workspaces.memory.hybrid import Shelf
 from workspaces.memory.vectors import EmbeddingCache, Vectors
 
-VERSION = 4
+VERSION = 5
 """Rises when chunking, tokens or vectors change what is stored."""
 KEYWORDS = "keywords"
 CACHE = "embeddings.db"

@@ -25,7 +25,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, digest TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS points (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL, position INTEGER NOT NULL, section TEXT NOT NULL, scope TEXT NOT NULL,
-    day INTEGER, kind INTEGER NOT NULL, digest TEXT NOT NULL, terms BLOB NOT NULL, pieces BLOB NOT NULL
+    day INTEGER, kind INTEGER NOT NULL, speaker TEXT NOT NULL, digest TEXT NOT NULL,
+    terms BLOB NOT NULL, pieces BLOB NOT NULL
 );
 CREATE TABLE IF NOT EXISTS state (clean INTEGER NOT NULL);
 INSERT INTO state SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM state);
@@ -47,6 +48,8 @@ class PointRow:
     scope: Scope
     date: date | None
     kind: Kind
+    speaker: str
+    """Who speaks, as the entry begins; empty where nobody does."""
     digest: str
     """Hash of the whole entry: an entry that moved by a line is another digest under the same id."""
     terms: bytes
@@ -185,7 +188,7 @@ class Manifest:
         rows = [self.points[id_] for id_ in self._changed if id_ in self.points]
         with self._transaction():
             self._db.executemany("DELETE FROM points WHERE id = ?", [(id_,) for id_ in self._changed])
-            self._db.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row_out, rows))
+            self._db.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row_out, rows))
             self._db.execute("DELETE FROM documents")
             documents = ((path, stamp, digest) for path, (stamp, digest) in self._stamps.items())
             self._db.executemany("INSERT INTO documents VALUES (?, ?, ?)", documents)
@@ -239,24 +242,24 @@ class _Transaction:
         self._db.execute("COMMIT" if kind is None else "ROLLBACK")
 
 
-_Stored = tuple[int, str, int, str, str, int | None, int, str, bytes, bytes]
+_Stored = tuple[int, str, int, str, str, int | None, int, str, str, bytes, bytes]
 
 
 def _row_out(row: PointRow) -> _Stored:
     day = row.date.toordinal() if row.date else None
     facts = row.id, row.path, row.position, row.section, row.scope
-    return *facts, day, int(row.kind), row.digest, row.terms, row.pieces
+    return *facts, day, int(row.kind), row.speaker, row.digest, row.terms, row.pieces
 
 
 def _rows_in(rows: Iterable[_Stored]) -> Iterator[PointRow]:
     """Read *rows*; what many of them say is kept once."""
     days: dict[int | None, date | None] = {None: None}
     kinds = list(Kind)
-    for id_, path, position, section, scope, day, kind, digest, terms, pieces in rows:
+    for id_, path, position, section, scope, day, kind, speaker, digest, terms, pieces in rows:
         if day not in days and day is not None:
             days[day] = date.fromordinal(day)
         where = intern(path), position, intern(section), Scope(intern(scope))
-        yield PointRow(PointId(id_), *where, days[day], kinds[kind], digest, terms, pieces)
+        yield PointRow(PointId(id_), *where, days[day], kinds[kind], intern(speaker), digest, terms, pieces)
 
 
 @contextmanager

@@ -45,6 +45,8 @@ class Weights:
     """The better of the turns two before and two after."""
     answer: float = 0.1
     """What a turn has besides of the turn before it where that ends with a question mark: it answers."""
+    speaker: float = 0.03
+    """Who speaks is somebody that the question names: enough to decide between near equals; more hurts."""
     date: float = 0.5
     """The entry's day is one that the question names."""
     question: float = 0.2
@@ -90,6 +92,13 @@ def kind_of(text: str) -> Kind:
     return Kind.ASKS if text.endswith(_QUESTION_MARKS) else Kind.SAYS
 
 
+def speaker_of(text: str) -> str:
+    """Return the name of who speaks in an entry of *text*; empty where nobody does, or a role (`owner`) and no name."""
+    turn = _TURN.match(without_time(text))
+    name = turn[0].removesuffix(": ") if turn else ""
+    return "" if name[:1].islower() else name
+
+
 class Standing(Protocol):
     """What the ranking knows of an entry without reading it."""
 
@@ -101,6 +110,8 @@ class Standing(Protocol):
     def date(self) -> date | None: ...
     @property
     def kind(self) -> Kind: ...
+    @property
+    def speaker(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +158,7 @@ def rank(question: Question, pool: Pool, weights: Weights, today: date) -> Itera
     parts["neighbour"] = weights.neighbour * speaks * lenders.better(1)
     parts["second_neighbour"] = weights.second_neighbour * speaks * lenders.better(2)
     parts["answer"] = weights.answer * speaks * asking.before()
+    parts["speaker"] = weights.speaker * _spoken(question, [entry.speaker for entry in pool.entries])
     parts["age"] = -_faded(days, weights, today) * np.maximum(_total(parts), 0.0)
     scores = _total(parts)
     held = np.array([len(names) for names in pool.held], np.int64)
@@ -212,6 +224,19 @@ def _named(question: Question, days: Ids) -> Column:
     dated = {day: date.fromordinal(day) for day in set(days.tolist()) if day != UNDATED}
     named = [day for day, at in dated.items() if any(each.covers(at) for each in question.dates)]
     return np.isin(days, named).astype(np.float64)
+
+
+def _spoken(question: Question, speakers: Sequence[str]) -> Column:
+    """Return 1 for each of *speakers* that the question names, by the whole or the first name, and 0 for the others."""
+    text = question.text.casefold()
+    named = {name for name in set(speakers) if name and _name(name.casefold()).search(text)}
+    return np.array([name in named for name in speakers], np.float64)
+
+
+@lru_cache
+def _name(name: str) -> re.Pattern[str]:
+    first = name.partition(" ")[0]
+    return re.compile(rf"(?<!\w)(?:{re.escape(name)}|{re.escape(first)})(?!\w)")
 
 
 def _faded(days: Ids, weights: Weights, today: date) -> Column:

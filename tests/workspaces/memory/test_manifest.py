@@ -11,9 +11,13 @@ from workspaces.memory.ranking import Kind
 
 GROUP = Scope("shared:telegram.home.-100")
 ROWS = [
-    PointRow(PointId(1), "MEMORY.md", 0, "Home", PRIVATE, None, Kind.NOTE, "d1", packed([7, 8, 2**32 - 1]), packed([])),
-    PointRow(PointId(2), "a.md", 0, "", GROUP, date(2026, 3, 7), Kind.SAYS, "d2", packed([7, 9]), packed([5, 6])),
-    PointRow(PointId(3), "a.md", 1, "", GROUP, date(2026, 3, 7), Kind.ASKS, "d3", packed([9]), packed([6])),
+    PointRow(
+        PointId(1), "MEMORY.md", 0, "Home", PRIVATE, None, Kind.NOTE, "", "d1", packed([7, 8, 2**32 - 1]), packed([])
+    ),
+    PointRow(
+        PointId(2), "a.md", 0, "", GROUP, date(2026, 3, 7), Kind.SAYS, "Ann", "d2", packed([7, 9]), packed([5, 6])
+    ),
+    PointRow(PointId(3), "a.md", 1, "", GROUP, date(2026, 3, 7), Kind.ASKS, "Bo", "d3", packed([9]), packed([6])),
 ]
 NUMBERS = [7, 8, 9, 2**32 - 1, 1_000]
 
@@ -21,7 +25,7 @@ NUMBERS = [7, 8, 9, 2**32 - 1, 1_000]
 def stored(file: Path) -> None:
     """Commit `ROWS` to *file*, and one that is taken back."""
     with closing(Manifest(file)) as manifest:
-        for row in (*ROWS, PointRow(PointId(4), "b.md", 0, "", PRIVATE, None, Kind.NOTE, "d", packed([7]), b"")):
+        for row in (*ROWS, PointRow(PointId(4), "b.md", 0, "", PRIVATE, None, Kind.NOTE, "", "d", packed([7]), b"")):
             manifest.put(row)
         manifest.remove(PointId(4))
         manifest.commit()

@@ -24,6 +24,7 @@ from workspaces.memory.ranking import (
     question_of,
     rank,
     relevance,
+    speaker_of,
     thinned,
 )
 
@@ -51,6 +52,7 @@ class Placed:
     position: int
     date: date | None
     kind: Kind
+    speaker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ def results(question: str, candidates: Sequence[Candidate], weights: Weights | N
     asked, entries = question_of(question, TODAY), [each.entry for each in candidates]
     columns = {name: np.array([getattr(each, name) for each in candidates], np.float64) for name in PARTS}
     scores = Scores(np.arange(len(candidates)), **columns)
-    standing = [Placed(entry.path, entry.position, entry.date, kind_of(entry.text)) for entry in entries]
+    standing = [
+        Placed(entry.path, entry.position, entry.date, kind_of(entry.text), speaker_of(entry.text)) for entry in entries
+    ]
     pool = Pool(scores, standing, [held(asked, entry.text) for entry in entries])
     return [Result(entries[each.row], each) for each in rank(asked, pool, weights or Weights(), TODAY)]
 
@@ -173,6 +177,31 @@ def test_the_turn_after_a_question_comes_before_the_one_ahead_of_it() -> None:
     assert not any(each.ranked.parts["answer"] for each in results("tea", [before, says, after]))
     note = candidate("the green one", 6)
     assert not any(each.ranked.parts["answer"] for each in results("tea", [asks, note]))
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [("What does ann like?", "Ann"), ("Ann's tea", "Ann"), ("Anna and the annex", ""), ("ben or Ann", "Ben, Ann")],
+)
+def test_who_is_named_is_preferred_among_equals(question: str, names: str) -> None:
+    """By name and letter for letter; what was said by somebody else still wins where it is better."""
+    ann, ben = candidate("09:30 Ann: tea", 9, "memory/x.md"), candidate("Ben Smith: tea", 0, "memory/a.md")
+    parts = {speaker_of(each.entry.text): each.ranked.parts["speaker"] for each in results(question, [ann, ben])}
+    assert {name for name, part in parts.items() if part} == {
+        {"Ben": "Ben Smith"}.get(name, name) for name in names.split(", ") if name
+    }
+    better = replace(ben, cosine=0.9, late=0.9)
+    assert order("What does Ann like?", ann, better)[0] == better.entry.text
+    assert order("What does Ann like?", ben, ann)[0] == ann.entry.text
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker"),
+    [("09:30 Ann: tea", "Ann"), ("Ann tea", ""), ("main: done", ""), ("Оля: чай", "Оля"), ("安: お茶", "安"), ("", "")],
+)
+def test_who_speaks_is_read_off_the_turn(text: str, speaker: str) -> None:
+    """A name in any script; what begins with a small letter is a role, such as an agent's id, and no name."""
+    assert speaker_of(text) == speaker
 
 
 def test_a_note_that_is_no_dialogue_lends_and_borrows_nothing() -> None:
