@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -25,7 +24,7 @@ from gateway.config import Config, LimitSettings, MemorySettings, SessionSetting
 from gateway.conversation.lifecycle import LifecycleSettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.conversation.turn import TurnSettings
-from gateway.embedding import SERVER_PATIENCE_S, qdrant_server, reranking, worker_settings
+from gateway.embedding import SERVER_PATIENCE_S, memory_worker
 from gateway.home import Home
 from workspaces.access import Access, AgentId
 from workspaces.bootstrap import Limits
@@ -73,9 +72,7 @@ async def open_agents(
     """
     hosted = {name: hosted_settings(name, config, environ) for name in config.models}
     agents: dict[AgentId, Agent] = {}
-    server = qdrant_server(config.qdrant, environ)
-    embedding = worker_settings(config.memory.embeddings, environ)
-    started_with = replace(embedding, qdrant=server, reranking=reranking(config.memory.rerank, environ))
+    started_with = memory_worker(config, environ)
     caps = file_caps(config.limits)
     async with AsyncExitStack() as stack:
         worker = await stack.enter_async_context(WorkerClient(started_with))
@@ -98,7 +95,7 @@ async def open_agents(
                 run,
                 Clock(time.monotonic, lambda: clock().date()),
             )
-            memory.answers_within_s = SERVER_PATIENCE_S if server else None
+            memory.answers_within_s = SERVER_PATIENCE_S if started_with.qdrant else None
             memory.count = count
             beside = Threads(f"history-{name}")
             stack.callback(beside.close)

@@ -1,14 +1,27 @@
 """This file turns the settings of embeddings and of Qdrant into what the memory worker is started with."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from gateway.config import EmbeddingSettings, QdrantSettings, RerankSettings
+from gateway.config import Config, EmbeddingSettings, QdrantSettings, RerankSettings
 from workspaces.memory.client import WorkerSettings
 from workspaces.memory.embeddings.settings import PRESETS, HostedEmbedding, Provider
-from workspaces.memory.settings import QdrantServer, Reranking
+from workspaces.memory.settings import Decay, QdrantServer, Reranking
 
 SERVER_PATIENCE_S = 0.6
 """How long a search waits for an index on a server before it looks into the files."""
+
+
+def memory_worker(config: Config, environ: Mapping[str, str]) -> WorkerSettings:
+    """Return how the memory worker is started. Raises ConfigError for a secret that is missing."""
+    memory = config.memory
+    return replace(
+        worker_settings(memory.embeddings, environ),
+        qdrant=qdrant_server(config.qdrant, environ),
+        reranking=reranking(memory.rerank, environ),
+        chunking=memory.chunking,
+        decay=Decay(memory.decay_floor, memory.decay_half_life_days),
+    )
 
 
 def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> WorkerSettings:

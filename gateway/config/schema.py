@@ -275,6 +275,10 @@ class MemorySettings(Section):
     transcripts: bool = False
     recall: Literal["on", "past", "off"] = "on"
     rewrite: Literal["off", "on"] = "off"
+    chunking: Literal["entries", "windows"] = "entries"
+    decay_floor: float = Field(default=0.98, ge=0, le=1)
+    """0 is the seeds' unbounded decay, 1 none."""
+    decay_half_life_days: float = Field(default=30, gt=0, le=36_500)
     watch: Literal["events", "polling", "off"] = "events"
     sync_every_s: float = Field(default=0, ge=0, le=86_400)
     """0: never; the watch and each search look anyway."""

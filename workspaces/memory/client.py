@@ -12,7 +12,7 @@ import itertools
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,7 +20,7 @@ from typing import Self
 from workspaces.errors import WorkspaceError
 from workspaces.memory.embeddings.choose import Choice
 from workspaces.memory.embeddings.settings import HostedEmbedding
-from workspaces.memory.settings import QdrantServer, Reranking
+from workspaces.memory.settings import GENTLE, Cut, Decay, QdrantServer, Reranking
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 
 DEADLINE_S = 10.0
@@ -47,6 +47,8 @@ class WorkerSettings:
     qdrant: QdrantServer | None = None
     """`None`: the engine inside the worker."""
     reranking: Reranking | None = None
+    chunking: Cut = "entries"
+    decay: Decay = GENTLE
     threads: int = 2
     """Cores the embedding model may use."""
     deadline_s: float = DEADLINE_S
@@ -69,6 +71,8 @@ class WorkerSettings:
             "hosted": hosted,
             "qdrant": server,
             "rerank": rerank,
+            "chunking": self.chunking,
+            "decay": asdict(self.decay),
         }
 
 

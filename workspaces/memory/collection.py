@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from workspaces.memory.chunking import entries_of
+from workspaces.memory.chunking import Chunking, entries_of
 from workspaces.memory.engine import Engine, EngineBrokenError, Point, PointId, stepped
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.hybrid import HybridEngine, Shelf
@@ -49,7 +49,14 @@ class PutReport:
 class Collection:
     """One collection in one folder: the engine's shard, its manifest, and the vectors for new entries."""
 
-    def __init__(self, folder: Path, dimension: int, vectors: Vectors | None, shelf: Shelf) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        dimension: int,
+        vectors: Vectors | None,
+        shelf: Shelf,
+        chunking: Chunking = Chunking.ENTRIES,
+    ) -> None:
         """Open the collection in *folder* or create it for pooled vectors of length *dimension* (0: keywords alone).
 
         Raises EngineBrokenError or sqlite3.DatabaseError when what is there cannot be used, EngineAwayError when its
@@ -61,6 +68,7 @@ class Collection:
         self.manifest = Manifest(folder / "manifest.db")
         self.engine: Engine = HybridEngine(self._shard, self.manifest.points)
         self._vectors = vectors
+        self._chunking = chunking
         self._complete = folder / "complete"
         self._folder = folder
         # A server may have been emptied, or have kept what an index folder that was deleted knew.
@@ -83,7 +91,7 @@ class Collection:
         Only entries that are new or changed are embedded and stored; those that went are removed. The first step only
         starts to embed: of several documents all may be begun, so that the model works while others are stored.
         """
-        wanted = {point_id(entry): entry for entry in entries_of(document)}
+        wanted = {point_id(entry): entry for entry in entries_of(document, self._chunking)}
         fresh, _ = self._difference(document, wanted)
         learning = self._vectors.begin([wanted[id_].text for id_ in fresh]) if self._vectors else NOTHING_TO_LEARN
         yield

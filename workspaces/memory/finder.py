@@ -1,7 +1,7 @@
 """This file answers one search in a collection: query vectors, the engine's candidates, their ranking and parts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 
@@ -37,6 +37,7 @@ from workspaces.memory.ranking import (
     relevance,
     thinned,
 )
+from workspaces.memory.settings import GENTLE, Decay
 from workspaces.memory.sparse import SparseVector, query_vector
 
 POOL = 80
@@ -59,6 +60,7 @@ class Asked:
     limit: int
     min_score: float | None
     today: date
+    decay: Decay = GENTLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Finder:
         scores = scores.merged(self._engine.score(request, self._beside(scores, max(NEIGHBOURED, asked.limit))))
         ids: list[PointId] = scores.ids.tolist()
         pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._held(question, ids))
-        ranked = rank(question, pool, _weights(request), asked.today)
+        ranked = rank(question, pool, _aged(_weights(request), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         found = thinned(_Telling(self._engine, self._manifest, request, pool).found(within))
         return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
@@ -180,6 +182,10 @@ def _promise(scores: Scores) -> Column:
 def _is_clear(found: Found, min_score: float | None) -> bool:
     """An identifier that was asked for and found is never below a threshold."""
     return min_score is None or found.is_exact or found.relevance >= min_score
+
+
+def _aged(weights: Weights, decay: Decay) -> Weights:
+    return replace(weights, floor=decay.floor, half_life_days=decay.half_life_days)
 
 
 def _weights(request: CandidateRequest) -> Weights:

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Generator
 from pathlib import Path
 
+from workspaces.memory.chunking import Chunking
 from workspaces.memory.collection import Collection
 from workspaces.memory.edge import EdgeShelf
 from workspaces.memory.embeddings import Embedder
@@ -33,7 +34,12 @@ class Index:
     """The collections of one agent, open."""
 
     def __init__(
-        self, folder: Path, embedder: Embedder | None, shelf: Shelf | None = None, cache: Path | None = None
+        self,
+        folder: Path,
+        embedder: Embedder | None,
+        shelf: Shelf | None = None,
+        cache: Path | None = None,
+        chunking: Chunking = Chunking.ENTRIES,
     ) -> None:
         """Open the index in *folder*; what is damaged is removed, to be built anew from the files.
 
@@ -47,7 +53,8 @@ class Index:
         self._cache = _open_cache(cache or folder / CACHE)
         self._shares_cache = cache is not None
         self.vectors = Vectors(embedder, self._cache) if embedder else None
-        self._name = layout(embedder)
+        self._chunking = chunking
+        self._name = layout(embedder, chunking)
         try:
             self.building = self._open(self._name)
             self._old = None if self.building.is_complete else self._open_old()
@@ -117,10 +124,10 @@ class Index:
     def _open(self, name: str) -> Collection:
         dimension = self.embedder.dimension if self.embedder else 0
         try:
-            return Collection(self._folder / name, dimension, self.vectors, self._shelf)
+            return Collection(self._folder / name, dimension, self.vectors, self._shelf, self._chunking)
         except (EngineBrokenError, sqlite3.DatabaseError):
             self._shelf.remove(self._folder / name)
-            return Collection(self._folder / name, dimension, self.vectors, self._shelf)
+            return Collection(self._folder / name, dimension, self.vectors, self._shelf, self._chunking)
 
     def _open_old(self) -> Collection | None:
         for mark in sorted(self._folder.glob("*/complete")):
@@ -142,12 +149,13 @@ class Index:
                 self._shelf.remove(mark.parent)
 
 
-def layout(embedder: Embedder | None) -> str:
-    """Return the name of the collection that *embedder*, or none, needs."""
+def layout(embedder: Embedder | None, chunking: Chunking = Chunking.ENTRIES) -> str:
+    """Return the name of the collection that *embedder*, or none, needs for notes cut by *chunking*."""
+    version = f"v{VERSION}" if chunking is Chunking.ENTRIES else f"{chunking}-v{VERSION}"
     if embedder is None:
-        return f"{KEYWORDS}-v{VERSION}"
+        return f"{KEYWORDS}-{version}"
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in embedder.name)
-    return f"{name}-{embedder.dimension}-v{VERSION}"
+    return f"{name}-{embedder.dimension}-{version}"
 
 
 def _open_cache(path: Path) -> EmbeddingCache:

@@ -6,6 +6,22 @@ from typing import Any, Literal, Self
 
 from workspaces.memory.embeddings.settings import Leaves
 
+Cut = Literal["entries", "windows"]
+"""How notes are cut (`chunking.Chunking`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """How age lowers a dated entry's score; the defaults are measured (docs/retrieval.md)."""
+
+    floor: float = 0.98
+    """What age leaves of a score at least; 1 turns decay off, 0 is the unbounded decay of the systems this follows."""
+    half_life_days: float = 30.0
+    """After this time half of what age may take is taken."""
+
+
+GENTLE = Decay()
+
 
 @dataclass(frozen=True, slots=True)
 class Reranking:

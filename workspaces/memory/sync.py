@@ -14,9 +14,9 @@ from workspaces.access import Scope
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
 from workspaces.memory.wire import Frame, document_out
 
-AHEAD = 100_000
-"""Characters of documents that the worker has in hand at once: enough that its model never waits for the next one,
-and some 15 MB of vectors at most. A longer document goes alone."""
+AHEAD = 30_000
+"""Characters of documents that the worker has in hand at once: some 400 lines, so that its model never waits for the
+next one, and 5 MB of vectors at most. A longer document goes alone."""
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from workspaces.access import Scope
+from workspaces.memory.chunking import Chunking
 from workspaces.memory.embeddings import Embedder
 from workspaces.memory.embeddings.choose import choose_embedder
 from workspaces.memory.embeddings.joined import Joined, Reading
@@ -29,7 +30,7 @@ from workspaces.memory.finder import Asked, Finder, Found
 from workspaces.memory.hybrid import Shelf
 from workspaces.memory.index import CACHE, Index
 from workspaces.memory.rerank import Reranker
-from workspaces.memory.settings import QdrantServer, Reranking
+from workspaces.memory.settings import GENTLE, Decay, QdrantServer, Reranking
 from workspaces.memory.wire import AS_OF, Decoder, Frame, WireError, day_in, day_out, document_in, encode, scopes_in
 
 CLOSE_AFTER_S = 600.0
@@ -63,6 +64,8 @@ class Desk:
         """*reason* says why there is no embedder, or is empty; *shelf* keeps the collections elsewhere."""
         self._shelf = shelf
         self.reranker: Reranker | None = None
+        self.chunking = Chunking.ENTRIES
+        self.decay = GENTLE
         self._embedder = embedder
         self._reason = reason
         self._clock = clock
@@ -154,9 +157,9 @@ class Desk:
         if folder.parent.name != AS_OF:
             for left in {*map(str, folder.glob(f"{AS_OF}/*"))} - self._open.keys():  # by a worker that was killed
                 shutil.rmtree(left, ignore_errors=True)
-            return Index(folder, self._embedder, self._shelf)
+            return Index(folder, self._embedder, self._shelf, chunking=self.chunking)
         here = self._embedder.near if isinstance(self._embedder, Joined) else self._embedder
-        return Index(folder, here, cache=folder.parent.parent / CACHE)
+        return Index(folder, here, cache=folder.parent.parent / CACHE, chunking=self.chunking)
 
     def _stamps(self, index: Index, request: Frame) -> Frame:
         return {"stamps": index.building.manifest.stamps()}
@@ -169,7 +172,7 @@ class Desk:
         return {}
 
     def _search(self, index: Index, request: Frame) -> Frame:
-        collection, asked = index.answering, _asked(request)
+        collection, asked = index.answering, replace(_asked(request), decay=self.decay)
         reader = _reader(index.answering_embedder, asked.scopes)
         found, unranked = self._ordered(Finder(collection.engine, collection.manifest, reader), asked)
         answer = {
@@ -306,6 +309,7 @@ class Loop:
             self._jobs.append(job)
 
     def _step(self) -> None:
+        self._speak()
         if self._jobs:
             if self._advance(self._jobs[0]):
                 self._jobs.popleft()
@@ -323,10 +327,15 @@ class Loop:
             _log.error("a memory request failed", exc_info=exc)
             self._reply(job, {"failed": f"{type(exc).__name__}: {exc}"})
             return True
-        if self._clock() - job.spoke_at > BUSY_EVERY_S:
-            job.spoke_at = self._clock()
-            self._reply(job, {"busy": True})
         return False
+
+    def _speak(self) -> None:
+        """Say now and then, for the job that is done and for all that wait behind it, that we live."""
+        now = self._clock()
+        for job in self._jobs:
+            if now - job.spoke_at > BUSY_EVERY_S:
+                job.spoke_at = now
+                self._reply(job, {"busy": True})
 
     def _reply(self, job: _Job, reply: Frame) -> None:
         if job.id is not None:
@@ -368,6 +377,7 @@ def open_desk(init: Frame) -> Desk:
     hosted = [HostedEmbedding.of_frame(each) for each in init["hosted"]]
     chosen = choose_embedder(init["embedder"], hosted, init["threads"])
     desk = Desk(chosen.embedder, chosen.reason, time.monotonic, _shelf(init["qdrant"]))
+    desk.chunking, desk.decay = Chunking(init["chunking"]), Decay(**init["decay"])
     desk.reranker = Reranker(Reranking.of_frame(init["rerank"])) if init["rerank"] else None
     return desk
 

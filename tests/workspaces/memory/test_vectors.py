@@ -1,5 +1,6 @@
 """This file says how texts go through the model beside other work, each once."""
 
+import itertools
 import queue
 import threading
 from collections.abc import Iterator, Sequence
@@ -65,6 +66,26 @@ def test_the_next_document_is_embedded_while_the_first_waits(tmp_path: Path) -> 
 
     Loop(desk, send, lambda: 0.0).run(requests)
     assert [(reply["id"], reply.get("done", reply).get("stored")) for reply in replies] == [(1, 1), (2, 1)]
+    desk.close()
+
+
+def test_who_waits_behind_others_hears_that_we_live(tmp_path: Path) -> None:
+    """Or a request that is only in the queue would be given up as lost."""
+    desk = Desk(WordsEmbedder(), "", lambda: 0.0)
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    seconds = itertools.count(step=5)
+    replies: list[Frame] = []
+
+    def send(reply: Frame) -> None:
+        replies.append(reply)
+        if sum("done" in each for each in replies) == 3:
+            requests.put(None)
+
+    for number in (1, 2, 3):
+        requests.put(_put(number, tmp_path))
+    Loop(desk, send, lambda: float(next(seconds))).run(requests)
+    first_done = next(place for place, reply in enumerate(replies) if "done" in reply)
+    assert {reply["id"] for reply in replies[:first_done]} >= {2, 3}
     desk.close()
 
 
