@@ -147,7 +147,7 @@ class OriginStep:
     at: datetime
     subject: str
     session: str | None
-    """`None`: nobody's turn, such as an editor or an import."""
+    """`editor` for what an editor saved; `None` for what was found at a start, or written by the gateway itself."""
     message: str | None
     said: str
     """The message that led to it; empty if there was none, or its transcript is gone."""

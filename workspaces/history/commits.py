@@ -34,7 +34,7 @@ class Commit:
     """In the owner's zone of that time."""
     subject: str
     origin: Origin | None
-    """The turn it came from; `None` for what was found on disk, and for who sees only a part."""
+    """The turn it came from, or the owner's editor; `None` for what was found at a start, and for who sees a part."""
     changes: tuple[FileChange, ...]
 
 
