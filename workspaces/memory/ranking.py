@@ -18,6 +18,7 @@ from workspaces.memory.chunking import without_time
 from workspaces.memory.dates import NamedDate, dates_named, relative_dates
 from workspaces.memory.engine import Column, Ids, Scores
 from workspaces.memory.entry import Entry
+from workspaces.memory.settings import GENTLE
 from workspaces.memory.tokens import identifiers, identifiers_held, terms
 
 _TURN = re.compile(r"\w[\w .'’-]{0,30}: ")
@@ -51,10 +52,9 @@ class Weights:
     """The entry's day is one that the question names."""
     question: float = 0.2
     """Taken from an entry that ends with a question mark: it asks what another answers."""
-    floor: float = 0.98
-    """What age leaves of a score at least; 1 turns decay off, 0 is the unbounded decay of the systems this follows."""
-    half_life_days: float = 30.0
-    """After this time half of what age may take is taken."""
+    floor: float = GENTLE.floor
+    half_life_days: float = GENTLE.half_life_days
+    """Both as `settings.Decay` says."""
 
 
 WITHOUT_LATE = Weights(keyword=0.4, late=0.0, late_context=0.0, dense=0.6)

@@ -12,8 +12,10 @@ from gateway.agent.models.intents import content_words
 CLEAR = 0.55
 """Similarity plus half the matched share from which a note bears on a question.
 
-Of 100 questions about a conversation of LoCoMo 98 had such a note in it, of 100 about other conversations 10; either
-part alone told them apart less well (area under the curve 0.974 and 0.978, together 0.994).
+A measure of its own beside `ranking.relevance`, because it tells better what answers a question: of 225 questions about
+two conversations of LoCoMo 97 % have such a note, of 225 about another one 4 % (area under the curve 0.997; of the
+relevance 0.994, at its best threshold 96 % and 4 %). At `ranking.CLEAR` relevance would leave 9 % unanswered: right for
+what is brought up unasked, too strict for an answer.
 """
 CLEAR_BY_WORDS = 0.4
 """The matched share from which a note bears on a question where nothing is known of meaning: 85 and 5 of the same."""
