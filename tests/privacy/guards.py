@@ -338,6 +338,13 @@ GUARDS = (
         "tests/gateway/agent/tools/test_history.py::test_each_turn_has_the_tools_it_may_use",
     ),
     Guard(
+        "gateway/agent/tools/history.py",
+        "git's own words about a damaged history are the owner's",
+        "    run = run if row.private else _discreet(run)\n",
+        "",
+        "tests/gateway/agent/tools/test_history.py::test_a_group_is_not_told_what_is_wrong_with_the_history",
+    ),
+    Guard(
         "gateway/conversation/turn.py",
         "the code of an error counts nobody's messages",
         "_FAILED.format(code=code)",

@@ -144,6 +144,16 @@ async def test_a_group_gets_nothing_of_what_is_private(home: Home, history: Hist
     assert home.texts() == before
 
 
+async def test_a_group_is_not_told_what_is_wrong_with_the_history(home: Home, history: History) -> None:
+    """Git's own words name files, ids and folders: the owner reads them, a group reads that it does not work."""
+    for loose in (home.git_dir / "objects").glob("??/*"):
+        loose.unlink()
+    for name, arguments in [("git_log", {}), ("git_show", {"revision": "f" * 10}), ("git_diff", {"older": "f" * 10})]:
+        result = await ask(home, history, GROUP, name, **arguments)
+        assert (result.text, result.is_error) == ("the history cannot be read now", True)
+    assert str(home.git_dir) in (await ask(home, history, MAIN, "git_log")).text
+
+
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a\\b", ""])
 async def test_a_path_that_leads_out_is_refused(home: Home, history: History, path: str) -> None:
     """Every tool that takes a path takes only ones of the workspace."""
