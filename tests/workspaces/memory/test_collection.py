@@ -1,5 +1,7 @@
 """This file says what becomes of points that a collection no longer needs."""
 
+import sqlite3
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +11,7 @@ from workspaces.access import PRIVATE
 from workspaces.memory import collection as collections
 from workspaces.memory.collection import LITTER, Collection
 from workspaces.memory.entry import Document
-from workspaces.memory.index import Index
+from workspaces.memory.index import Index, layout
 
 LINES = LITTER + 200
 DAY = date(2026, 3, 7)
@@ -62,4 +64,21 @@ def test_a_large_collection_is_swept_when_nobody_waits(tmp_path: Path, monkeypat
     index.close_for_long()
     index = Index(tmp_path, None)
     assert index.building.manifest.dead == 0
+    index.close()
+
+
+def test_an_index_of_an_older_version_gives_way(tmp_path: Path) -> None:
+    """What an older program kept of each entry is too little to rank by: it is put away and the notes are read anew."""
+    old = Index(tmp_path, None)
+    write(old.building, 1, lines=5)
+    old.commit(complete=True)
+    old.close()
+    before = tmp_path / "keywords-v1"
+    (tmp_path / layout(None)).rename(before)
+    with closing(sqlite3.connect(before / "manifest.db")) as db:
+        db.execute("ALTER TABLE points DROP COLUMN kind")
+    index = Index(tmp_path, None)
+    assert (index.is_rebuilding, before.exists()) == (True, False)
+    write(index.answering, 1, lines=5)
+    assert len(index.answering.manifest.points) == 5
     index.close()

@@ -1,10 +1,14 @@
 """This file says what a manifest still knows after it was closed and opened again."""
 
+import gc
 from contextlib import closing
 from datetime import date
 from pathlib import Path
 
+import pytest
+
 from workspaces.access import PRIVATE, Scope
+from workspaces.memory import manifest as manifests
 from workspaces.memory.engine import PointId
 from workspaces.memory.manifest import Manifest, PointRow, packed, unpacked
 from workspaces.memory.ranking import Kind
@@ -63,3 +67,17 @@ def test_numbers_are_packed_without_loss() -> None:
     """All 32 bits, none at all, and in their order."""
     for numbers in ([], [0, 2**32 - 1, 5]):
         assert unpacked(packed(numbers)) == numbers
+
+
+@pytest.mark.parametrize(("least", "is_frozen"), [(len(ROWS), True), (len(ROWS) + 1, False)])
+def test_many_points_are_kept_from_the_collector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int, is_frozen: bool
+) -> None:
+    """It would look through all of them in the middle of a search."""
+    stored(tmp_path / "manifest.db")
+    monkeypatch.setattr(manifests, "FROZEN_FROM", least)
+    try:
+        with closing(Manifest(tmp_path / "manifest.db")):
+            assert (gc.get_freeze_count() > 0) is is_frozen
+    finally:
+        gc.unfreeze()
