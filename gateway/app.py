@@ -20,16 +20,18 @@ from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account
 from gateway.commands.families import every_command
 from gateway.commands.registry import Commands
 from gateway.config import Config, owner_zone
-from gateway.control.brief import brief
 from gateway.control.local import Health, LocalDesk
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.compaction import Compaction
 from gateway.conversation.delivery import Adapters, Delivery
+from gateway.conversation.flush import Flush
 from gateway.conversation.lane_work import Item, LaneWork
 from gateway.conversation.lanes import Lanes
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.listening import Account, listen
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.pacing import Pacing
+from gateway.conversation.planning import Planner
 from gateway.conversation.presence import Presence
 from gateway.conversation.reception import Reception
 from gateway.conversation.sessions import Sessions
@@ -88,7 +90,6 @@ class App:
         async def count(reason: str) -> None:
             await store.count(reason)
 
-        hooks = Hooks(load_hooks(home.hooks), count)
         async with AsyncExitStack() as stack:
             agents = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
             store = await SqliteStore.open(home.state_db, clock=clock)
@@ -117,29 +118,25 @@ class App:
                 outcomes.tell(row, replies)
                 delivery.wake(replies)
 
-            patience = timedelta(days=config.limits.approval_days)
+            settings, patience = turn_settings(config), timedelta(days=config.limits.approval_days)
             approvals = Approvals(agents, store, patience, owner_now, delivery.wake)
             health, default = Health(bots), AgentId(config.default_agent)
             desk = LocalDesk(
                 str(home.path), zone, agents, default, terminals, store, sessions, outcomes, delivery, health, approvals
             )
 
-            async def status() -> str:
-                return brief(await desk.status())
-
-            commands = Commands(every_command(agents, sessions, status, approvals, lifecycle), routes.policy)
+            compaction = Compaction(settings.compact, Flush(settings.flush, owner_now), lifecycle, count, owner_now)
+            planner = Planner(settings, Hooks(load_hooks(home.hooks), count), approvals, compaction, owner_now)
+            commands = Commands(every_command(agents, sessions, desk.brief, approvals, lifecycle), routes.policy)
             turns = Turns(
                 agents,
                 sessions,
                 store,
                 routes,
                 presence,
-                turn_settings(config),
-                clock=owner_now,
+                planner,
                 outcome=committed,
-                approvals=approvals,
                 shortcut=commands,
-                hooks=hooks,
             )
             lanes: Lanes[SessionKey, Item] = Lanes(tasks, LaneWork(turns, lifecycle), clock)
             reception = Reception(routes, store, lanes.submit)

@@ -10,6 +10,7 @@ from adapters.terminal import OWNER, TerminalAdapter
 from gateway.agent.agent import Agent
 from gateway.config import OwnerZone
 from gateway.control.approvals import answer_approvals
+from gateway.control.brief import brief
 from gateway.control.desk import OnReply, Progress
 from gateway.control.history import answer_history
 from gateway.control.origin import memory_source
@@ -76,6 +77,10 @@ class LocalDesk:
     delivery: Delivery
     health: Health
     changes: Approvals
+
+    async def brief(self) -> str:
+        """Return the state of the gateway as a few lines of Markdown. Raises StoreError."""
+        return brief(await self.status())
 
     async def status(self) -> Status:
         """Return the state of the gateway. Raises StoreError."""

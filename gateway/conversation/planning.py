@@ -15,12 +15,17 @@ from gateway.agent.prompt import build_prompt
 from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.tools.memory import Used
 from gateway.agent.tools.tool import Toolbox
-from gateway.agent.window.count import measured_scale
+from gateway.agent.window.compact import CompactSettings
+from gateway.agent.window.count import Scale, measured_scale, request_characters
 from gateway.agent.window.prune import PruneSettings
 from gateway.agent.window.shown import Shown, Window, show
 from gateway.agent.window.use import WindowUse, window_use
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.compaction import Compacted, Compaction
+from gateway.conversation.flush import FlushSettings
 from gateway.conversation.plan import Asked, Plan
+from gateway.conversation.session import Session
+from gateway.door.routing import session_of
 from gateway.hooks import Hooks
 from workspaces.access import AgentId, rights
 from workspaces.bootstrap import BootstrapFile, Limits
@@ -39,16 +44,24 @@ class TurnSettings:
     limits: TurnLimits = field(default_factory=TurnLimits)
     recall: RecallSettings = field(default_factory=RecallSettings)
     prune: PruneSettings = field(default_factory=PruneSettings)
+    compact: CompactSettings = field(default_factory=CompactSettings)
+    flush: FlushSettings = field(default_factory=FlushSettings)
     temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A request before memories were brought up and tools were added."""
+    """A request before memories were brought up, with what it was made of."""
 
     request: ModelRequest
     files: Sequence[BootstrapFile]
     shown: Shown
+    scale: Scale
+
+    @property
+    def tokens(self) -> int:
+        """Return how many tokens the request takes."""
+        return self.scale.tokens(request_characters(self.request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,41 +71,55 @@ class Planner:
     settings: TurnSettings
     hooks: Hooks
     approvals: Approvals
+    compaction: Compaction
     clock: Callable[[], datetime]
     """Now, in the owner's zone."""
 
     async def plan(self, asked: Asked) -> Plan:
-        """Return what the agent's own model is asked, with the tools of this turn."""
+        """Return what the agent's own model is asked, with the tools of this turn; first, room is made if need be."""
 
         async def used(memories: Sequence[UsedMemory]) -> None:
             if memories:
                 await asked.transcript.append(asked.row.turn_id, UsedEntry(tuple(memories)))
 
         draft = await self._draft(asked)
+        if self._is_full(asked, draft) and await self._compacted(asked, draft):
+            draft = await self._draft(asked)
         recalled = await self._recalled(asked, draft)
         await used(recalled.used)
         request = replace(draft.request, volatile=draft.request.volatile + recalled.text)
         toolbox = await self._toolbox(asked, request, used)
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "")
 
+    async def make_room(self, asked: Asked, focus: str = "") -> Compacted | None:
+        """Summarise the older part of the conversation now; `None` if there is nothing to summarise."""
+        return await self._compacted(asked, await self._draft(asked), focus)
+
     async def window(self, asked: Asked) -> WindowUse:
         """Return how full the model's window would be if it were asked now, without memories brought up."""
         draft = await self._draft(asked)
-        toolbox = await self._toolbox(asked, draft.request, _unused)
-        request = replace(draft.request, tools=toolbox.specs)
-        scale = measured_scale(asked.transcript.entries, asked.agent.model.name)
-        return window_use(request, draft.files, draft.shown, asked.agent.model.window_tokens, scale)
+        return window_use(draft.request, draft.files, draft.shown, asked.agent.model.window_tokens, draft.scale)
+
+    def _is_full(self, asked: Asked, draft: _Draft) -> bool:
+        compact = self.compaction.settings
+        return compact.is_on and draft.tokens >= compact.limit(asked.agent.model.window_tokens)
+
+    async def _compacted(self, asked: Asked, draft: _Draft, focus: str = "") -> Compacted | None:
+        session = Session(session_of(asked.access), asked.agent, asked.transcript)
+        return await self.compaction.make_room(session, asked.row.turn_id, draft.request, focus)
 
     async def _draft(self, asked: Asked) -> _Draft:
         agent, access, now = asked.agent, asked.access, asked.now
         files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
-        window = Window(agent.model.window_tokens, self.settings.prune)
+        window = Window(agent.model.window_tokens, self.settings.prune, self.compaction.settings)
         scale = measured_scale(asked.transcript.entries, agent.model.name)
-        shown = show(asked.transcript.records, window, scale.tokens(len(prompt.stable)))
-        temperature = self.settings.temperature.get(agent.id)
-        request = ModelRequest(prompt.stable, prompt.volatile + _left_out(shown), shown.entries, (), temperature)
-        return _Draft(request, files, shown)
+        bare = ModelRequest(prompt.stable, prompt.volatile, (), (), self.settings.temperature.get(agent.id))
+        tools = (await self._toolbox(asked, bare, _unused)).specs
+        base = scale.steady.tokens(request_characters(replace(bare, tools=tools)))
+        shown = show(asked.transcript.records, window, base, scale)
+        request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries, tools=tools)
+        return _Draft(request, files, shown, scale)
 
     async def _toolbox(self, asked: Asked, request: ModelRequest, used: Used) -> Toolbox:
         tray = self.approvals.tray(asked.agent.id, asked.origin, asked.row.message.address)

@@ -2,8 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
 
 import structlog
 
@@ -11,7 +11,6 @@ from adapters.channel import ChatKind, InboundMessage
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.loop import run_turn
-from gateway.conversation.approvals import Approvals
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.plan import Asked, Shortcut, no_shortcut
 from gateway.conversation.planning import Planner, TurnSettings
@@ -19,8 +18,7 @@ from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.door.admission import Refused, admit
 from gateway.door.routing import Envelope, Routes, route
-from gateway.errors import ModelError, ModelRefusedError, StoreError, TurnLimitError
-from gateway.hooks import Hooks
+from gateway.errors import ModelError, ModelOverflowError, ModelRefusedError, StoreError, TurnLimitError
 from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store, TurnCommit
 from workspaces.access import AgentId, SessionType
 from workspaces.errors import WorkspaceUnusableError
@@ -34,6 +32,10 @@ GIVE_UP_AFTER = timedelta(hours=24)
 """How long a message waits for a model that is down before its sender is told to ask again."""
 FIRST_RETRY_S = 5.0
 LONGEST_RETRY_S = 600.0
+_NO_ROOM = (
+    "This is more than my language model can read at once, so I could not answer. Everything is kept; a smaller part "
+    "may work, or a new conversation with /new."
+)
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
 
 
@@ -46,20 +48,11 @@ class Turns:
     store: Store
     routes: Routes
     presence: Presence
-    settings: TurnSettings
-    clock: Callable[[], datetime]
-    """Now, in the owner's zone."""
+    planner: Planner
     outcome: Callable[[InboxRow, list[OutboxRow]], None]
     """Told of what was committed for a message: an answer, silence, or the notice that it must wait."""
-    approvals: Approvals
     shortcut: Shortcut = no_shortcut
     """Asked first: what it answers needs no language model, no prompt and no memories."""
-    hooks: Hooks = field(default_factory=Hooks)
-
-    @property
-    def planner(self) -> Planner:
-        """Return who plans the turns that need a model."""
-        return Planner(self.settings, self.hooks, self.approvals, self.clock)
 
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
@@ -81,6 +74,8 @@ class Turns:
         try:
             async with self.presence.typing(row.message.address):
                 text = await self._text(row, envelope)
+        except ModelOverflowError:  # to ask again later cannot help
+            text = await self._end(row, envelope, _NO_ROOM)
         except (ModelError, StoreError, WorkspaceUnusableError):
             raise
         except TurnLimitError as exc:
@@ -103,9 +98,17 @@ class Turns:
             await transcript.append(row.turn_id, entry)
 
         origin = Origin(str(envelope.key), str(row.id), row.turn_id)
-        asked = Asked(row, envelope.access, agent, transcript, origin, self.clock())
+        asked = Asked(row, envelope.access, agent, transcript, origin, self.planner.clock())
         plan = self.shortcut(asked) or await self.planner.plan(asked)
-        answer = await run_turn(plan.model, plan.request, plan.toolbox, self.settings.limits, journal, _no_draft)
+        limits = self.planner.settings.limits
+        try:
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, _no_draft)
+        except ModelOverflowError:
+            await self.store.count("overflow")
+            if await self.planner.make_room(asked) is None:
+                raise
+            plan = await self.planner.plan(asked)
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, _no_draft)
         return plan.answer(answer.text)
 
     async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:
@@ -122,7 +125,7 @@ class Turns:
     async def _postpone(self, row: InboxRow, exc: Exception) -> RetryLater | None:
         """Keep the message for later and tell its sender once; after a day give up with a plain sentence."""
         log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
-        waited = self.clock() - row.received_at
+        waited = self.planner.clock() - row.received_at
         later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
         try:
             if waited > GIVE_UP_AFTER:

@@ -38,11 +38,12 @@ def _after_tool(result: str) -> Step:
 
 
 def _text(message: Body) -> str:
+    """Return what a person or a tool said, without the gateway's note before it."""
     content = message["content"]
-    if isinstance(content, str):
-        return content
-    part = content[0]
-    return str(part["text"] if part["type"] == "text" else part["document"]["data"])
+    if not isinstance(content, str):
+        part = content[0]
+        content = str(part["text"] if part["type"] == "text" else part["document"]["data"])
+    return str(content).rpartition("[End of the note]\n\n")[2]
 
 
 @pytest.mark.parametrize(

@@ -61,17 +61,31 @@ class Shown:
     """The latest message is so long that its middle is not shown."""
 
 
-def show(records: Sequence[Dated], window: Window, base_tokens: int = 0, scale: Scale = CAUTIOUS) -> Shown:
-    """Return what fits of *records*, and always the last turn; *base_tokens* stand before the conversation.
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A message, and all replies, calls and results up to the next one: what is shown whole or not at all."""
 
-    What was summarised is shown as its summary. A turn begins with what a person said and holds all replies, calls and
-    results up to the next such entry, so that a call and its result are never parted.
+    turn_id: str
+    entries: list[Entry]
+    times: list[datetime]
+    """When each entry was written down."""
+
+    @property
+    def is_command(self) -> bool:
+        """Whether no language model answered it."""
+        return any(isinstance(entry, ReplyEntry) and entry.model == COMMAND for entry in self.entries)
+
+
+def show(records: Sequence[Dated], window: Window, base_tokens: int = 0, scale: Scale = CAUTIOUS) -> Shown:
+    """Return what fits of *records*, and always the last round; *base_tokens* stand before the conversation.
+
+    What was summarised is shown as its summary. Rounds are shown whole, so that a call and its result are never parted.
     """
-    summary, turns = summarised(records)
-    every = [record for turn in turns for record in turn]
-    whole, times = [_entry(record) for record in every], [record.at for record in every]
+    summary, rounds = summarised(records)
+    whole = [entry for each in rounds for entry in each.entries]
+    times = [time for each in rounds for time in each.times]
     pruned = prune(whole, times, window.tokens, base_tokens, window.prune)
-    begins = list(accumulate((len(turn) for turn in turns), initial=0))
+    begins = list(accumulate((len(each.entries) for each in rounds), initial=0))
     sizes = [sum(entry_tokens(entry, scale.steady) for entry in pruned.entries[i:j]) for i, j in pairwise(begins)]
     before = base_tokens + sum(entry_tokens(entry, scale.steady) for entry in summary)
     first = _first_shown(sizes, window.room - before)
@@ -80,43 +94,31 @@ def show(records: Sequence[Dated], window: Window, base_tokens: int = 0, scale: 
     return Shown(entries, first, pruned.trimmed, pruned.cleared, _is_cut(whole, longest))
 
 
-def summarised(records: Sequence[Dated]) -> tuple[list[Entry], list[list[Dated]]]:
-    """Return the latest summary as a model reads it, none if there is none, and the turns that it does not stand for.
+def summarised(records: Sequence[Dated]) -> tuple[list[Entry], list[Round]]:
+    """Return the latest summary as a model reads it, none if there is none, and the rounds that it does not stand for.
 
-    Earlier turns of commands are left out: they hold calls of tools that no model has.
+    Earlier commands are left out: they hold calls of tools that no model has.
     """
-    turns = _without_commands(_turns(records))
-    latest = next((record for record in reversed(records) if isinstance(record.entry, SummaryEntry)), None)
-    if latest is None or not isinstance(latest.entry, SummaryEntry):
-        return [], turns
-    kept = next((i for i, turn in enumerate(turns) if turn[0].turn_id == latest.entry.kept_from), 0)
-    text = shown_summary(latest.entry)
-    return [UserEntry(text, latest.at, "", "", from_outside=latest.entry.from_outside)], turns[kept:]
+    every = _rounds(records)
+    rounds = [each for place, each in enumerate(every, 1) if place == len(every) or not each.is_command]
+    for record in reversed(records):
+        if isinstance(record.entry, SummaryEntry):
+            kept = next((i for i, each in enumerate(rounds) if each.turn_id == record.entry.kept_from), 0)
+            text = shown_summary(record.entry)
+            return [UserEntry(text, record.at, "", "", from_outside=record.entry.from_outside)], rounds[kept:]
+    return [], rounds
 
 
-def _entry(record: Dated) -> Entry:
-    if isinstance(record.entry, Mark):
-        raise TypeError("a mark is shown to no model")
-    return record.entry
-
-
-def _turns(records: Iterable[Dated]) -> list[list[Dated]]:
-    turns: list[list[Dated]] = []
+def _rounds(records: Iterable[Dated]) -> list[Round]:
+    rounds: list[Round] = []
     for record in records:
         if isinstance(record.entry, Mark):
             continue
-        if isinstance(record.entry, UserEntry) or not turns:
-            turns.append([])
-        turns[-1].append(record)
-    return turns
-
-
-def _without_commands(turns: Sequence[list[Dated]]) -> list[list[Dated]]:
-    return [turn for place, turn in enumerate(turns, 1) if place == len(turns) or not _is_command(turn)]
-
-
-def _is_command(turn: Sequence[Dated]) -> bool:
-    return any(isinstance(record.entry, ReplyEntry) and record.entry.model == COMMAND for record in turn)
+        if isinstance(record.entry, UserEntry) or not rounds:
+            rounds.append(Round(record.turn_id, [], []))
+        rounds[-1].entries.append(record.entry)
+        rounds[-1].times.append(record.at)
+    return rounds
 
 
 def _first_shown(sizes: Sequence[int], room: int) -> int:

@@ -12,17 +12,22 @@ from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.agent.agent import Agent
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
+from gateway.agent.window.compact import CompactSettings
 from gateway.agents import Threads
 from gateway.commands.command import Command
 from gateway.commands.families import every_command
 from gateway.commands.registry import Commands
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.compaction import Compaction
+from gateway.conversation.flush import Flush, FlushSettings
 from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
+from gateway.conversation.planning import Planner, TurnSettings
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
-from gateway.conversation.turn import Turns, TurnSettings
+from gateway.conversation.turn import Turns
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.door.routing import Routes, SessionKey, route
+from gateway.hooks import Hooks
 from gateway.stores.ports import InboxRow
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.clock import ManualClock
@@ -84,6 +89,13 @@ class House:
         return Lifecycle({MAIN: self.agent}, self.sessions, LifecycleSettings(), self.clock, self.store.count)
 
     @property
+    def planner(self) -> Planner:
+        """What plans turns for the model."""
+        now, flush = self.clock.now, Flush(FlushSettings(), self.clock.now)
+        compaction = Compaction(CompactSettings(), flush, self.lifecycle, self.store.count, now)
+        return Planner(TurnSettings(), Hooks(), self.approvals, compaction, now)
+
+    @property
     def commands(self) -> Commands:
         offered = every_command({MAIN: self.agent}, self.sessions, fine, self.approvals, self.lifecycle)
         return Commands([*offered, *self.extra], self.policy)
@@ -106,10 +118,8 @@ class House:
             self.store,
             replace(ROUTES, policy=self.policy),
             Presence({}),
-            TurnSettings(),
-            self.clock.now,
+            self.planner,
             lambda _row, _replies: None,
-            self.approvals,
             self.commands,
         )
         await self.lifecycle.enter(route(row.message, ROUTES).key, row.turn_id)

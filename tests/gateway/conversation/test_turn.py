@@ -12,16 +12,22 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolCall, Usage, UsedEntry, UserEntry
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
+from gateway.agent.window.compact import CompactSettings
 from gateway.agents import Threads
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.compaction import Compaction
+from gateway.conversation.flush import Flush, FlushSettings
 from gateway.conversation.lanes import RetryLater
+from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
 from gateway.conversation.outcomes import Outcomes
+from gateway.conversation.planning import Planner, TurnSettings
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
-from gateway.conversation.turn import GIVE_UP_AFTER, Turns, TurnSettings
+from gateway.conversation.turn import GIVE_UP_AFTER, Turns
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.door.routing import Routes, SessionKey, route
 from gateway.errors import ModelRefusedError, ModelUnavailableError
+from gateway.hooks import Hooks
 from gateway.stores.ports import InboxRow
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.clock import ManualClock
@@ -68,17 +74,20 @@ class House:
         return MemoryIndex(MAIN, self.folder / "index", sources, self.worker, self.threads, clock)
 
     def turns(self, model: Model, routes: Routes | None = None) -> Turns:
-        memory = self.memory()
+        agents = {MAIN: Agent(MAIN, self.workspace, self.memory(), model, self.threads, self.keeper)}
+        sessions = Sessions({MAIN: self.folder / "sessions"}, self.threads)
+        now, count = self.clock.now, self.store.count
+        lifecycle = Lifecycle(agents, sessions, LifecycleSettings(), self.clock, count)
+        compaction = Compaction(CompactSettings(), Flush(FlushSettings(), now), lifecycle, count, now)
+        approvals = Approvals({}, self.store, timedelta(days=7), now, lambda _: None)
         return Turns(
-            agents={MAIN: Agent(MAIN, self.workspace, memory, model, self.threads, self.keeper)},
-            sessions=Sessions({MAIN: self.folder / "sessions"}, self.threads),
+            agents=agents,
+            sessions=sessions,
             store=self.store,
             routes=routes or Routes([], MAIN, POLICY),
             presence=Presence({}),
-            settings=TurnSettings(),
-            clock=self.clock.now,
+            planner=Planner(TurnSettings(), Hooks(), approvals, compaction, now),
             outcome=self.outcomes.tell,
-            approvals=Approvals({}, self.store, timedelta(days=7), self.clock.now, lambda _: None),
         )
 
     async def take_in(self, message: InboundMessage) -> InboxRow:

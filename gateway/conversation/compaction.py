@@ -1,0 +1,187 @@
+"""This file makes room in a conversation: notes are saved and read back, then the older part becomes a summary.
+
+The part itself stays in the transcript, word for word. Nothing is summarised that is not in the notes before.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+
+from gateway.agent.entries import Entry, FlushEntry, SummaryEntry, UserEntry
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.port import Model, ModelRequest
+from gateway.agent.trust import is_from_outside
+from gateway.agent.window.compact import (
+    CompactSettings,
+    extract,
+    first_kept,
+    instructions,
+    missing,
+    parts,
+    standing_orders,
+)
+from gateway.agent.window.count import CHARACTERS_A_TOKEN
+from gateway.agent.window.shown import summarised
+from gateway.conversation.flush import Flush
+from gateway.conversation.lifecycle import Lifecycle
+from gateway.conversation.session import Pause, Session
+from gateway.conversation.transcript import Record
+from gateway.errors import ModelError, StoreError
+from gateway.stores.ports import TurnId
+from workspaces.errors import WorkspaceError
+
+log = structlog.get_logger()
+
+BY_WORDING = "strandline:extract"
+"""`SummaryEntry.model` of a summary that no model wrote."""
+FAILED = "compaction_failed"
+"""Counted when the notes could not be saved, so that nothing was summarised."""
+_TEMPERATURE = 0.3
+_PART_SHARE = 0.5
+"""Part of a model's window that one request for a summary may fill with what is to be summarised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a compaction did."""
+
+    turns: int
+    """How many turns the summary stands for that were shown before."""
+    flushed: FlushEntry | None
+    model: str
+    """Who wrote the summary."""
+
+
+class Compaction:
+    """Makes room, in the lane of the session."""
+
+    def __init__(
+        self,
+        settings: CompactSettings,
+        flush: Flush,
+        lifecycle: Lifecycle,
+        count: Callable[[str], Awaitable[None]],
+        clock: Callable[[], datetime],
+    ) -> None:
+        """*count* takes a reason code for the ledger; *clock* tells the owner's time."""
+        self.settings = settings
+        self._clock = clock
+        self._flush = flush
+        self._lifecycle = lifecycle
+        self._count = count
+
+    async def make_room(
+        self, session: Session, turn: TurnId, request: ModelRequest, focus: str = ""
+    ) -> Compacted | None:
+        """Summarise all but the latest turns; `None` if there is nothing before them, or it could not be noted.
+
+        *request* is what the turn would send, its tools included. *focus* says what to keep most of.
+        """
+        summary, rounds = summarised(session.transcript.records)
+        room = self.settings.kept(session.agent.model.window_tokens)
+        kept = first_kept([each.entries for each in rounds], room)
+        if kept == 0:
+            return None
+        try:
+            flushed = await self._save(session, turn, request)
+        except (StoreError, WorkspaceError) as exc:
+            log.warning("not summarised: what was said could not be noted", detail=str(exc))
+            with suppress(StoreError):
+                await self._count(FAILED)
+            return None
+        older = [entry for each in rounds[:kept] for entry in each.entries]
+        entry = await self._summary(session, summary, older, focus)
+        await session.transcript.append(turn, replace(entry, kept_from=rounds[kept].turn_id))
+        log.info("summarised", session=str(session.key), turns=kept, by=entry.model)
+        return Compacted(kept, flushed, entry.model)
+
+    async def _save(self, session: Session, turn: TurnId, request: ModelRequest) -> FlushEntry | None:
+        """Save notes, once for each summary, and see to it that what was said is in the days' notes."""
+        done = _flushed_since_summary(session.transcript.records)
+        flushed = done or await self._flush(session, replace(request, entries=before_turn(request.entries)))
+        if flushed is not None and done is None:
+            await session.transcript.append(turn, flushed)
+        await self._lifecycle.pause_session(session.key, Pause.COMPACTION)
+        return flushed
+
+    async def _summary(
+        self, session: Session, previous: Sequence[Entry], older: Sequence[Entry], focus: str
+    ) -> SummaryEntry:
+        last = _latest_summary(session.transcript.records)
+        orders = standing_orders(older, last.orders if last else ())
+        before = last.text if last else ""
+        task = _Task(session.agent.model, instructions(orders, focus), self._clock())
+        text = await task.summary(before, older)
+        outside = any(map(is_from_outside, [*previous, *older]))
+        if text is None:
+            return SummaryEntry(extract(older, before), "", orders, outside, BY_WORDING)
+        return SummaryEntry(text, "", orders, outside, session.agent.model.name)
+
+
+def before_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """Return what was said before the latest message."""
+    latest = max((place for place, entry in enumerate(entries) if isinstance(entry, UserEntry)), default=len(entries))
+    return entries[:latest]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A model that is asked for a summary."""
+
+    model: Model
+    instructions: str
+    now: datetime
+
+    async def summary(self, before: str, older: Sequence[Entry]) -> str | None:
+        """Return what it makes of a summary *before* and what was said since, in as many parts as its window needs.
+
+        `None` if one of them fails.
+        """
+        if self.model.name == OFFLINE:
+            return None
+        longest = max(int(self.model.window_tokens * _PART_SHARE) * CHARACTERS_A_TOKEN, 1)
+        summary = before
+        for part in parts(older, longest):
+            known = f"Summary of what came before:\n{summary}\n\n" if summary else ""
+            told = await self._checked(f"{known}{part}")
+            if told is None:
+                return None
+            summary = told
+        return summary or None
+
+    async def _checked(self, said: str) -> str | None:
+        """Ask, and once more if the answer lacks something; `None` if it still does or the model fails."""
+        lacks: list[str] = []
+        for _ in range(2):
+            again = f"\nYour last summary lacked: {', '.join(lacks)}." if lacks else ""
+            message = UserEntry(said, self.now, "", "")
+            request = ModelRequest(self.instructions + again, "", (message,), (), temperature=_TEMPERATURE)
+            try:
+                reply = await self.model.reply(request, _unshown)
+            except ModelError as exc:
+                log.warning("no summary", why=type(exc).__name__)
+                return None
+            lacks = missing(reply.text)
+            if not lacks:
+                return reply.text.strip()
+        return None
+
+
+def _flushed_since_summary(records: Sequence[Record]) -> FlushEntry | None:
+    for record in reversed(records):
+        if isinstance(record.entry, SummaryEntry):
+            return None
+        if isinstance(record.entry, FlushEntry):
+            return record.entry
+    return None
+
+
+def _latest_summary(records: Sequence[Record]) -> SummaryEntry | None:
+    return next((r.entry for r in reversed(records) if isinstance(r.entry, SummaryEntry)), None)
+
+
+async def _unshown(_: str) -> None:
+    """Show nothing."""
