@@ -22,8 +22,8 @@ from gateway.agent.models.settings import HostedSettings
 from gateway.agent.recall import RecallSettings
 from gateway.config import Config, LimitSettings, MemorySettings, SessionSettings
 from gateway.conversation.lifecycle import LifecycleSettings
+from gateway.conversation.planning import TurnSettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
-from gateway.conversation.turn import TurnSettings
 from gateway.embedding import SERVER_PATIENCE_S, memory_worker
 from gateway.home import Home
 from workspaces.access import Access, AgentId

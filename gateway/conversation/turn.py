@@ -13,7 +13,7 @@ from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.loop import run_turn
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.plan import Asked, Shortcut, no_shortcut
-from gateway.conversation.planning import Planner, TurnSettings
+from gateway.conversation.planning import Planner
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.door.admission import Refused, admit
@@ -24,7 +24,7 @@ from workspaces.access import AgentId, SessionType
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
 
-__all__ = ["GIVE_UP_AFTER", "TurnSettings", "Turns"]
+__all__ = ["GIVE_UP_AFTER", "Turns"]
 
 log = structlog.get_logger()
 

@@ -210,10 +210,15 @@ def unpaired(messages: Sequence[Body]) -> Iterator[str]:
     yield from (f"call {call_id!r} without a result" for call_id in waiting)
 
 
+def without_note(content: str) -> str:
+    """Return what a person said, without the gateway's note before it."""
+    return content.rpartition("[End of the note]\n\n")[2]
+
+
 def instant(body: Body) -> Step:
     """Answer at once with what was said last: the model of benches."""
     said = next(message["content"] for message in reversed(body["messages"]) if message["role"] == "user")
-    return f"You said: {said}"
+    return f"You said: {without_note(said)}"
 
 
 async def _serve(make: Callable[[Script, int], ProviderStub], port: int, port_file: Path) -> None:

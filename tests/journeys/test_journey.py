@@ -11,7 +11,7 @@ from gateway.control.wire import AgentOrder, ChatOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.cohere_stub import CohereStub
 from tests.fakes.openai_stub import OpenAIStub
-from tests.fakes.provider_stub import Body, ProviderStub, Refusal, Reply, Step, call
+from tests.fakes.provider_stub import Body, ProviderStub, Refusal, Reply, Step, call, without_note
 from tests.journeys.house import OWNER, cohere_section, make_home, openai_section, running
 
 FACT = "the staging database moved to port 5433"
@@ -43,7 +43,7 @@ def _text(message: Body) -> str:
     if not isinstance(content, str):
         part = content[0]
         content = str(part["text"] if part["type"] == "text" else part["document"]["data"])
-    return str(content).rpartition("[End of the note]\n\n")[2]
+    return without_note(str(content))
 
 
 @pytest.mark.parametrize(
