@@ -205,6 +205,7 @@ def test_queries_are_read_in_whatever_dress(text: str, queries: tuple[str, ...])
 def test_lists_are_merged_by_place() -> None:
     """What two lists have comes before what one has; the question's own list counts double; ties keep their order."""
     assert [item for item, _ in merged([["a", "b"], ["c", "b"]])] == ["b", "a", "c"]
+    assert [item for item, _ in merged([["a", "b", "c"], ["d"]])] == ["a", "b", "c", "d"]
     assert merged([["a", "a"], []]) == [("a", 0.1)]
     assert [item for item, _ in merged([[], ["x", "y"], ["y", "x"]])] == ["x", "y"]
 
