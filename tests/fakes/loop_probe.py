@@ -27,7 +27,7 @@ class LoopProbe:
             run(handle)
             self._note(handle, time.thread_time() - began)
 
-        asyncio.Handle._run = measured  # type: ignore[method-assign]  # the one place all callbacks go through
+        asyncio.Handle._run = measured  # type: ignore[method-assign, assignment]  # the one place all callbacks go through
         return self
 
     def __exit__(
@@ -35,7 +35,16 @@ class LoopProbe:
     ) -> None:
         asyncio.Handle._run = self._run  # type: ignore[method-assign]
 
-    def _note(self, handle: asyncio.Handle, spent_s: float) -> None:
+    def _note(self, handle: Any, spent_s: float) -> None:
         self.callbacks += 1
         if spent_s > self.longest_s:
-            self.longest_s, self.culprit = spent_s, repr(handle)
+            self.longest_s, self.culprit = spent_s, f"{_step_of(handle)}: {1000 * spent_s:.1f} ms"
+
+
+def _step_of(handle: Any) -> str:
+    """Return whose step a callback is: the task that it wakes, with the line at which it waits next, or itself."""
+    task = getattr(handle._callback, "__self__", None)
+    if not isinstance(task, asyncio.Task):
+        return repr(handle)
+    stack = task.get_stack(limit=1)
+    return f"{task.get_coro()} at {stack[0] if stack else 'its end'}"

@@ -9,7 +9,7 @@ from blockbuster import BlockingError, blockbuster_ctx
 
 from bench.made_notes import daily_notes, questions
 from gateway.app import App
-from gateway.control.wire import AgentOrder, ChatOrder
+from gateway.control.wire import AgentOrder
 from tests.fakes.loop_probe import LoopProbe
 from tests.journeys.house import make_home, running
 from tests.workspaces.turns import AGENT, MAIN
@@ -21,7 +21,7 @@ LONGEST_S = 0.02
 
 
 async def _busy_with(app: App, entries: int, notes: Path) -> int:
-    """Index *entries* lines; until that is done, search and chat; return how many searches were answered."""
+    """Index *entries* lines; until that is done, search; return how many searches were answered."""
     memory = app.desk.agents[AGENT].memory
     await memory.sync()  # the worker is there
     answered = 0
@@ -32,7 +32,6 @@ async def _busy_with(app: App, entries: int, notes: Path) -> int:
             for question in questions(3):
                 await memory.search(Query(question), MAIN)
                 answered += 1
-            await app.desk.chat(ChatOrder(f"number {answered}", "main"), _heard)
         await indexing
     assert (await memory.status()).entries >= entries  # the watch may have been there first
     assert probe.callbacks > 100
@@ -42,10 +41,6 @@ async def _busy_with(app: App, entries: int, notes: Path) -> int:
 
 def _told(done: int, total: int) -> None:
     """Take word of progress."""
-
-
-async def _heard(text: str, is_last: bool) -> None:
-    """Take a reply."""
 
 
 def _write(notes: Path, entries: int) -> None:
