@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
 
+from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.errors import (
     BadPathError,
     FileChangedError,
@@ -107,6 +108,8 @@ class Folder:
         """Called with every change that was made through this object, while its lock still keeps other writers out."""
         self.on_trouble: Callable[[WorkspaceUnusableError], None] = _nothing
         """Called, on the thread that tried, whenever the system refuses a write."""
+        self.checkpoint: Checkpoint = unchecked
+        """Passed by every durable step of a write through this object."""
         self._usage = Usage(self.walk, caps.quotas)
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
@@ -222,7 +225,7 @@ class Folder:
         try:
             for part in parts:
                 if create:
-                    _make_folder(handle, part, path)
+                    self._make_folder(handle, part, path)
                 below = os.open(part, _FOLDER, dir_fd=handle)
                 os.close(handle)
                 handle = below
@@ -230,13 +233,20 @@ class Folder:
         finally:
             os.close(handle)
 
+    def _make_folder(self, parent: int, name: str, path: PurePosixPath) -> None:
+        _refuse_twin(parent, name, path)
+        with suppress(FileExistsError):
+            self.checkpoint("file.folder", 0)
+            os.mkdir(name, 0o700, dir_fd=parent)
+            os.fsync(parent)
+
     @contextmanager
     def _place(self, path: PurePosixPath, *, create: bool = False) -> Iterator[Place]:
         path = clean_path(str(path))
         if not path.name:
             raise no_such_file(path)
         with self._opened(path.parent, create=create) as folder:
-            yield Place(folder, path.name, path, self.caps.file_bytes)
+            yield Place(folder, path.name, path, self.caps.file_bytes, self.checkpoint)
 
     @contextmanager
     def _changing(self, path: PurePosixPath) -> Iterator[Place]:
@@ -295,13 +305,6 @@ def _told(path: PurePosixPath, *, writing: bool = False) -> Iterator[None]:
         if writing:
             raise BadPathError(f"{path}: something that is not a folder is in the way") from exc
         raise no_such_file(path) from exc
-
-
-def _make_folder(parent: int, name: str, path: PurePosixPath) -> None:
-    _refuse_twin(parent, name, path)
-    with suppress(FileExistsError):
-        os.mkdir(name, 0o700, dir_fd=parent)
-        os.fsync(parent)
 
 
 def _refuse_twin(folder: int, name: str, path: PurePosixPath) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.errors import BadPathError, FileChangedError, NotTextError, TooLargeError
 from workspaces.paths import OWN_PREFIX
 
@@ -62,6 +63,7 @@ class Place:
     """Where that is, for messages."""
     cap: int
     """Largest file, in bytes, that is read or written."""
+    checkpoint: Checkpoint = unchecked
 
     def read(self) -> Content | None:
         """Return what is here; `None` for nothing, and for everything that is not a plain file."""
@@ -95,8 +97,9 @@ class Place:
             self._refuse_change(now, expected)
             if now is not None:
                 os.fchmod(staged, now.mode)
+            self.checkpoint("file.replace", 0)
             os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
-            os.fsync(self.folder)
+            self._sync(self.folder)
         return now.data if now is not None else None
 
     def append(self, lines: str, heading: str) -> Appended | None:
@@ -123,9 +126,9 @@ class Place:
         with self._opened(os.O_RDWR | os.O_APPEND) as handle:
             if not is_plain(os.fstat(handle)):
                 raise self._wrong_kind()
-            _append(handle, addition)
-            os.fsync(handle)
-        os.fsync(self.folder)
+            self._append(handle, addition)
+            self._sync(handle)
+        self._sync(self.folder)
 
     def remove(self, expected: str) -> bytes | None:
         """Remove the file whose digest is *expected* and return what it held; `None` when nothing is here."""
@@ -133,8 +136,9 @@ class Place:
         if now is None:
             return None
         self._refuse_change(now, expected)
+        self.checkpoint("file.remove", 0)
         os.unlink(self.name, dir_fd=self.folder)
-        os.fsync(self.folder)
+        self._sync(self.folder)
         return now.data
 
     @contextmanager
@@ -151,8 +155,8 @@ class Place:
         name = f"{OWN_PREFIX}{secrets.token_hex(8)}.tmp"
         handle = os.open(name, _FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.folder)
         try:
-            _write(handle, data)
-            os.fsync(handle)
+            self._write(handle, data)
+            self._sync(handle)
             yield handle, name
         finally:
             os.close(handle)
@@ -173,6 +177,25 @@ class Place:
         lead = "" if old.endswith(b"\n") else "\n"
         text = (lead if old.strip() else heading) + lines
         return (text.replace("\n", "\r\n") if b"\r\n" in old else text).encode()
+
+    def _write(self, handle: int, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            size = self.checkpoint("file.write", len(rest))
+            rest = rest[os.write(handle, rest[:size]) :]
+
+    def _append(self, handle: int, data: bytes) -> None:
+        """Write *data* at the end; when the disk fills up halfway, take the half back."""
+        size = os.fstat(handle).st_size
+        try:
+            self._write(handle, data)
+        except OSError:
+            os.ftruncate(handle, size)
+            raise
+
+    def _sync(self, handle: int) -> None:
+        self.checkpoint("file.sync", 0)
+        os.fsync(handle)
 
     def _refuse_size(self, size: int) -> None:
         if size > self.cap:
@@ -230,19 +253,3 @@ def _read(handle: int, most: int) -> bytes:
         pieces.append(piece)
         most -= len(piece)
     return b"".join(pieces)
-
-
-def _write(handle: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
-
-
-def _append(handle: int, data: bytes) -> None:
-    """Write *data* at the end; when the disk fills up halfway, take the half back."""
-    size = os.fstat(handle).st_size
-    try:
-        _write(handle, data)
-    except OSError:
-        os.ftruncate(handle, size)
-        raise

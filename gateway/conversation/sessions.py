@@ -12,10 +12,10 @@ from gateway.agent.tools.tool import Run
 from gateway.conversation.purging import redact_file
 from gateway.conversation.transcript import Now, Repairs, Transcript
 from gateway.door.routing import SessionKey, is_session
-from gateway.stores.checkpoint import Checkpoint, unchecked
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.timing import utc_now
 from workspaces.access import AgentId
+from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.redaction import Redaction
 
 log = structlog.get_logger()

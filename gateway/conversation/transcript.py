@@ -35,11 +35,11 @@ from gateway.agent.entries import (
 )
 from gateway.agent.tools.tool import Run
 from gateway.conversation.purging import redact_file
-from gateway.stores.checkpoint import Checkpoint, unchecked
 from gateway.stores.codec import to_json
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.ports import TurnId
 from gateway.timing import utc_now
+from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.redaction import Redaction
 
 Now = Callable[[], datetime]

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from gateway.errors import StoreError
-from gateway.stores.checkpoint import Checkpoint
 from gateway.stores.disk import disk_trouble
+from workspaces.checkpoint import Checkpoint
 
 T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]

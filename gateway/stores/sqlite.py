@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from adapters.channel import InboundMessage
-from gateway.stores.checkpoint import Checkpoint, unchecked
 from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
 from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ledger import count, counters
@@ -31,6 +30,7 @@ from gateway.stores.schema import open_database
 from gateway.stores.sqlite_changes import SqliteChanges, expire
 from gateway.stores.sqlite_outbox import SqliteOutbox, enqueue, unsure_sends
 from gateway.timing import Clock, SystemClock
+from workspaces.checkpoint import Checkpoint, unchecked
 
 
 @dataclass(frozen=True, slots=True)

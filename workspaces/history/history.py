@@ -72,7 +72,7 @@ class History:
         """
         from workspaces.history.repository import Repository
 
-        history = cls(Repository(git_dir, workspace.agent), workspace, clock)
+        history = cls(Repository(git_dir, workspace.agent, workspace.folder.checkpoint), workspace, clock)
         history._mender.check()
         return history
 

@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 from pygit2.enums import ConfigLevel, ObjectType, RepositoryInitFlag, RepositoryOpenFlag
 
 from workspaces.access import AgentId
+from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.errors import HistoryUnusableError
 from workspaces.history.commits import FileDiff
 from workspaces.history.messages import Act
@@ -42,15 +43,16 @@ class Repository:
     HistoryUnusableError when it cannot be read or written; whether it is damaged, `is_sound` says.
     """
 
-    def __init__(self, path: Path, agent: AgentId) -> None:
+    def __init__(self, path: Path, agent: AgentId, checkpoint: Checkpoint = unchecked) -> None:
         _ignore_others()
         self.path = path
         self._agent = agent
+        self._checkpoint = checkpoint
         self._lock = FileLock(f"{path}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
     def beside(self, ending: str) -> "Repository":
         """Return the repository whose path has *ending* added."""
-        return Repository(self.path.with_name(self.path.name + ending), self._agent)
+        return Repository(self.path.with_name(self.path.name + ending), self._agent, self._checkpoint)
 
     def ours_beside(self, ending: str) -> list["Repository"]:
         """Return this agent's repositories whose path has *ending* and more added, in order of name."""
@@ -182,6 +184,7 @@ class Repository:
         """Add a commit in which the files are as *contents* says, and return its id; `by_owner` names its author."""
         with self._opened() as repository:
             tree = _newest(repository).tree if _BRANCH in repository.references else None
+            self._checkpoint("history.objects", 0)
             made = grafted(repository, tree, {path.parts: data for path, data in contents.items()})
             tree_id = made or repository.TreeBuilder().write()
             return self._add(repository, tree_id, message, self._signature(at, by_owner=by_owner))
@@ -245,6 +248,7 @@ class Repository:
 
     def _add(self, repository: pygit2.Repository, tree: pygit2.Oid, message: str, who: pygit2.Signature) -> str:
         parents = [_newest(repository).id] if _BRANCH in repository.references else []
+        self._checkpoint("history.commit", 0)
         return str(repository.create_commit(_BRANCH, who, who, message, tree, parents))
 
     def _signature(self, at: datetime, *, by_owner: bool = False) -> pygit2.Signature:

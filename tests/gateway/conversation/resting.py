@@ -17,11 +17,11 @@ from gateway.agents import Threads
 from gateway.conversation.lifecycle import Due, Lifecycle, LifecycleSettings
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
-from gateway.stores.checkpoint import Checkpoint, unchecked
 from gateway.stores.ports import TurnId
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel
 from workspaces.access import AgentId
+from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.search import Clock, MemoryIndex
