@@ -3,8 +3,8 @@
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -44,6 +44,7 @@ from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
 from gateway.stores.sqlite import SqliteStore
 from gateway.timing import Clock, SystemClock, utc_now
 from workspaces.access import AgentId
+from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings, keep_fresh
@@ -53,6 +54,17 @@ log = structlog.get_logger()
 TIDY_EVERY_S = 86_400.0
 TRANSCRIPT_THREADS = 4
 """Transcripts written at the same time; each write waits for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the gateway runs on, as far as a test may put something else in its place."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    checkpoint: Checkpoint = unchecked
+
+
+THIS_MACHINE = Machine()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +87,14 @@ class App:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool, clock: Clock | None = None
+        cls, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool, machine: Machine = THIS_MACHINE
     ) -> "AsyncIterator[App]":
         """Put the gateway of *home* together; the caller holds its lock. Without *channels* only terminals speak.
 
-        The clock is the machine's unless one is given.
+        It keeps the time and the disk of this *machine* unless a test's is given.
         Raises ConfigError, StoreError and WorkspaceUnusableError before anything is touched.
         """
-        clock, zone = clock or SystemClock(), owner_zone(config.owner.time_zone, environ)
+        clock, zone = machine.clock, owner_zone(config.owner.time_zone, environ)
 
         def owner_now() -> datetime:
             return clock.now().astimezone(zone.zone)
@@ -92,11 +104,13 @@ class App:
 
         async with AsyncExitStack() as stack:
             agents = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
-            store = await SqliteStore.open(home.state_db, clock=clock)
+            _lead_through(machine.checkpoint, agents.values())
+            store = await SqliteStore.open(home.state_db, clock=clock, checkpoint=machine.checkpoint)
             stack.push_async_callback(store.close)
-            threads = Threads("transcripts", TRANSCRIPT_THREADS)
-            stack.callback(threads.close)
-            sessions = Sessions({agent: home.agent(agent).sessions for agent in agents}, threads, now=clock.now)
+            threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
+            sessions = Sessions(
+                {name: home.agent(name).sessions for name in agents}, threads, machine.checkpoint, clock.now
+            )
             lifecycle = Lifecycle(agents, sessions, lifecycle_settings(config.sessions, zone.zone), clock, count)
             terminals, routes = terminals_of(config), routes_of(config)
             bots = bot_accounts(config, environ, store.count) if channels else []
@@ -223,6 +237,11 @@ async def _tidy(store: Store, keepers: Sequence[Keeper]) -> None:
         for keeper in keepers:
             await keeper.maintain(utc_now)
         await asyncio.sleep(TIDY_EVERY_S)
+
+
+def _lead_through(checkpoint: Checkpoint, agents: Iterable[Agent]) -> None:
+    for agent in agents:
+        agent.workspace.folder.checkpoint = checkpoint
 
 
 def _set_alarms(agents: Iterable[Agent], tell: Tell, clock: Callable[[], datetime]) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
+from queue import SimpleQueue
 from typing import ParamSpec, TypeVar
 
 import structlog
@@ -27,6 +28,8 @@ log = structlog.get_logger()
 
 UNUSABLE = "history_unusable"
 """Counted whenever something could not be recorded; a later commit takes in what stands in the files then."""
+FILES_UNUSABLE = "files_unusable"
+"""Counted whenever the system refused to write a file; whoever wrote was told."""
 PATIENCE_S = 2.0
 """How long a turn, right after the start, waits until the edits of the owner are recorded: apart from its own."""
 RETRY_S = 60.0
@@ -55,6 +58,8 @@ class Keeper:
         self._loop: asyncio.AbstractEventLoop | None = None
         """Where `work` runs, while it does."""
         self._repairs_counted = 0
+        self._refused: SimpleQueue[None] = SimpleQueue()
+        """An item for each write that the system refused and that is not counted yet."""
         self.alarm: Alarm | None = None
         """Set where there is an owner to be told."""
         self.trouble = ""
@@ -93,6 +98,7 @@ class Keeper:
         """Take in that the system refused a write; called on the thread that tried."""
         if self.alarm is not None:
             self.alarm.troubled(Cause.FILES, str(exc))
+        self._refused.put(None)
         self._wake()
 
     def ended(self, turn: str) -> None:
@@ -193,6 +199,9 @@ class Keeper:
             log.warning("history repaired", reason=repair.reason)
             await self._tell(repair.reason)
         self._repairs_counted = len(repairs)
+        while not self._refused.empty():
+            self._refused.get()
+            await self._tell(FILES_UNUSABLE)
         if self.alarm is not None:
             await self.alarm.ring()
 

@@ -11,12 +11,15 @@ from typing import Generic, TypeVar
 
 from gateway.errors import StoreError
 from gateway.stores.disk import disk_trouble
+from gateway.stores.ledger import count
 from workspaces.checkpoint import Checkpoint
 
 T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]
 """Reads and writes inside a transaction that is begun and committed for it; it may be run again after a rollback."""
 
+STORE_TROUBLE = "store_trouble"
+"""Counted, with the next commit that succeeds, for each one that the disk or SQLite refused."""
 LARGEST_BATCH = 256
 """Operations that share a commit at most, so that the first of them does not wait long."""
 
@@ -40,6 +43,8 @@ class GroupCommit:
         self._waiting: list[_Waiting[object]] = []
         self._batch: asyncio.Future[list[object]] | None = None
         self._closed = False
+        self._failures = 0
+        """Of the disk, not counted in the ledger yet."""
 
     async def run(self, operation: Operation[T]) -> T:
         """Run *operation* in its turn; return its result once that is durable.
@@ -95,6 +100,8 @@ class GroupCommit:
         try:
             return self._together(operations)
         except (sqlite3.Error, OSError, StoreError) as exc:
+            if not isinstance(exc, StoreError):
+                self._failures += 1
             if len(operations) == 1:
                 return [exc if isinstance(exc, StoreError) else explained(self._path, exc)]
         return [outcome for each in operations for outcome in self._commit([each])]
@@ -104,8 +111,11 @@ class GroupCommit:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             results = [operation(self._connection) for operation in operations]
+            if self._failures:
+                count(STORE_TROUBLE, self._failures, self._connection)
             self._checkpoint("store.commit", 0)
             self._connection.execute("COMMIT")
+            self._failures = 0
         finally:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")

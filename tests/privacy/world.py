@@ -17,7 +17,7 @@ from adapters.channel import Address, ChatKind, InboundMessage, OutboundMessage,
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ToolCall
 from gateway.agent.recall import RecallSettings
-from gateway.app import App
+from gateway.app import App, Machine
 from gateway.config import read_config
 from gateway.control.wire import AgentOrder, HistoryOrder
 from gateway.door.admission import Admitted, Policy
@@ -212,7 +212,8 @@ async def world(folder: Path, secret: Secret, clock: ManualClock) -> AsyncIterat
         put(home.agent(name).workspace, files)
     model, adapter = Scripted(), FakeAdapter("telegram", "home", 4_096)
     with home.lock("a test"):
-        async with App.open(home, read_config(home.config_file), ENVIRON, channels=False, clock=clock) as app:
+        config = read_config(home.config_file)
+        async with App.open(home, config, ENVIRON, channels=False, machine=Machine(clock)) as app:
             agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
             for name, agent in list(agents.items()):
                 agents[name] = replace(agent, model=model)
