@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.conversation.record import Record, numbered_records
 from gateway.conversation.sessions import ARCHIVE, Sessions
-from gateway.conversation.transcript import Record, numbered_records
 from gateway.conversation.transcript_source import FOLDER
 from gateway.door.routing import SessionKey
 from gateway.errors import StrandlineError
@@ -91,8 +91,9 @@ def _spoken(passage: Passage, _: History, sessions: Sessions, access: Access) ->
     here = sessions.folder(access.agent)
     if file.parent not in {here, here / ARCHIVE} or not file.is_file():
         raise no_such_file(clean_path(passage.path))
-    lines = (line for line in numbered_records(file.read_bytes()) if line[0] in passage.lines)
-    said = [record for _, record in lines if isinstance(record.entry, UserEntry | ReplyEntry)]
+    with file.open("rb") as lines:
+        found = [record for number, record in numbered_records(lines) if number in passage.lines]
+    said = [record for record in found if isinstance(record.entry, UserEntry | ReplyEntry)]
     return MemoryOrigin(_cited(passage), "\n".join(map(_text, said)), tuple(said))
 
 
@@ -102,7 +103,7 @@ def _message(origin: Origin | None, sessions: Sessions, agent: AgentId) -> Recor
     if origin is None or not origin.turn or owner != agent or not name:
         return None
     files = _transcripts(sessions.path(SessionKey(agent, name)))
-    return next((record for file in files for record in _said_in(file.read_bytes(), origin.turn)), None)
+    return next((record for file in files for record in _said_in(file, origin.turn)), None)
 
 
 def _transcripts(present: Path) -> Iterator[Path]:
@@ -111,12 +112,12 @@ def _transcripts(present: Path) -> Iterator[Path]:
     yield from sorted(present.parent.glob(f"*/{escape(present.stem)}*{present.suffix}"), reverse=True)
 
 
-def _said_in(content: bytes, turn: str) -> Iterator[Record]:
-    """Give the messages of *turn*; only lines that name it are read, for a transcript may be long."""
-    lines = b"\n".join(line for line in content.split(b"\n") if turn.encode() in line)
-    for _, record in numbered_records(lines):
-        if record.turn_id == turn and isinstance(record.entry, UserEntry):
-            yield record
+def _said_in(file: Path, turn: str) -> Iterator[Record]:
+    """Give the messages of *turn*; only lines that name it are parsed, for a transcript may be long."""
+    with file.open("rb") as lines:
+        for _, record in numbered_records(line for line in lines if turn.encode() in line):
+            if record.turn_id == turn and isinstance(record.entry, UserEntry):
+                yield record
 
 
 def _text(record: Record) -> str:

@@ -1,10 +1,12 @@
 """This file finds the transcript of a session, and keeps those in use open."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote, unquote
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -24,6 +26,8 @@ ARCHIVE = "archive"
 """The folder, beside the transcripts, of sessions that have ended: `<session>.<UTC time>.jsonl`."""
 OPEN_AT_MOST = 256
 """Transcripts kept in memory; the least recently used is let go, to be read again when its chat speaks."""
+OPEN_BYTES = 64 * 1024 * 1024
+"""Bytes of their lines that are kept in memory together; the one in use is, however long it is."""
 
 
 class Sessions:
@@ -38,26 +42,36 @@ class Sessions:
         self._checkpoint = checkpoint
         self._now = now
         self._open: OrderedDict[SessionKey, Transcript] = OrderedDict()
+        self._in_use: WeakValueDictionary[SessionKey, Transcript] = WeakValueDictionary()
+        """What a turn still holds, though it was let go here: a session must not have two writers."""
+        self._opening: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()
         self._repairs: dict[SessionKey, Repairs] = {}
 
     async def open(self, key: SessionKey) -> Transcript:
         """Return the transcript of *key*, begun if there is none. Raises StoreError."""
-        transcript = self._open.get(key)
-        if transcript is None:
-            transcript = await Transcript.open(self.path(key), self._run, self._checkpoint, self._now)
-            self._open[key] = transcript
-            if transcript.repairs != Repairs():
-                self._repairs[key] = transcript.repairs
-                log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
+        async with self._opening.setdefault(key, asyncio.Lock()):
+            transcript = self._in_use.get(key) or await self._read(key)
+        self._open[key] = self._in_use[key] = transcript
         self._open.move_to_end(key)
-        while len(self._open) > OPEN_AT_MOST:
+        while len(self._open) > OPEN_AT_MOST or (len(self._open) > 1 and self._bytes() > OPEN_BYTES):
             self._open.popitem(last=False)
         return transcript
+
+    async def _read(self, key: SessionKey) -> Transcript:
+        transcript = await Transcript.open(self.path(key), self._run, self._checkpoint, self._now)
+        if transcript.repairs != Repairs():
+            self._repairs[key] = transcript.repairs
+            log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
+        return transcript
+
+    def _bytes(self) -> int:
+        return sum(transcript.size for transcript in self._open.values())
 
     async def archive(self, key: SessionKey, ended: datetime) -> None:
         """Put the transcript of *key* away, whole, under the time when it *ended*. Raises StoreError."""
         await self._run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
         self._open.pop(key, None)
+        self._in_use.pop(key, None)
 
     async def purge(self, agent: AgentId, redaction: Redaction) -> int:
         """Take a passage out of all conversations of *agent*, ended ones too; return how many lines held it.

@@ -4,16 +4,18 @@ Results of tools are left out, and commands with their answers: what a note says
 """
 
 import hashlib
+import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, tzinfo
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.conversation.record import Record, command_turns, numbered_records
 from gateway.conversation.sessions import ARCHIVE
-from gateway.conversation.transcript import Record, command_turns, numbered_records
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
 from workspaces.memory.entry import Document, UnreadableDocumentError
 
@@ -26,8 +28,8 @@ QUIET_S = 600.0
 """One that rests so long is indexed to its end."""
 SETTLE_S = 5.0
 """How long after a change it is looked at: a turn writes several times."""
-LARGEST_TRANSCRIPT = 32 * 1024 * 1024
-"""In bytes: some hundred thousand messages."""
+LONGEST_TALK = 32 * 1024 * 1024
+"""Of what was said, as records, in bytes: some hundred thousand messages."""
 
 _MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
 """Cannot stand inside a text, where quotation marks are escaped."""
@@ -35,6 +37,22 @@ _NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
 """Numbers that count the messages of all chats: one chat's transcript is not to be found sooner for their length."""
 _NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
 _LONGEST_NAME = 30
+
+
+@dataclass(slots=True)
+class _Count:
+    """How much a transcript holds, as far as it was read."""
+
+    inode: int
+    read: int = 0
+    size: int = 0
+    messages: int = 0
+
+    def add(self, line: bytes) -> None:
+        if line.endswith(b"\n"):  # another one is being written
+            self.read += len(line)
+            self.size += len(line) - sum(map(len, _NUMBERED.findall(line)))
+            self.messages += len(_MESSAGE.findall(line))
 
 
 class TranscriptNotes:
@@ -46,7 +64,7 @@ class TranscriptNotes:
         self._folder = folder
         self._zone = zone
         self._now_s = now_s
-        self._counts: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {}
+        self._counts: dict[str, _Count] = {}
 
     def stamps(self) -> dict[str, str]:
         """Return a mark of each transcript, which changes with every 100 kB, every 50 messages and every rest."""
@@ -57,9 +75,8 @@ class TranscriptNotes:
         file = self._folder / path.removeprefix(f"{FOLDER}/")
         if self.audience(path) is None or not file.is_file():
             return None
-        if (size := file.stat().st_size) > LARGEST_TRANSCRIPT:
-            raise UnreadableDocumentError(f"it has {size:,} bytes; up to {LARGEST_TRANSCRIPT:,} are indexed")
-        shown = list(self._shown(list(numbered_records(file.read_bytes()))))
+        with file.open("rb") as lines:
+            shown = list(self._shown(list(numbered_records(_spoken(lines)))))
         text, lines = "".join(f"{line}\n" for _, line in shown), tuple(number for number, _ in shown)
         scope = scope_of_session(_session(path))
         digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{text}".encode()).hexdigest()
@@ -80,17 +97,19 @@ class TranscriptNotes:
         facts = file.stat()
         if self._now_s() - facts.st_mtime > QUIET_S:
             return f"{facts.st_ino}-{facts.st_size}"
-        size, messages = self._measured(file, (facts.st_ino, facts.st_size))
+        size, messages = self._measured(file, facts)
         return f"{facts.st_ino}-{size // AFTER_BYTES}-{messages // AFTER_MESSAGES}"
 
-    def _measured(self, file: Path, version: tuple[int, int]) -> tuple[int, int]:
-        """Return how many bytes, apart from numbers, and how many messages the transcript has."""
+    def _measured(self, file: Path, facts: os.stat_result) -> tuple[int, int]:
+        """Return how many bytes, apart from numbers, and how many messages the transcript has; reads what is new."""
         known = self._counts.get(file.name)
-        if known is None or known[0] != version:
-            data = file.read_bytes()
-            size = len(data) - sum(map(len, _NUMBERED.findall(data)))
-            known = self._counts[file.name] = (version, (size, len(_MESSAGE.findall(data))))
-        return known[1]
+        if known is None or known.inode != facts.st_ino or known.read > facts.st_size:
+            known = self._counts[file.name] = _Count(facts.st_ino)
+        with file.open("rb") as lines:
+            lines.seek(known.read)
+            for line in lines:
+                known.add(line)
+        return known.size, known.messages
 
     def _shown(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
         """Give each line of the document with the line of the file that it comes from."""
@@ -115,6 +134,17 @@ class TranscriptNotes:
                 return f"{self._agent}: {_one_line(text)}"
             case _:
                 return None
+
+
+def _spoken(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Give the lines with every one empty in which nobody speaks: results of tools are most of a long transcript."""
+    size = 0
+    for line in lines:
+        is_said = _MESSAGE.search(line) is not None
+        size += is_said * len(line)
+        if size > LONGEST_TALK:
+            raise UnreadableDocumentError(f"more than {LONGEST_TALK:,} bytes were said; so many are indexed")
+        yield line if is_said else b""
 
 
 def _session(path: str) -> str:

@@ -1,5 +1,7 @@
 """Where transcripts lie, and what is told of damaged ones."""
 
+import asyncio
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,10 +44,36 @@ async def test_no_name_of_a_session_leads_out_of_its_folder(tmp_path: Path, thre
 
 
 async def test_open_transcripts_are_bounded(tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The least recently used is let go and read again when it is needed; the one in use stays."""
+    """The least recently used is let go and read again when it is needed; what a turn still holds stays the one."""
     monkeypatch.setattr(module, "OPEN_AT_MOST", 2)
     sessions = Sessions({MAIN: tmp_path}, threads)
     keys = [SessionKey(MAIN, f"group:{number}") for number in range(3)]
-    opened = [await sessions.open(key) for key in keys]
-    assert await sessions.open(keys[2]) is opened[2]
-    assert await sessions.open(keys[0]) is not opened[0]
+    held = await sessions.open(keys[0])
+    let_go, latest = [weakref.ref(await sessions.open(key)) for key in keys[1:]]
+    await sessions.open(SessionKey(MAIN, "group:3"))
+    assert (let_go() is None, latest() is None) == (True, False)
+    assert await sessions.open(keys[0]) is held
+
+
+async def test_long_conversations_are_not_all_kept_in_memory(
+    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are let go by how much they hold; one alone may be longer."""
+    monkeypatch.setattr(module, "OPEN_BYTES", 3_000)
+    writer = Sessions({MAIN: tmp_path}, threads)
+    keys = [SessionKey(MAIN, f"group:{number}") for number in range(3)]
+    for key, length in zip(keys, (1_000, 1_000, 5_000), strict=True):
+        await (await writer.open(key)).append(TurnId("t1"), ReplyEntry("x" * length, (), "m", Usage()))
+    sessions = Sessions({MAIN: tmp_path}, threads)
+    one, two = [weakref.ref(await sessions.open(key)) for key in keys[:2]]
+    assert (one() is None, two() is None) == (False, False)
+    three = weakref.ref(await sessions.open(keys[2]))
+    assert (one() is None, two() is None, three() is None) == (True, True, False)
+
+
+async def test_a_session_has_one_transcript_however_many_ask_at_once(tmp_path: Path, threads: Threads) -> None:
+    """A command at the desk and a turn in its lane must not each have a writer that knows half of what was said."""
+    sessions = Sessions({MAIN: tmp_path}, threads)
+    key = SessionKey(MAIN, "main")
+    first, second = await asyncio.gather(sessions.open(key), sessions.open(key))
+    assert first is second

@@ -181,7 +181,7 @@ async def test_a_conversation_is_looked_at_again_after_fifty_messages(house: Hou
 async def test_a_transcript_that_is_too_long_is_named(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is left out with the reason, in the status too, and memory_get says it."""
     await house.says("main", said("hello"))
-    monkeypatch.setattr(transcript_source, "LARGEST_TRANSCRIPT", 10)
+    monkeypatch.setattr(transcript_source, "LONGEST_TALK", 10)
     with pytest.raises(UnreadableDocumentError, match="bytes"):
         house.source.read("sessions/main.jsonl")
     await house.index.sync()

@@ -1,0 +1,227 @@
+"""This file writes what happened in a session as one line of JSON, a record, and reads it back.
+
+A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, or one of the marks `"used"`,
+`"log"`, `"logged"`, `"flush"`, `"summary"` and `"end"`, which are no part of what was said; the first says `"session"`.
+
+A new type of record is a dataclass in `gateway/agent/entries.py`, one of `Mark` there unless a model is to see it, a
+`_…Line` here, and its row in `_LINE_OF`. A new field of an entry has a default, so that older lines are read too. What
+changes the meaning of a field takes the next `v`: lines of a version or type that a program does not know are kept,
+passed over and counted, so that an older program does no harm to what a newer one wrote.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+from functools import cache
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from gateway.agent.entries import (
+    COMMAND,
+    CallStartEntry,
+    EndEntry,
+    Entry,
+    FlushEntry,
+    LogEntry,
+    LoggedEntry,
+    Mark,
+    ReplyEntry,
+    ResultEntry,
+    SummaryEntry,
+    UsedEntry,
+    UserEntry,
+)
+from gateway.stores.codec import to_json
+from gateway.stores.ports import TurnId
+
+_RECORD_START = b'{"v":'
+"""Begins every record and can stand nowhere inside one, where its quotation marks would be escaped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One entry of a conversation, with the turn that it belongs to."""
+
+    turn_id: TurnId
+    at: datetime
+    """When it was written down, in UTC."""
+    entry: Entry | Mark
+
+
+class Fault(Enum):
+    """What stands where a record should."""
+
+    DAMAGED = auto()
+    """Nobody can read it."""
+    UNKNOWN = auto()
+    """It is whole, of a type or version that this program does not know."""
+
+
+def command_turns(records: Iterable[Record]) -> set[TurnId]:
+    """Return the turns among *records* that a command answered."""
+    return {
+        record.turn_id for record in records if isinstance(record.entry, ReplyEntry) and record.entry.model == COMMAND
+    }
+
+
+def header(session: str, at: datetime) -> bytes:
+    """Return the first line of the transcript of *session*."""
+    return f"{to_json(_lines(), _SessionLine(at=at, session=session))}\n".encode()
+
+
+def to_line(record: Record) -> bytes:
+    """Return *record* as a line."""
+    line = _LINE_OF[type(record.entry)](turn=record.turn_id, at=record.at, entry=record.entry)
+    return f"{to_json(_lines(), line)}\n".encode()
+
+
+def in_line(line: bytes) -> Iterator[Record | Fault]:
+    """Give the record in *line*: none in the first one and in an empty one, several where damage ran them together."""
+    for piece in _pieces(line):
+        match _parse(piece):
+            case None:
+                yield Fault.DAMAGED
+            case _UnknownLine():
+                yield Fault.UNKNOWN
+            case _SessionLine():
+                pass
+            case found:
+                yield Record(found.turn, found.at, found.entry)
+
+
+def is_whole(line: bytes) -> bool:
+    """Say whether *line* is a record, or the first line, of this version or another."""
+    return _parse(line) is not None
+
+
+def numbered_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record]]:
+    """Give every whole record with its line, from 1; what is damaged is passed over."""
+    for number, line in enumerate(lines, 1):
+        for record in in_line(line):
+            if isinstance(record, Record):
+                yield number, record
+
+
+class _SessionLine(BaseModel):
+    v: Literal[1] = 1
+    type: Literal["session"] = "session"
+    at: datetime
+    session: str
+
+
+class _Line(BaseModel):
+    v: Literal[1] = 1
+    turn: TurnId
+    at: datetime
+
+
+class _UserLine(_Line):
+    type: Literal["user"] = "user"
+    entry: UserEntry
+
+
+class _ReplyLine(_Line):
+    type: Literal["reply"] = "reply"
+    entry: ReplyEntry
+
+
+class _StartLine(_Line):
+    type: Literal["start"] = "start"
+    entry: CallStartEntry
+
+
+class _ResultLine(_Line):
+    type: Literal["result"] = "result"
+    entry: ResultEntry
+
+
+class _UsedLine(_Line):
+    type: Literal["used"] = "used"
+    entry: UsedEntry
+
+
+class _LogLine(_Line):
+    type: Literal["log"] = "log"
+    entry: LogEntry
+
+
+class _LoggedLine(_Line):
+    type: Literal["logged"] = "logged"
+    entry: LoggedEntry
+
+
+class _FlushLine(_Line):
+    type: Literal["flush"] = "flush"
+    entry: FlushEntry
+
+
+class _SummaryLine(_Line):
+    type: Literal["summary"] = "summary"
+    entry: SummaryEntry
+
+
+class _EndLine(_Line):
+    type: Literal["end"] = "end"
+    entry: EndEntry
+
+
+_Said = _UserLine | _ReplyLine | _StartLine | _ResultLine
+_EntryLine = _Said | _UsedLine | _LogLine | _LoggedLine | _FlushLine | _SummaryLine | _EndLine
+_AnyLine = Annotated[_SessionLine | _EntryLine, Field(discriminator="type")]
+
+
+class _UnknownLine(BaseModel):
+    """A whole record of which no more is known than that it says what it is."""
+
+    v: int
+    type: str
+
+
+_LINE_OF: Mapping[type[Entry | Mark], type[_EntryLine]] = MappingProxyType(
+    {
+        UserEntry: _UserLine,
+        ReplyEntry: _ReplyLine,
+        CallStartEntry: _StartLine,
+        ResultEntry: _ResultLine,
+        UsedEntry: _UsedLine,
+        LogEntry: _LogLine,
+        LoggedEntry: _LoggedLine,
+        FlushEntry: _FlushLine,
+        SummaryEntry: _SummaryLine,
+        EndEntry: _EndLine,
+    }
+)
+"""How each kind of entry is written down."""
+
+
+def _pieces(line: bytes) -> list[bytes]:
+    """Part records that a damaged end of line ran together: it costs the one that lost it, not its neighbour."""
+    first, *others = line.split(_RECORD_START)
+    return [piece for piece in (first, *(_RECORD_START + other for other in others)) if piece.strip()]
+
+
+def _parse(line: bytes) -> _AnyLine | _UnknownLine | None:
+    """Read one record; `None` if it is damaged."""
+    try:
+        return _lines().validate_json(line)
+    except ValidationError:
+        pass
+    try:
+        other = _UnknownLine.model_validate_json(line)
+    except ValidationError:
+        return None
+    return None if other.v == 1 and other.type in _kinds() else other
+
+
+@cache
+def _lines() -> TypeAdapter[_AnyLine]:
+    return TypeAdapter(_AnyLine)
+
+
+@cache
+def _kinds() -> frozenset[str]:
+    models = [_SessionLine, *_LINE_OF.values()]
+    return frozenset(model.model_fields["type"].default for model in models)
