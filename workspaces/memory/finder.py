@@ -40,8 +40,8 @@ from workspaces.memory.ranking import (
 from workspaces.memory.settings import GENTLE, Decay
 from workspaces.memory.sparse import SparseVector, query_vector
 
-POOL = 80
-"""Candidates a leg; more find nothing more (docs/search-speed.md)."""
+POOL = 50
+"""Candidates a leg; more find hardly more (docs/search-speed.md)."""
 NEIGHBOURS = 2
 """How far the ranking looks from an entry to those beside it."""
 NEIGHBOURED = 25
@@ -126,7 +126,7 @@ class Finder:
         ids = scores.ids[np.argsort(-_promise(scores), kind="stable")[:best]].tolist()
         turns = (id_ for id_ in ids if self._manifest.points[id_].kind is not Kind.NOTE)
         beside = [other for id_ in turns for other in self._manifest.beside(id_, NEIGHBOURS)]
-        return np.setdiff1d(np.array(beside, np.int64), scores.ids)
+        return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
 
     def _held(self, question: Question, ids: Sequence[PointId]) -> list[frozenset[str]]:
         """Return the identifiers of *question* in each entry; where it has none, no entry is read for them."""
