@@ -34,6 +34,7 @@ from gateway.conversation.pacing import Pacing
 from gateway.conversation.planning import Planner
 from gateway.conversation.presence import Presence
 from gateway.conversation.reception import Reception
+from gateway.conversation.rest_flush import RestFlush
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.turn import Turns
 from gateway.door.routing import SessionKey
@@ -141,7 +142,8 @@ class App:
 
             compaction = Compaction(settings.compact, Flush(settings.flush, owner_now), lifecycle, count, owner_now)
             planner = Planner(settings, Hooks(load_hooks(home.hooks), count), approvals, compaction, owner_now)
-            commands = Commands(every_command(agents, sessions, desk.brief, approvals, lifecycle), routes.policy)
+            lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, zone.zone))
+            offered = every_command(agents, sessions, desk.brief, approvals, lifecycle)
             turns = Turns(
                 agents,
                 sessions,
@@ -150,14 +152,13 @@ class App:
                 presence,
                 planner,
                 outcome=committed,
-                shortcut=commands,
+                shortcut=Commands(offered, routes.policy),
             )
             lanes: Lanes[SessionKey, Item] = Lanes(tasks, LaneWork(turns, lifecycle), clock)
-            reception = Reception(routes, store, lanes.submit)
             yield cls(
                 desk=desk,
                 readiness=health,
-                reception=reception,
+                reception=Reception(routes, store, lanes.submit),
                 lanes=lanes,
                 lifecycle=lifecycle,
                 delivery=delivery,

@@ -51,8 +51,21 @@ class Compacted:
     turns: int
     """How many turns the summary stands for that were shown before."""
     flushed: FlushEntry | None
-    model: str
-    """Who wrote the summary."""
+    summary: SummaryEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Crowded:
+    """A conversation in which room is wanted."""
+
+    session: Session
+    turn: TurnId
+    """The turn that wants it."""
+    request: ModelRequest
+    """What the turn would send, its tools included."""
+    window_tokens: int
+    focus: str = ""
+    """What the summary keeps most of; empty for no preference."""
 
 
 class Compaction:
@@ -69,56 +82,53 @@ class Compaction:
         """*count* takes a reason code for the ledger; *clock* tells the owner's time."""
         self.settings = settings
         self._clock = clock
-        self._flush = flush
+        self.flush = flush
         self._lifecycle = lifecycle
         self._count = count
 
-    async def make_room(
-        self, session: Session, turn: TurnId, request: ModelRequest, focus: str = ""
-    ) -> Compacted | None:
+    async def make_room(self, crowded: Crowded) -> Compacted | None:
         """Summarise all but the latest turns; `None` if there is nothing before them, or it could not be noted.
 
-        *request* is what the turn would send, its tools included. *focus* says what to keep most of.
+        Raises StoreError when the summary cannot be written down; all is then as it was.
         """
+        session = crowded.session
         summary, rounds = summarised(session.transcript.records)
-        room = self.settings.kept(session.agent.model.window_tokens)
-        kept = first_kept([each.entries for each in rounds], room)
+        kept = first_kept([each.entries for each in rounds], self.settings.kept(crowded.window_tokens))
         if kept == 0:
             return None
         try:
-            flushed = await self._save(session, turn, request)
+            flushed = await self._save(crowded)
         except (StoreError, WorkspaceError) as exc:
             log.warning("not summarised: what was said could not be noted", detail=str(exc))
             with suppress(StoreError):
                 await self._count(FAILED)
             return None
         older = [entry for each in rounds[:kept] for entry in each.entries]
-        entry = await self._summary(session, summary, older, focus)
-        await session.transcript.append(turn, replace(entry, kept_from=rounds[kept].turn_id))
+        entry = await self._summary(crowded, summary, older)
+        await session.transcript.append(crowded.turn, replace(entry, kept_from=rounds[kept].turn_id))
         log.info("summarised", session=str(session.key), turns=kept, by=entry.model)
-        return Compacted(kept, flushed, entry.model)
+        return Compacted(kept, flushed, entry)
 
-    async def _save(self, session: Session, turn: TurnId, request: ModelRequest) -> FlushEntry | None:
-        """Save notes, once for each summary, and see to it that what was said is in the days' notes."""
-        done = _flushed_since_summary(session.transcript.records)
-        flushed = done or await self._flush(session, replace(request, entries=before_turn(request.entries)))
-        if flushed is not None and done is None:
-            await session.transcript.append(turn, flushed)
+    async def _save(self, crowded: Crowded) -> FlushEntry | None:
+        """Have notes saved, unless that was done just before; what was said goes into the days' notes in any case."""
+        session, request = crowded.session, crowded.request
+        flushed = await self.flush(session, replace(request, entries=before_turn(request.entries)))
+        if flushed is not None:
+            await session.transcript.append(crowded.turn, flushed)
         await self._lifecycle.pause_session(session.key, Pause.COMPACTION)
         return flushed
 
-    async def _summary(
-        self, session: Session, previous: Sequence[Entry], older: Sequence[Entry], focus: str
-    ) -> SummaryEntry:
-        last = _latest_summary(session.transcript.records)
+    async def _summary(self, crowded: Crowded, previous: Sequence[Entry], older: Sequence[Entry]) -> SummaryEntry:
+        last = latest_summary(crowded.session.transcript.records)
+        model = crowded.session.agent.model
         orders = standing_orders(older, last.orders if last else ())
         before = last.text if last else ""
-        task = _Task(session.agent.model, instructions(orders, focus), self._clock())
+        task = _Task(model, crowded.window_tokens, instructions(orders, crowded.focus), self._clock())
         text = await task.summary(before, older)
         outside = any(map(is_from_outside, [*previous, *older]))
         if text is None:
             return SummaryEntry(extract(older, before), "", orders, outside, BY_WORDING)
-        return SummaryEntry(text, "", orders, outside, session.agent.model.name)
+        return SummaryEntry(text, "", orders, outside, model.name)
 
 
 def before_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
@@ -132,6 +142,7 @@ class _Task:
     """A model that is asked for a summary."""
 
     model: Model
+    window_tokens: int
     instructions: str
     now: datetime
 
@@ -142,7 +153,7 @@ class _Task:
         """
         if self.model.name == OFFLINE:
             return None
-        longest = max(int(self.model.window_tokens * _PART_SHARE) * CHARACTERS_A_TOKEN, 1)
+        longest = max(int(self.window_tokens * _PART_SHARE) * CHARACTERS_A_TOKEN, 1)
         summary = before
         for part in parts(older, longest):
             known = f"Summary of what came before:\n{summary}\n\n" if summary else ""
@@ -170,16 +181,8 @@ class _Task:
         return None
 
 
-def _flushed_since_summary(records: Sequence[Record]) -> FlushEntry | None:
-    for record in reversed(records):
-        if isinstance(record.entry, SummaryEntry):
-            return None
-        if isinstance(record.entry, FlushEntry):
-            return record.entry
-    return None
-
-
-def _latest_summary(records: Sequence[Record]) -> SummaryEntry | None:
+def latest_summary(records: Sequence[Record]) -> SummaryEntry | None:
+    """Return what stands for the older part of a conversation; `None` while all of it is shown."""
     return next((r.entry for r in reversed(records) if isinstance(r.entry, SummaryEntry)), None)
 
 

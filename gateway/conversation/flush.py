@@ -1,10 +1,12 @@
 """This file has the model write down what matters before older text makes way, and reads every note back."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import structlog
 from pydantic import BaseModel, ConfigDict
 
 from gateway.agent.entries import Entry, FlushEntry, UserEntry
@@ -14,9 +16,12 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox, tool
 from gateway.conversation.session import Session, noting
+from gateway.conversation.transcript import Record
 from gateway.errors import ModelError, ToolError, TurnLimitError
 from workspaces.access import rights
 from workspaces.notes import NoteReceipt, append_note, format_note
+
+log = structlog.get_logger()
 
 PROMPT = (
     "This conversation is about to be shortened. Before that, write what should be remembered of it and is not noted "
@@ -37,6 +42,7 @@ class FlushSettings:
     least_messages: int = 3
     """Of people; a shorter conversation has nothing to save."""
     deadline_s: float = 60.0
+    """For all of it; a person may be waiting."""
 
 
 class Flush:
@@ -47,28 +53,41 @@ class Flush:
         self._settings = settings
         self._clock = clock
 
-    async def __call__(self, session: Session, request: ModelRequest) -> FlushEntry | None:
+    async def __call__(
+        self, session: Session, request: ModelRequest, said_at: datetime | None = None
+    ) -> FlushEntry | None:
         """Save what the model finds worth it, and return the receipt; `None` where there is nothing to ask.
 
         *request* is what a turn of the session sends, so that the provider's cache of it holds. A model that writes
-        nothing is asked once more. What it answers reaches nobody.
+        nothing is asked once more. What it answers reaches nobody. The notes are those of *said_at*'s day, or of now.
         """
         if not self._is_wanted(session, request):
             return None
         citations: list[str] = []
-        toolbox = _notebook(session, request.tools, self._clock, citations)
+        clock = self._clock if said_at is None else lambda: said_at
+        toolbox = _notebook(session, request.tools, clock, citations)
         requests = 0
-        for prompt in (self._settings.prompt, AGAIN):
-            requests += 1
-            await self._ask(session.agent.model, request, prompt, toolbox)
-            if citations:
-                break
+        try:
+            async with asyncio.timeout(self._settings.deadline_s):
+                for prompt in (self._settings.prompt, AGAIN):
+                    requests += 1
+                    await self._ask(session.agent.model, request, prompt, toolbox)
+                    if citations:
+                        break
+        except TimeoutError:
+            log.warning("the model took too long to save notes", session=str(session.key), notes=len(citations))
         return FlushEntry(tuple(citations), requests)
 
+    def may_ask(self, session: Session) -> bool:
+        """Say whether *session* keeps notes, has a model that can write them, and enough was said since the last."""
+        if not self._settings.is_on or not rights(session.access).flush or session.agent.model.name == OFFLINE:
+            return False
+        new = sum(isinstance(record.entry, UserEntry) for record in unflushed(session.transcript.records))
+        return new >= self._settings.least_messages
+
     def _is_wanted(self, session: Session, request: ModelRequest) -> bool:
-        messages = sum(isinstance(entry, UserEntry) for entry in request.entries)
-        may_write = self._settings.is_on and rights(session.access).flush
-        return may_write and session.agent.model.name != OFFLINE and messages >= self._settings.least_messages
+        shown = sum(isinstance(entry, UserEntry) for entry in request.entries)
+        return self.may_ask(session) and shown >= self._settings.least_messages
 
     async def _ask(self, model: Model, request: ModelRequest, prompt: str, toolbox: Toolbox) -> None:
         said = UserEntry(prompt, self._clock(), "", "")
@@ -76,6 +95,16 @@ class Flush:
         limits = TurnLimits(steps=self._settings.steps, seconds=self._settings.deadline_s)
         with suppress(ModelError, TurnLimitError):  # what it wrote until then counts
             await run_turn(model, asked, toolbox, limits, _unjournaled, _unshown)
+
+
+def unflushed(records: Sequence[Record]) -> Sequence[Record]:
+    """Return what came after the last flush, with the turn in which it happened: its message was not shown to it."""
+    place = next((i for i in reversed(range(len(records))) if isinstance(records[i].entry, FlushEntry)), None)
+    if place is None:
+        return records
+    while place and records[place - 1].turn_id == records[place].turn_id:
+        place -= 1
+    return records[place:]
 
 
 def _notebook(

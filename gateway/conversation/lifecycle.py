@@ -197,12 +197,16 @@ class Lifecycle:
 
     async def finish(self, grace_s: float) -> None:
         """Write down, when no turn runs any more, what was said since the last time; what is left waits for a start."""
-        left = [key for key, activity in self._active.items() if activity.due is None]
-        with suppress(TimeoutError):
-            async with asyncio.timeout(grace_s):
-                while left:
-                    await self.settle(Due(left[0], Pause.SHUTDOWN))
-                    del left[0]
+        left = {key for key, activity in self._active.items() if activity.due is None}
+
+        async def settle(key: SessionKey) -> None:
+            await self.settle(Due(key, Pause.SHUTDOWN))
+            left.remove(key)
+
+        with suppress(TimeoutError):  # all at once: one that waits for its model keeps no other from its notes
+            async with asyncio.timeout(grace_s), asyncio.TaskGroup() as tasks:
+                for key in list(left):
+                    tasks.create_task(settle(key))
         if left:
             log.warning("not written down yet; the next start does it", sessions=len(left))
 

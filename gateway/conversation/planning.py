@@ -16,15 +16,16 @@ from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.tools.memory import Used
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.compact import CompactSettings
-from gateway.agent.window.count import Scale, measured_scale, request_characters
+from gateway.agent.window.count import CAUTIOUS, Scale, measured_scale, request_characters
 from gateway.agent.window.prune import PruneSettings
 from gateway.agent.window.shown import Shown, Window, show
 from gateway.agent.window.use import WindowUse, window_use
 from gateway.conversation.approvals import Approvals
-from gateway.conversation.compaction import Compacted, Compaction
+from gateway.conversation.compaction import Compacted, Compaction, Crowded
 from gateway.conversation.flush import FlushSettings
 from gateway.conversation.plan import Asked, Plan
 from gateway.conversation.session import Session
+from gateway.conversation.transcript import Record
 from gateway.door.routing import session_of
 from gateway.hooks import Hooks
 from workspaces.access import AgentId, rights
@@ -34,6 +35,8 @@ _TOO_LONG = (
     "(Your message is longer than my window: I read its beginning and its end. All of it is kept. "
     "Smaller parts, one at a time, I can read whole.)"
 )
+_AFTER_OVERFLOW = 0.75
+"""Part of a request that was too large which certainly fits; our choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class _Draft:
     files: Sequence[BootstrapFile]
     shown: Shown
     scale: Scale
+    window_tokens: int
 
     @property
     def tokens(self) -> int:
@@ -83,7 +87,7 @@ class Planner:
                 await asked.transcript.append(asked.row.turn_id, UsedEntry(tuple(memories)))
 
         draft = await self._draft(asked)
-        if self._is_full(asked, draft) and await self._compacted(asked, draft):
+        if self._is_full(draft) and await self._compacted(asked, draft):
             draft = await self._draft(asked)
         recalled = await self._recalled(asked, draft)
         await used(recalled.used)
@@ -95,31 +99,53 @@ class Planner:
         """Summarise the older part of the conversation now; `None` if there is nothing to summarise."""
         return await self._compacted(asked, await self._draft(asked), focus)
 
+    async def make_room_at_overflow(self, asked: Asked) -> Compacted | None:
+        """Summarise after a provider said that the request is larger than the model's window.
+
+        Then the window is smaller than the configuration says, so all is fitted into part of what was sent: it ends
+        whatever the window really is, as each further overflow leaves less.
+        """
+        sent = await self._draft(asked)
+        return await self._compacted(asked, await self._draft(asked, int(sent.tokens * _AFTER_OVERFLOW)))
+
     async def window(self, asked: Asked) -> WindowUse:
         """Return how full the model's window would be if it were asked now, without memories brought up."""
         draft = await self._draft(asked)
-        return window_use(draft.request, draft.files, draft.shown, asked.agent.model.window_tokens, draft.scale)
+        return window_use(draft.request, draft.files, draft.shown, draft.window_tokens, draft.scale)
 
-    def _is_full(self, asked: Asked, draft: _Draft) -> bool:
+    async def between_turns(self, session: Session, records: Sequence[Record]) -> ModelRequest:
+        """Return a request that shows *records* of a session in which nobody waits for an answer; it has no tools."""
+        agent, access, now = session.agent, session.access, self.clock()
+        files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
+        prompt = build_prompt(files, access.session_type, recall=False, now=now)
+        window = Window(agent.model.window_tokens, self.settings.prune, self.compaction.settings)
+        shown = show(records, window, CAUTIOUS.tokens(len(prompt.stable)))
+        return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
+
+    def _is_full(self, draft: _Draft) -> bool:
+        """Say whether it is time for a summary; what had to make way without one is made up for."""
         compact = self.compaction.settings
-        return compact.is_on and draft.tokens >= compact.limit(asked.agent.model.window_tokens)
+        is_over = draft.shown.left_out > 0 or draft.tokens >= compact.limit(draft.window_tokens)
+        return compact.is_on and is_over
 
     async def _compacted(self, asked: Asked, draft: _Draft, focus: str = "") -> Compacted | None:
         session = Session(session_of(asked.access), asked.agent, asked.transcript)
-        return await self.compaction.make_room(session, asked.row.turn_id, draft.request, focus)
+        crowded = Crowded(session, asked.row.turn_id, draft.request, draft.window_tokens, focus)
+        return await self.compaction.make_room(crowded)
 
-    async def _draft(self, asked: Asked) -> _Draft:
+    async def _draft(self, asked: Asked, window_tokens: int | None = None) -> _Draft:
+        """Return the request of the turn, in the model's own window or in a smaller one."""
         agent, access, now = asked.agent, asked.access, asked.now
         files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
-        window = Window(agent.model.window_tokens, self.settings.prune, self.compaction.settings)
+        window = Window(window_tokens or agent.model.window_tokens, self.settings.prune, self.compaction.settings)
         scale = measured_scale(asked.transcript.entries, agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), (), self.settings.temperature.get(agent.id))
         tools = (await self._toolbox(asked, bare, _unused)).specs
         base = scale.steady.tokens(request_characters(replace(bare, tools=tools)))
         shown = show(asked.transcript.records, window, base, scale)
         request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries, tools=tools)
-        return _Draft(request, files, shown, scale)
+        return _Draft(request, files, shown, scale, window.tokens)
 
     async def _toolbox(self, asked: Asked, request: ModelRequest, used: Used) -> Toolbox:
         tray = self.approvals.tray(asked.agent.id, asked.origin, asked.row.message.address)

@@ -105,7 +105,7 @@ class Turns:
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, _no_draft)
         except ModelOverflowError:
             await self.store.count("overflow")
-            if await self.planner.make_room(asked) is None:
+            if await self.planner.make_room_at_overflow(asked) is None:
                 raise
             plan = await self.planner.plan(asked)
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, _no_draft)

@@ -12,17 +12,17 @@ from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.agent.agent import Agent
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
-from gateway.agent.window.compact import CompactSettings
 from gateway.agents import Threads
 from gateway.commands.command import Command
 from gateway.commands.families import every_command
 from gateway.commands.registry import Commands
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.compaction import Compaction
-from gateway.conversation.flush import Flush, FlushSettings
+from gateway.conversation.flush import Flush
 from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
 from gateway.conversation.planning import Planner, TurnSettings
 from gateway.conversation.presence import Presence
+from gateway.conversation.rest_flush import RestFlush
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.turn import Turns
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
@@ -73,6 +73,7 @@ class House:
     model: Model = field(default_factory=ScriptedModel)
     extra: Sequence[Command] = ()
     policy: Policy = POLICY
+    settings: TurnSettings = field(default_factory=TurnSettings)
     _ids: "count[int]" = field(default_factory=lambda: count(1))
 
     @property
@@ -86,14 +87,20 @@ class House:
     @property
     def lifecycle(self) -> Lifecycle:
         """What looks after the sessions; it knows them by their transcripts."""
-        return Lifecycle({MAIN: self.agent}, self.sessions, LifecycleSettings(), self.clock, self.store.count)
+        lifecycle = Lifecycle({MAIN: self.agent}, self.sessions, LifecycleSettings(), self.clock, self.store.count)
+        planner = self._planner(lifecycle)
+        lifecycle.listeners.append(RestFlush(planner.compaction.flush, planner.between_turns, UTC))
+        return lifecycle
 
     @property
     def planner(self) -> Planner:
         """What plans turns for the model."""
-        now, flush = self.clock.now, Flush(FlushSettings(), self.clock.now)
-        compaction = Compaction(CompactSettings(), flush, self.lifecycle, self.store.count, now)
-        return Planner(TurnSettings(), Hooks(), self.approvals, compaction, now)
+        return self._planner(self.lifecycle)
+
+    def _planner(self, lifecycle: Lifecycle) -> Planner:
+        flush = Flush(self.settings.flush, self.clock.now)
+        compaction = Compaction(self.settings.compact, flush, lifecycle, self.store.count, self.clock.now)
+        return Planner(self.settings, Hooks(), self.approvals, compaction, self.clock.now)
 
     @property
     def commands(self) -> Commands:
@@ -137,7 +144,7 @@ class House:
 
     def restart(self) -> None:
         """Let go of what a process remembers of its conversations."""
-        self.sessions = Sessions({MAIN: self.folder / "sessions"}, self.threads)
+        self.sessions = Sessions({MAIN: self.folder / "sessions"}, self.threads, now=self.clock.now)
 
     def put(self, path: str, text: str) -> None:
         """Write a file as its owner's editor does."""
@@ -177,7 +184,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
 
     workspace.folder.on_change = lambda _: memory.touched()
     workspace.folder.on_written = keeper.written
-    sessions = Sessions({MAIN: folder / "sessions"}, threads)
+    sessions = Sessions({MAIN: folder / "sessions"}, threads, now=clock.now)
     yield House(folder, store, clock, threads, workspace, keeper, memory, sessions)
     await keeper.finish()
     workspace.folder.close()
