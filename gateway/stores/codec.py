@@ -60,6 +60,11 @@ def decode_proposal(text: str) -> Proposal:
     return _decode(_proposals(), text)
 
 
+def address_key(address: Address) -> str:
+    """Return the one text that names a place to talk; `Address(*json.loads(key))` is the address again."""
+    return json.dumps([address.channel, address.account, address.chat, address.thread])
+
+
 def message_key(address: Address, message_id: str) -> str:
     """Return the one text that names a platform's message; no two messages share it."""
     return json.dumps([address.channel, address.account, address.chat, address.thread, message_id])

@@ -7,7 +7,7 @@ Operations take effect in the order in which they were called, and each returns 
 nothing) once its outcome is durable. A caller that is cancelled while it waits cannot know the outcome.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -31,6 +31,10 @@ APPROVAL_EXPIRED = "approval_expired"
 
 class RowStateError(StoreError):
     """The row is not in the state that the operation starts from: a defect of the caller; trying again cannot help."""
+
+
+class LeaseLostError(StoreError):
+    """Another gateway may write in this one's place; this one can write nothing until it has a new lease."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +190,30 @@ class Inbox(Protocol):
 
     async def drop(self, row: InboxId, reason: str) -> None:
         """Close a message without an answer (its sender was revoked) and count *reason*."""
+
+
+class Arrivals(Protocol):
+    """What an inbox can do besides if several gateways fill it: each answers what is meant for its own agents."""
+
+    def arrivals(self) -> AsyncIterator[InboxRow]:
+        """Give every unanswered message of our agents, oldest first, then each that comes, whoever took it in."""
+
+
+class Leases(Protocol):
+    """Who looks after what, among several gateways: agents, and the connections of bots.
+
+    All that a gateway holds hangs on one lease with one number, the fence. It is renewed while the gateway lives; once
+    it has run out, others may claim what hung on it, and every write of the store under the old number is refused.
+    """
+
+    async def claim(self, names: Sequence[str]) -> Sequence[str]:
+        """Take those of *names* that nobody alive holds; return which are ours now. Raises LeaseLostError."""
+
+    async def release(self, names: Sequence[str]) -> None:
+        """Let others claim *names* at once."""
+
+    async def members(self) -> int:
+        """Return how many gateways hold a lease now."""
 
 
 class Outbox(Protocol):

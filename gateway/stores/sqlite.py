@@ -26,27 +26,12 @@ from gateway.stores.ports import (
     TurnCommit,
     TurnId,
 )
+from gateway.stores.retention import Retention
 from gateway.stores.schema import open_database
 from gateway.stores.sqlite_changes import SqliteChanges, expire
 from gateway.stores.sqlite_outbox import SqliteOutbox, enqueue, unsure_sends
 from gateway.timing import Clock, SystemClock
 from workspaces.checkpoint import Checkpoint, unchecked
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """How long the store keeps what is done with."""
-
-    dedupe: timedelta = timedelta(days=14)
-    """A message that its platform delivers again within this time is recognised."""
-    sent: timedelta = timedelta(days=7)
-    dead: timedelta = timedelta(days=90)
-    decided: timedelta = timedelta(days=90)
-    """That a change was approved or refused; its texts are dropped at once."""
-    keys: timedelta = timedelta(days=365)
-    """Ids of committed turns and keys of notices: none may come again within this time."""
-    unsure: int = 1000
-    """How many unsure sends are listed; the newest are."""
 
 
 @dataclass(frozen=True, slots=True)

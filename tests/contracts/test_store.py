@@ -1,7 +1,7 @@
-"""What every store promises, whatever keeps it; `places` lists the kinds."""
+"""What every store promises, whatever keeps it: SQLite, and the Redis and Valkey servers that are installed here."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -27,32 +27,57 @@ from gateway.stores.ports import (
     TurnCommit,
     TurnId,
 )
-from gateway.stores.sqlite import Retention, SqliteStore
+from gateway.stores.redis.leases import RedisLeases
+from gateway.stores.redis.server import Server
+from gateway.stores.redis.store import RedisStore
+from gateway.stores.retention import Retention
+from gateway.stores.sqlite import SqliteStore
 from tests.fakes.adapter import message
 from tests.fakes.clock import START, ManualClock
+from tests.fakes.redis_server import KINDS, RedisServer, program, running
 
 HERE = Address("fake", "home", "alice")
-Places = dict[str, Callable[[Path, ManualClock, Retention], Awaitable[Store]]]
 
 
 async def _sqlite(folder: Path, clock: ManualClock, retention: Retention) -> Store:
     return await SqliteStore.open(folder / "state.db", clock=clock, retention=retention)
 
 
-places: Places = {"sqlite": _sqlite}
+class _AloneInRedis(RedisStore):
+    """The store of the only gateway on a server: its lease ends with it."""
+
+    def __init__(self, leases: RedisLeases, clock: ManualClock, retention: Retention) -> None:
+        super().__init__(leases, ["main"], lambda _: "main", clock=clock, retention=retention)
+        self._leases = leases
+
+    async def close(self) -> None:
+        await super().close()
+        await self._leases.leave()
+
+
+def _redis(server: RedisServer) -> "Place":
+    async def open_(folder: Path, clock: ManualClock, retention: Retention) -> Store:
+        prefix = str(folder).replace("/", "-")
+        leases = await RedisLeases.join(Server(server.url), prefix, "alone", lease_s=60, accept_loss=False)
+        assert await leases.claim(["agent:main"]) == ["agent:main"]
+        return _AloneInRedis(leases, clock, retention)
+
+    return open_
+
+
+Place = Callable[[Path, ManualClock, Retention], Awaitable[Store]]
 
 
 class Kept:
     """A store that can be closed and opened again where it is kept."""
 
-    def __init__(self, kind: str, folder: Path, retention: Retention | None = None) -> None:
+    def __init__(self, place: Place, folder: Path, retention: Retention | None = None) -> None:
         self.clock = ManualClock()
-        self._where = kind, folder, retention or Retention()
+        self._place, self._folder, self._retention = place, folder, retention or Retention()
         self.store: Store
 
     async def open(self) -> Store:
-        kind, folder, retention = self._where
-        self.store = await places[kind](folder, self.clock, retention)
+        self.store = await self._place(self._folder, self.clock, self._retention)
         return self.store
 
     async def reopen(self) -> Store:
@@ -60,9 +85,20 @@ class Kept:
         return await self.open()
 
 
-@pytest.fixture(params=sorted(places))
-async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kept]:
-    kept = Kept(request.param, tmp_path, Retention(unsure=3))
+@pytest.fixture(params=["sqlite", *KINDS], scope="module")
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    if request.param == "sqlite":
+        yield _sqlite
+        return
+    if program(request.param) is None:
+        pytest.skip(f"no {request.param} server is installed here")
+    with running(request.param) as server:
+        yield _redis(server)
+
+
+@pytest.fixture
+async def kept(place: Place, tmp_path: Path) -> AsyncIterator[Kept]:
+    kept = Kept(place, tmp_path, Retention(unsure=3))
     await kept.open()
     yield kept
     await kept.store.close()

@@ -1,0 +1,115 @@
+"""This file holds a gateway's lease in Redis, and what hangs on it."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+from redis.exceptions import RedisError
+
+from gateway.errors import StoreError
+from gateway.stores.ports import LeaseLostError
+from gateway.stores.redis.link import Link, Member, script
+from gateway.stores.redis.server import Server, check, told
+
+log = structlog.get_logger()
+
+START_PATIENCE_S = 30.0
+"""How long a start waits for a server that does not answer or lets nobody in."""
+RENEWALS = 4
+"""How often a lease is renewed while it could run out once."""
+
+
+class RedisLeases:
+    """Implements `Leases`; made by `join`."""
+
+    def __init__(self, server: Server, member: Member, lease_s: float) -> None:
+        self.server = server
+        self.member = member
+        self.lost = asyncio.Event()
+        """Set once the lease has run out, or may have: nothing can be written any more."""
+        self._lease_s = lease_s
+        self._link = Link(server, member, "lease")
+
+    @classmethod
+    async def join(cls, server: Server, prefix: str, name: str, lease_s: float, *, accept_loss: bool) -> "RedisLeases":
+        """Take a lease as *name*; whoever had it before under that name is certainly gone.
+
+        Raises ConfigError for a server that would forget, StoreError if none answers for `START_PATIENCE_S`.
+        """
+        prefix = f"{{{prefix}}}"
+        fence = await _first_lease(server, Member(prefix, name, 0), lease_s, accept_loss=accept_loss)
+        return cls(server, Member(prefix, name, fence), lease_s)
+
+    async def claim(self, names: Sequence[str]) -> Sequence[str]:
+        ours: list[str] = await self._link.run("claim", *names)
+        return ours
+
+    async def release(self, names: Sequence[str]) -> None:
+        await self._link.run("release", *names)
+
+    async def members(self) -> int:
+        return len(await self._link.run("members"))
+
+    async def keep(self) -> None:
+        """Renew the lease until it is lost or this is cancelled."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._lease_s
+        try:
+            while True:
+                asked = loop.time()
+                async with asyncio.timeout_at(deadline):
+                    if not await self._renewed():
+                        break
+                deadline = asked + self._lease_s
+                await asyncio.sleep(self._lease_s / RENEWALS)
+        except TimeoutError:
+            pass
+        self.lost.set()
+        log.error("lease lost: another gateway may look after our agents", member=str(self.member))
+
+    async def leave(self) -> None:
+        """Give the lease back, so that others need not wait for its end, and close the connection."""
+        try:
+            async with asyncio.timeout(self._lease_s):
+                await self._link.run("leave")
+        except (StoreError, TimeoutError) as exc:
+            log.info("lease not given back; it runs out", detail=str(exc))
+        await self._link.close()
+
+    async def _renewed(self) -> bool:
+        while True:
+            try:
+                (is_ours,) = await self._link.run("renew", round(self._lease_s * 1000))
+            except LeaseLostError:
+                return False
+            except StoreError:
+                continue  # it waited for the server already; the deadline ends this
+            return bool(is_ours)
+
+
+async def _first_lease(server: Server, nobody: Member, lease_s: float, *, accept_loss: bool) -> int:
+    loop = asyncio.get_running_loop()
+    deadline, wait_s, said = loop.time() + START_PATIENCE_S, 0.1, ""
+    while True:
+        try:
+            return await _ask(server, nobody, lease_s, accept_loss=accept_loss)
+        except (RedisError, OSError) as exc:
+            trouble = told(exc, server)
+            if trouble != said:
+                log.warning("redis", detail=trouble)
+            said = trouble
+            if loop.time() + wait_s > deadline:
+                raise StoreError(trouble) from exc
+        await asyncio.sleep(wait_s)
+        wait_s = min(2.0, wait_s * 2)
+
+
+async def _ask(server: Server, nobody: Member, lease_s: float, *, accept_loss: bool) -> int:
+    client = await server.connect()
+    try:
+        await check(client, server, accept_loss=accept_loss)
+        operation: Sequence[Any] = (nobody.prefix, nobody.name, 0, "", 0, 0, "join", round(lease_s * 1000))
+        return int(await client.eval(script(), 1, nobody.lease_key, *operation))
+    finally:
+        await client.aclose()

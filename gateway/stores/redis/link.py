@@ -1,0 +1,211 @@
+"""This file runs the store's operations in Redis in their order, and finds out what became of each of them."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import count
+from typing import Any
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import MovedError, NoScriptError, RedisError
+
+from gateway.errors import StoreError
+from gateway.stores.redis.server import Server, refused, told
+
+log = structlog.get_logger()
+
+Argument = str | int
+Reply = Any
+"""What Lua returned: a text, `None`, or lists of those; the caller knows which."""
+
+LARGEST_BATCH = 256
+"""Operations that share a round trip at most."""
+PATIENCE_S = 5.0
+"""How long an operation waits for a server that does not answer before it fails, not yet sent."""
+FIRST_RETRY_S = 0.05
+LONGEST_RETRY_S = 1.0
+_LINKS = count(1)
+"""Numbers the connections of this process: what each was told already is kept under its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One gateway among those that share a server: as whom it writes."""
+
+    prefix: str
+    """Begins every key, in braces, so that a cluster keeps all of them together."""
+    name: str
+    fence: int
+    """Grows with every lease that is given out."""
+
+    @property
+    def lease_key(self) -> str:
+        """Holds the fence while the lease runs."""
+        return f"{self.prefix}:member:{self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.name}#{self.fence}"
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    operation: str
+    arguments: tuple[Argument, ...]
+    outcome: asyncio.Future[Reply]
+    expiry: asyncio.TimerHandle
+
+
+class Link:
+    """The one connection that a member writes by; what waits together shares a round trip.
+
+    An operation that was sent is sent again, under the same number, until its outcome is known: the script does it
+    once. One that was not sent within `PATIENCE_S` fails, with nothing done.
+    """
+
+    def __init__(self, server: Server, member: Member, purpose: str) -> None:
+        self._server = server
+        self._member = member
+        self._name = f"{purpose}-{next(_LINKS)}"
+        self._waiting: list[_Call] = []
+        self._has_work = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._batches = count(1)
+        self._client: Redis | None = None
+        self._digest = ""
+        self._retry_s = FIRST_RETRY_S
+        self._trouble = f"{server} does not answer"
+        self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"redis {self._name}")
+
+    async def run(self, operation: str, *arguments: Argument) -> Reply:
+        """Do *operation* of store.lua; return what it returned.
+
+        Raises StoreError with nothing done: LeaseLostError, RowStateError, or one that says what ails the server.
+        """
+        if self._closing.is_set():
+            raise StoreError("the store in Redis is closed: the gateway is stopping")
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[Reply] = loop.create_future()
+        call = _Call(operation, arguments, outcome, loop.call_later(PATIENCE_S, self._expire, outcome))
+        self._waiting.append(call)
+        self._has_work.set()
+        return await outcome
+
+    async def close(self) -> None:
+        """Finish what was begun, if the server still answers, and close the connection."""
+        self._closing.set()
+        self._has_work.set()
+        await self._worker
+        await self._disconnect()
+
+    async def _work(self) -> None:
+        while not (self._closing.is_set() and not self._waiting):
+            await self._has_work.wait()
+            self._has_work.clear()
+            while self._waiting:
+                if await self._connected():
+                    await self._settle(self._next_batch())
+                elif self._closing.is_set():
+                    self._leave(self._next_batch())
+
+    def _next_batch(self) -> list[_Call]:
+        batch, self._waiting = self._waiting[:LARGEST_BATCH], self._waiting[LARGEST_BATCH:]
+        for call in batch:
+            call.expiry.cancel()
+        return [call for call in batch if not call.outcome.done()]
+
+    async def _settle(self, batch: Sequence[_Call]) -> None:
+        """Send *batch* until the outcome of each of its calls is known."""
+        number = next(self._batches)
+        while (replies := await self._sent(number, batch)) is None:
+            while not await self._connected():
+                if self._closing.is_set():
+                    self._leave(batch)
+                    return
+        self._hand_out(batch, replies)
+        if any(isinstance(reply, RedisError) and _is_elsewhere(reply) for reply in replies):
+            await self._disconnect()
+
+    async def _sent(self, number: int, batch: Sequence[_Call]) -> list[Reply] | None:
+        """Return the replies; `None` if nobody knows what became of the calls, or the script is gone."""
+        if self._client is None:
+            return None
+        member, pipeline = self._member, self._client.pipeline(transaction=False)
+        head = (self._digest, 1, member.lease_key, member.prefix, member.name, member.fence, self._name, number)
+        for index, call in enumerate(batch):
+            pipeline.execute_command("EVALSHA", *head, index, call.operation, *call.arguments)
+        try:
+            replies: list[Reply] = await pipeline.execute(raise_on_error=False)
+        except (RedisError, OSError) as exc:
+            self._notice(exc)
+        else:
+            if not any(isinstance(reply, NoScriptError) for reply in replies):
+                return replies
+        await self._disconnect()
+        return None
+
+    def _hand_out(self, batch: Sequence[_Call], replies: Sequence[Reply]) -> None:
+        for call, reply in zip(batch, replies, strict=True):
+            if call.outcome.done():
+                continue
+            if isinstance(reply, MovedError):
+                self._server.moved_to = reply.host, reply.port
+            if isinstance(reply, RedisError):
+                call.outcome.set_exception(refused(reply, self._server))
+            else:
+                call.outcome.set_result(reply)
+
+    def _expire(self, outcome: "asyncio.Future[Reply]") -> None:
+        self._waiting = [call for call in self._waiting if call.outcome is not outcome]
+        if not outcome.done():
+            outcome.set_exception(StoreError(f"{self._trouble}; nothing was stored"))
+
+    def _leave(self, batch: Sequence[_Call]) -> None:
+        for call in batch:
+            if not call.outcome.done():
+                call.outcome.set_exception(StoreError(f"{self._trouble}; nobody knows what was stored"))
+
+    # --- the connection
+
+    async def _connected(self) -> bool:
+        """Connect unless that is done; `False` after a try that failed and a pause."""
+        if self._client is None:
+            try:
+                self._client = await self._server.connect()
+                self._digest = str(await self._client.script_load(script()))
+            except (RedisError, OSError) as exc:
+                self._notice(exc)
+                await self._disconnect()
+                await self._pause()
+                return False
+            self._retry_s = FIRST_RETRY_S
+        return True
+
+    async def _disconnect(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(self._retry_s):
+                await self._closing.wait()
+        except TimeoutError:
+            self._retry_s = min(LONGEST_RETRY_S, self._retry_s * 2)
+
+    def _notice(self, exc: RedisError | OSError) -> None:
+        trouble = told(exc, self._server)
+        if trouble != self._trouble:
+            log.warning("redis", detail=trouble)
+        self._trouble = trouble
+
+
+def script() -> str:
+    """Return the operations as Lua."""
+    return files("gateway.stores.redis").joinpath("store.lua").read_text("utf-8")
+
+
+def _is_elsewhere(reply: RedisError) -> bool:
+    """Say whether another server takes writes now, so that it has to be looked for anew."""
+    return str(reply).startswith(("READONLY", "MOVED", "ASK", "CLUSTERDOWN", "MASTERDOWN", "NOAUTH"))

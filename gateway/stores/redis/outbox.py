@@ -1,0 +1,93 @@
+"""This file keeps replies in Redis from their commitment to the platform's receipt."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from adapters.channel import Address
+from gateway.stores.codec import address_key, decode_outgoing, encode_outgoing, encode_time
+from gateway.stores.ports import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
+from gateway.stores.redis.link import Argument, Link
+from gateway.timing import Clock
+
+MICROSECOND = 1_000_000
+Fields = tuple[str, str, str, str, str, str, str, str | None, str | None]
+"""A reply as `unfinished` of store.lua returns it: its id, then its fields."""
+
+
+def score(moment: datetime) -> int:
+    """Return *moment* as a number that sorts by time, in microseconds since 1970."""
+    return round(moment.timestamp() * MICROSECOND)
+
+
+@dataclass(frozen=True, slots=True)
+class RedisOutbox:
+    """Implements `Outbox` for the replies of *agents*."""
+
+    link: Link
+    clock: Clock
+    agents: Sequence[str]
+    unsure_kept: int
+
+    async def unfinished(self) -> Sequence[OutboxRow]:
+        rows: list[Fields] = await self.link.run("unfinished", *self.agents)
+        return sorted(map(_row, rows), key=lambda row: row.id)
+
+    async def begin_part(self, row: OutboxId, part: int, at: datetime) -> None:
+        await self.link.run("begin_part", row, part, encode_time(at))
+
+    async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
+        state = OutboxState.SENT if is_last else OutboxState.QUEUED
+        await self.link.run("part_sent", row, part, state.value, message_id, self._now())
+
+    async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
+        await self.link.run("put_back", row, encode_time(not_before), why)
+
+    async def record_unsure(self, row: OutboxId, part: int, why: str) -> None:
+        await self.link.run("record_unsure", row, part, why, encode_time(self.clock.now()), self.unsure_kept)
+
+    async def finish(self, row: OutboxId) -> None:
+        await self.link.run("finish", row, self._now())
+
+    async def bury(self, row: OutboxId, why: str) -> None:
+        await self.link.run("bury", row, why, self._now())
+
+    def _now(self) -> int:
+        return score(self.clock.now())
+
+
+def sent_along(outgoing: Outgoing) -> tuple[Argument, Argument]:
+    """Return *outgoing* as store.lua takes it: whose turn it is to send there, and what."""
+    return address_key(outgoing.address), encode_outgoing(outgoing)
+
+
+def queued(id_: str, turn_id: TurnId, encoded: Argument, now: datetime) -> OutboxRow:
+    """Return a reply that was just stored, as a later reading would."""
+    outgoing = decode_outgoing(str(encoded))
+    return OutboxRow(OutboxId(int(id_)), turn_id, outgoing, now, OutboxState.QUEUED, 0, 0, None, None)
+
+
+def unsure_send(entry: str) -> UnsureSend:
+    """Read an entry of the list of unsure sends."""
+    row, address, part, at, why = json.loads(entry)
+    return UnsureSend(OutboxId(int(row)), Address(*json.loads(address)), int(part), datetime.fromisoformat(at), why)
+
+
+def _row(fields: Fields) -> OutboxRow:
+    id_, turn_id, outgoing, created_at, state, parts_sent, attempts, not_before, begun_at = fields
+    return OutboxRow(
+        id=OutboxId(int(id_)),
+        turn_id=TurnId(turn_id),
+        outgoing=decode_outgoing(outgoing),
+        created_at=datetime.fromisoformat(created_at),
+        state=OutboxState(state),
+        parts_sent=int(parts_sent),
+        attempts=int(attempts),
+        not_before=_time(not_before),
+        begun_at=_time(begun_at),
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,150 @@
+"""This file finds the Redis server that takes writes, refuses one that would forget, and says plainly what is wrong."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    BusyLoadingError,
+    ClusterDownError,
+    MasterDownError,
+    MovedError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
+from redis.sentinel import MasterNotFoundError
+
+from gateway.errors import ConfigError, StoreError
+from gateway.stores.ports import LeaseLostError, RowStateError
+
+OLDEST = (7, 0)
+TIMEOUT_S = 5.0
+"""How long one round trip may take before the connection counts as broken."""
+SENTINEL_PORT = 26_379
+
+
+@dataclass(slots=True)
+class Server:
+    """Where the store is, and how to get in."""
+
+    url: str
+    """`redis://host:port/0`, `rediss://…`, `unix:///path`, or `redis+sentinel://host:port,host:port/<name>/0`."""
+    password: str | None = field(default=None, repr=False)
+    moved_to: tuple[str, int] | None = None
+    """Where a cluster keeps our keys, once it has told us."""
+
+    def __str__(self) -> str:
+        return self.url if self.moved_to is None else f"redis://{self.moved_to[0]}:{self.moved_to[1]}"
+
+    async def connect(self) -> Redis:
+        """Return a client of the server that takes writes now. Raises RedisError or OSError."""
+        client = await self._client()
+        try:
+            await client.ping()
+        except BaseException:
+            await client.aclose()
+            raise
+        return client
+
+    async def _client(self) -> Redis:
+        parts = urlsplit(self.url)
+        if parts.scheme == "redis+sentinel":
+            name, _, database = parts.path.strip("/").partition("/")
+            host, port = await self._discover(parts.netloc, name)
+            return self._at(host, port, int(database or 0))
+        if self.moved_to:
+            return self._at(*self.moved_to, 0)
+        return Redis.from_url(
+            self.url,
+            password=self.password,
+            protocol=2,
+            decode_responses=True,
+            socket_timeout=TIMEOUT_S,
+            socket_connect_timeout=TIMEOUT_S,
+            retry=Retry(NoBackoff(), 0),
+        )
+
+    def _at(self, host: str, port: int, database: int) -> Redis:
+        return Redis(
+            host=host,
+            port=port,
+            db=database,
+            password=self.password,
+            protocol=2,
+            decode_responses=True,
+            socket_timeout=TIMEOUT_S,
+            socket_connect_timeout=TIMEOUT_S,
+            retry=Retry(NoBackoff(), 0),
+        )
+
+    async def _discover(self, hosts: str, name: str) -> tuple[str, int]:
+        watchers = [(each.partition(":")[0], int(each.partition(":")[2] or SENTINEL_PORT)) for each in hosts.split(",")]
+        sentinel = Sentinel(watchers, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)  # type: ignore[no-untyped-call]
+        try:
+            host, port = await sentinel.discover_master(name)
+        finally:
+            for each in sentinel.sentinels:
+                await each.aclose()
+        return str(host), int(port)
+
+
+async def check(client: Redis, server: Server, *, accept_loss: bool) -> None:
+    """Refuse a server that is too old or, unless *accept_loss*, may forget what it confirmed. Raises ConfigError."""
+    about = await client.info()
+    version = str(about["redis_version"])
+    if tuple(map(int, version.split(".")[:2])) < OLDEST:
+        raise ConfigError(f"redis.url: {server} is Redis {version}; 7.0 or newer is needed")
+    wrong = list(_would_forget(bool(about["aof_enabled"]), str(about["maxmemory_policy"])))
+    if wrong and not accept_loss:
+        raise ConfigError(
+            f"redis.url: {server} may lose messages that it confirmed: {'; '.join(wrong)}. Set `appendonly yes` and "
+            "`maxmemory-policy noeviction` on the server, or redis.accept_loss = true to mean it"
+        )
+
+
+def _would_forget(keeps_log: bool, policy: str) -> Sequence[str]:
+    kept_log = [] if keeps_log else ["it keeps no log of its writes (appendonly is no)"]
+    evicts = [] if policy == "noeviction" else [f"it throws keys away when memory is short (maxmemory-policy {policy})"]
+    return kept_log + evicts
+
+
+_SAID = {
+    AuthenticationError: "{server} refuses the password ({exc}); check redis.password_env. It is tried again",
+    AuthorizationError: "{server} refuses the password ({exc}); check redis.password_env. It is tried again",
+    ReadOnlyError: "{server} is a replica, which takes no writes; name the primary, or a sentinel, in redis.url",
+    OutOfMemoryError: "{server} is out of memory; nothing was stored. Give it more, or raise maxmemory",
+    BusyLoadingError: "{server} is still loading its data; it is tried again",
+    MovedError: "the cluster at {server} keeps our keys elsewhere ({exc}); that is tried next",
+    ClusterDownError: "the cluster at {server} takes no writes now ({exc}); it is tried again",
+    MasterDownError: "the cluster at {server} takes no writes now ({exc}); it is tried again",
+    MasterNotFoundError: "no sentinel of {server} knows a primary ({exc}); check the name after the hosts in redis.url",
+    ResponseError: "{server} refuses what is asked of it ({exc}); nothing was stored",
+    RedisError: "{server} does not answer ({exc}); it is tried again",
+    OSError: "{server} does not answer ({exc}); it is tried again",
+}
+
+
+def told(exc: RedisError | OSError, server: Server) -> str:
+    """Return *exc*, met while talking to *server*, as a sentence that says how to mend it."""
+    sentence = next(_SAID[kind] for kind in type(exc).__mro__ if kind in _SAID)
+    return sentence.format(server=server, exc=str(exc) or type(exc).__name__)
+
+
+def refused(exc: RedisError, server: Server) -> StoreError:
+    """Return the server's answer to one operation, which did nothing, as our error."""
+    code, _, text = str(exc).partition(" ")
+    match code:
+        case "FENCE":
+            return LeaseLostError("another gateway may write in this one's place; nothing was stored")
+        case "STATE":
+            return RowStateError(f"{text}: the change does not start from there")
+        case _:
+            return StoreError(told(exc, server))

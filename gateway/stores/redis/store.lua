@@ -1,0 +1,401 @@
+-- This file is what the store does inside Redis: each call is one operation, wholly or not at all.
+--
+-- KEYS[1] is the caller's lease. Every other key begins with the same {prefix}, so a cluster keeps all in one slot.
+-- ARGV: prefix, member, fence, link, batch, number, operation, and what the operation takes. Times come twice where both are
+-- needed: as text to keep, and in microseconds since 1970 to sort by.
+
+local prefix, member, fence, link, batch, number, operation = unpack(ARGV, 1, 7)
+local args = { unpack(ARGV, 8) }
+local call = redis.call
+
+local function key(...)
+    return prefix .. ':' .. table.concat({ ... }, ':')
+end
+
+local function next_id(kind)
+    return string.format('%d', call('HINCRBY', key('ids'), kind, 1))
+end
+
+local function count(reason, amount)
+    call('HINCRBY', key('ledger'), reason, amount)
+end
+
+local function rest(first)
+    return { unpack(args, first) }
+end
+
+-- Leases: a member lives while its key holds its fence; what it owns is written beside it.
+
+local function is_alive(owner)
+    local name, number = string.match(owner, '^(.*)#(%d+)$')
+    return call('GET', key('member', name)) == number
+end
+
+local function owner_of(name)
+    return call('HGET', key('owners'), name)
+end
+
+-- Outbox.
+
+local function lane(chat, fallback)
+    local agent = call('HGET', key('chats'), chat)
+    if agent and owner_of('agent:' .. agent) == member .. '#' .. fence then
+        return agent
+    end
+    return fallback
+end
+
+local function enqueue(agent, turn, chat, outgoing, now)
+    local id = next_id('outbox')
+    call('HSET', key('reply', id), 'agent', agent, 'turn_id', turn, 'address', chat, 'outgoing', outgoing,
+        'created_at', now, 'state', 'queued', 'parts_sent', 0, 'attempts', 0)
+    call('ZADD', key('unfinished'), id, id)
+    call('ZADD', key('outbox', agent), id, id)
+    return id
+end
+
+local REPLY = { 'turn_id', 'outgoing', 'created_at', 'state', 'parts_sent', 'attempts', 'not_before', 'begun_at' }
+
+-- The reply's key if it stands in one of the states and, where a part is given, at that part.
+local function standing(id, states, part)
+    local reply = key('reply', id)
+    local state, sent = unpack(call('HMGET', reply, 'state', 'parts_sent'))
+    if not state then
+        return nil, redis.error_reply('STATE outbox row ' .. id .. ' does not exist')
+    end
+    if not states[state] or (part and part ~= sent) then
+        return nil, redis.error_reply('STATE outbox row ' .. id .. ' is ' .. state .. ' with ' .. sent .. ' parts sent')
+    end
+    return reply
+end
+
+local function close(id, state, score)
+    call('ZREM', key('outbox', call('HGET', key('reply', id), 'agent')), id)
+    call('ZREM', key('unfinished'), id)
+    call('ZADD', key(state), score, id)
+end
+
+local OPEN, QUEUED, SENDING = { queued = true, sending = true }, { queued = true }, { sending = true }
+
+-- Changes that wait for the owner.
+
+local CHANGE = { 'full', 'bare', 'created_at', 'expires_at', 'state' }
+
+local function settle(id, state, score)
+    call('HSET', key('change', id), 'state', state)
+    call('HDEL', key('change', id), 'full')
+    call('ZREM', key('changes', 'waiting'), id)
+    call('ZADD', key('changes', 'decided'), score, id)
+end
+
+local function expire(score)
+    local late = call('ZRANGEBYSCORE', key('changes', 'waiting'), '-inf', score)
+    for _, id in ipairs(late) do
+        settle(id, 'expired', score)
+    end
+    if #late > 0 then
+        count('approval_expired', #late)
+    end
+end
+
+local function take(id)
+    local agent = call('HGET', key('waiting'), id)
+    if agent then
+        call('HDEL', key('waiting'), id)
+        call('XDEL', key('inbox', agent), id .. '-0')
+    end
+    return agent
+end
+
+local function trim(set, score, limit, rows)
+    local old = call('ZRANGEBYSCORE', set, '-inf', score, 'LIMIT', 0, limit)
+    for _, name in ipairs(old) do
+        call('ZREM', set, name)
+        if rows then
+            call('DEL', key(rows, name))
+        end
+    end
+    return #old
+end
+
+local reads, writes = {}, {}
+
+function writes.append(agent, chat, name, now, expires, message, received)
+    local known = call('ZSCORE', key('seen'), name)
+    if known and tonumber(known) > tonumber(now) then
+        return {}
+    end
+    call('ZADD', key('seen'), expires, name)
+    local id = next_id('inbox')
+    call('XADD', key('inbox', agent), id .. '-0', 'message', message, 'received_at', received)
+    call('HSET', key('waiting'), id, agent)
+    call('HSET', key('chats'), chat, agent)
+    return { id }
+end
+
+function reads.waiting(...)
+    local rows = {}
+    for _, agent in ipairs({ ... }) do
+        for _, entry in ipairs(call('XRANGE', key('inbox', agent), '-', '+')) do
+            rows[#rows + 1] = { entry[1], entry[2][2], entry[2][4] }
+        end
+    end
+    return rows
+end
+
+function writes.drop(id, reason)
+    if take(id) then
+        count(reason, 1)
+    end
+end
+
+-- A turn's outcome: how many messages it answers and which, then its replies, two arguments each.
+function writes.commit(turn, score, now, fallback, answers)
+    if call('ZSCORE', key('turns'), turn) then
+        return {}
+    end
+    local agent
+    for n = 1, tonumber(answers) do
+        agent = take(args[5 + n]) or agent
+    end
+    if tonumber(answers) > 0 and not agent then
+        return {}
+    end
+    call('ZADD', key('turns'), score, turn)
+    local ids = {}
+    for n = 6 + tonumber(answers), #args, 2 do
+        ids[#ids + 1] = enqueue(agent or lane(args[n], fallback), turn, args[n], args[n + 1], now)
+    end
+    return ids
+end
+
+function writes.notify(name, score, now, fallback, turn, chat, outgoing)
+    if call('ZADD', key('notices'), 'NX', score, name) == 0 then
+        return {}
+    end
+    return { enqueue(lane(chat, fallback), turn, chat, outgoing, now) }
+end
+
+function reads.unfinished(...)
+    local rows = {}
+    for _, agent in ipairs({ ... }) do
+        for _, id in ipairs(call('ZRANGE', key('outbox', agent), 0, -1)) do
+            rows[#rows + 1] = { id, unpack(call('HMGET', key('reply', id), unpack(REPLY))) }
+        end
+    end
+    return rows
+end
+
+function writes.begin_part(id, part, at)
+    local reply, refusal = standing(id, QUEUED, part)
+    if not reply then
+        return refusal
+    end
+    call('HSET', reply, 'state', 'sending')
+    call('HDEL', reply, 'not_before')
+    if part == '0' then
+        call('HSET', reply, 'begun_at', at)
+    end
+end
+
+function writes.part_sent(id, part, state, message_id, score)
+    local reply, refusal = standing(id, SENDING, part)
+    if not reply then
+        return refusal
+    end
+    call('HSET', reply, 'state', state, 'parts_sent', part + 1, 'receipt:' .. part, message_id)
+    if state == 'sent' then
+        close(id, state, score)
+    end
+end
+
+function writes.put_back(id, not_before, why)
+    local reply, refusal = standing(id, OPEN)
+    if not reply then
+        return refusal
+    end
+    call('HSET', reply, 'state', 'queued', 'not_before', not_before, 'why', why)
+    call('HINCRBY', reply, 'attempts', 1)
+    count('send_delayed', 1)
+end
+
+function writes.record_unsure(id, part, why, at, kept)
+    local reply, refusal = standing(id, SENDING, part)
+    if not reply then
+        return refusal
+    end
+    call('HSET', reply, 'state', 'queued', 'why', why)
+    call('HINCRBY', reply, 'attempts', 1)
+    count('send_unsure', 1)
+    call('RPUSH', key('unsure'), cjson.encode({ id, call('HGET', reply, 'address'), part, at, why }))
+    call('LTRIM', key('unsure'), -tonumber(kept), -1)
+end
+
+function writes.finish(id, score)
+    local reply, refusal = standing(id, QUEUED)
+    if not reply then
+        return refusal
+    end
+    call('HSET', reply, 'state', 'sent')
+    close(id, 'sent', score)
+end
+
+function writes.bury(id, why, score)
+    local reply, refusal = standing(id, OPEN)
+    if not reply then
+        return refusal
+    end
+    call('HSET', reply, 'state', 'dead', 'why', why)
+    close(id, 'dead', score)
+    count('dead_letter', 1)
+end
+
+function writes.number_change()
+    return { next_id('change') }
+end
+
+function writes.propose(id, full, bare, now, expires, score, fallback, turn, chat, outgoing)
+    call('HSET', key('change', id), 'full', full, 'bare', bare, 'created_at', now, 'expires_at', expires,
+        'state', 'waiting')
+    call('ZADD', key('changes', 'waiting'), score, id)
+    return { enqueue(lane(chat, fallback), turn, chat, outgoing, now) }
+end
+
+function reads.changes(score)
+    local rows = {}
+    for _, id in ipairs(call('ZRANGEBYSCORE', key('changes', 'waiting'), '(' .. score, '+inf')) do
+        rows[#rows + 1] = { id, unpack(call('HMGET', key('change', id), unpack(CHANGE))) }
+    end
+    return rows
+end
+
+function reads.change(id)
+    if call('EXISTS', key('change', id)) == 0 then
+        return {}
+    end
+    return { { id, unpack(call('HMGET', key('change', id), unpack(CHANGE))) } }
+end
+
+function writes.decide(id, state, score)
+    local expires = call('ZSCORE', key('changes', 'waiting'), id)
+    if not expires or tonumber(expires) <= tonumber(score) then
+        return {}
+    end
+    settle(id, state, score)
+    return { id }
+end
+
+function writes.count(reason, amount)
+    count(reason, amount)
+end
+
+function reads.get(name)
+    return call('HGET', key('kv'), name)
+end
+
+function writes.put(name, value)
+    call('HSET', key('kv'), name, value)
+end
+
+function reads.report(score)
+    return {
+        call('HLEN', key('waiting')), call('ZCARD', key('unfinished')), call('ZCARD', key('dead')),
+        call('ZCOUNT', key('changes', 'waiting'), '(' .. score, '+inf'),
+        call('LRANGE', key('unsure'), 0, -1), call('HGETALL', key('ledger')),
+    }
+end
+
+-- At most `limit` rows of a kind, so that nobody waits long; called again until it returns none.
+function writes.prune(now, sent, dead, decided, keys, limit)
+    expire(now)
+    return {
+        trim(key('seen'), now, limit) + trim(key('sent'), sent, limit, 'reply') + trim(key('dead'), dead, limit, 'reply')
+            + trim(key('changes', 'decided'), decided, limit, 'change')
+            + trim(key('turns'), keys, limit) + trim(key('notices'), keys, limit),
+    }
+end
+
+function writes.claim(...)
+    local mine, ours = member .. '#' .. fence, {}
+    for _, name in ipairs({ ... }) do
+        local owner = owner_of(name)
+        if not owner or owner == mine or not is_alive(owner) then
+            call('HSET', key('owners'), name, mine)
+            ours[#ours + 1] = name
+        end
+    end
+    return ours
+end
+
+function writes.release(...)
+    for _, name in ipairs({ ... }) do
+        if owner_of(name) == member .. '#' .. fence then
+            call('HDEL', key('owners'), name)
+        end
+    end
+end
+
+function writes.leave()
+    call('DEL', KEYS[1])
+    call('HDEL', key('members'), member .. '#' .. fence)
+end
+
+function reads.members()
+    local alive = {}
+    for _, known in ipairs(call('HKEYS', key('members'))) do
+        if is_alive(known) then
+            alive[#alive + 1] = known
+        end
+    end
+    return alive
+end
+
+-- Before there is a lease: take one under a new fence. Whoever held it under this name before is gone: the caller has
+-- the lock of their common home.
+if operation == 'join' then
+    local lease_ms = args[1]
+    local fresh = string.format('%d', call('INCR', key('fence')))
+    call('SET', KEYS[1], fresh, 'PX', lease_ms)
+    for _, known in ipairs(call('HKEYS', key('members'))) do
+        if not is_alive(known) then
+            call('HDEL', key('members'), known)
+        end
+    end
+    call('HSET', key('members'), member .. '#' .. fresh, 1)
+    return fresh
+end
+
+if operation == 'renew' then -- never answered from what is known: the caller counts its time from this very call
+    local is_ours = call('GET', KEYS[1]) == fence
+    return { is_ours and call('PEXPIRE', KEYS[1], args[1]) or 0 }
+end
+
+local read = reads[operation]
+if read then
+    return read(unpack(args))
+end
+
+-- A write is done once however often it is sent: its result is kept until the caller's next batch. A copy that comes
+-- later than that, out of a broken connection, is refused.
+local done = key('done', member, fence, link)
+local known = tonumber(call('HGET', done, 'batch') or 0)
+if tonumber(batch) < known then
+    return redis.error_reply('STALE batch')
+end
+local result = tonumber(batch) == known and call('HGET', done, number)
+if result then
+    return cmsgpack.unpack(result)
+end
+if call('GET', KEYS[1]) ~= fence then
+    return redis.error_reply('FENCE lease is over')
+end
+if tonumber(batch) > known then
+    call('DEL', done)
+    call('HSET', done, 'batch', batch)
+    call('EXPIRE', done, 86400)
+end
+result = writes[operation](unpack(args)) or {}
+if not result.err then
+    call('HSET', done, number, cmsgpack.pack(result))
+end
+return result

@@ -1,0 +1,125 @@
+"""This file is the store of a gateway that shares its state with others, kept in Redis or Valkey."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from adapters.channel import InboundMessage
+from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
+from gateway.stores.ports import (
+    NOTICE_PREFIX,
+    Changes,
+    Inbox,
+    InboxId,
+    InboxRow,
+    Outbox,
+    OutboxRow,
+    Outgoing,
+    StoreReport,
+    TurnCommit,
+    TurnId,
+)
+from gateway.stores.redis.changes import RedisChanges
+from gateway.stores.redis.leases import RedisLeases
+from gateway.stores.redis.link import Link
+from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, unsure_send
+from gateway.stores.retention import Retention
+from gateway.timing import Clock, SystemClock
+
+PRUNED_AT_ONCE = 1_000
+"""Rows of a kind that one script removes; others wait for a millisecond or two."""
+
+AgentOf = Callable[[InboundMessage], str]
+"""Says which agent a message is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedisInbox:
+    """Implements `Inbox`, and `Arrivals` for *agents*."""
+
+    link: Link
+    leases: RedisLeases
+    clock: Clock
+    dedupe: timedelta
+    agents: Sequence[str]
+    agent_of: AgentOf
+
+    async def append(self, message: InboundMessage) -> InboxRow | None:
+        now, encoded = self.clock.now(), encode_message(message)
+        names = self.agent_of(message), address_key(message.address), message_key(message.address, message.id)
+        times = score(now), score(now + self.dedupe)
+        stored = await self.link.run("append", *names, *times, encoded, encode_time(now))
+        return InboxRow(InboxId(int(stored[0])), decode_message(encoded), now) if stored else None
+
+    async def waiting(self) -> Sequence[InboxRow]:
+        entries: list[tuple[str, str, str]] = await self.link.run("waiting", *self.agents)
+        return sorted((_inbox_row(*entry) for entry in entries), key=lambda row: row.id)
+
+    async def drop(self, row: InboxId, reason: str) -> None:
+        await self.link.run("drop", row, reason)
+
+
+class RedisStore:
+    """Implements `Store` for the *agents* that *leases* holds; others' messages are only handed to them.
+
+    What `report` tells is of all gateways that share the server.
+    """
+
+    def __init__(
+        self,
+        leases: RedisLeases,
+        agents: Sequence[str],
+        agent_of: AgentOf,
+        *,
+        clock: Clock | None = None,
+        retention: Retention | None = None,
+    ) -> None:
+        self._clock, self._retention = clock or SystemClock(), retention or Retention()
+        self._agents = agents
+        self._link = link = Link(leases.server, leases.member, "store")
+        self.inbox: Inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
+        self.outbox: Outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
+        self.changes: Changes = RedisChanges(link, self._clock, agents)
+
+    async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
+        now, along = self._clock.now(), [sent_along(each) for each in commit.outgoing]
+        head = commit.turn_id, score(now), encode_time(now), self._agents[0], len(commit.answers)
+        ids = await self._link.run("commit", *head, *commit.answers, *(each for pair in along for each in pair))
+        return [queued(id_, commit.turn_id, told, now) for id_, (_, told) in zip(ids, along, strict=bool(ids))]
+
+    async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
+        now, turn, (chat, told) = self._clock.now(), TurnId(NOTICE_PREFIX + key), sent_along(outgoing)
+        times = score(now), encode_time(now)
+        ids = await self._link.run("notify", key, *times, self._agents[0], turn, chat, told)
+        return queued(ids[0], turn, told, now) if ids else None
+
+    async def count(self, reason: str, amount: int = 1) -> None:
+        await self._link.run("count", reason, amount)
+
+    async def get(self, key: str) -> str | None:
+        found: str | None = await self._link.run("get", key)
+        return found
+
+    async def put(self, key: str, value: str) -> None:
+        await self._link.run("put", key, value)
+
+    async def report(self) -> StoreReport:
+        waiting, queued_, dead, undecided, unsure, ledger = await self._link.run("report", score(self._clock.now()))
+        counters = dict(sorted(zip(ledger[::2], map(int, ledger[1::2]), strict=True)))
+        return StoreReport(waiting, queued_, dead, list(map(unsure_send, unsure)), counters, undecided)
+
+    async def prune(self, now: datetime) -> int:
+        kept = self._retention
+        limits = [score(now), *(score(now - age) for age in (kept.sent, kept.dead, kept.decided, kept.keys))]
+        total = 0
+        while removed := int((await self._link.run("prune", *limits, PRUNED_AT_ONCE))[0]):
+            total += removed
+        return total
+
+    async def close(self) -> None:
+        await self._link.close()
+
+
+def _inbox_row(entry: str, message: str, received_at: str) -> InboxRow:
+    id_ = InboxId(int(entry.partition("-")[0]))
+    return InboxRow(id_, decode_message(message), datetime.fromisoformat(received_at))
