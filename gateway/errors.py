@@ -4,6 +4,7 @@
     ├── ConfigError            the operator must mend something: one line, exit status 2
     ├── HomeLockedError        another process owns the home: exit status 3
     ├── StoreError             the state on disk cannot be used
+    ├── BackupError            a backup cannot be made, or is not restored
     ├── ApprovalError          a change cannot be decided about so: told to the owner
     ├── ToolError              told to the model as the result of its call
     ├── HookError              a handler that decides failed: what it was asked about does not happen
@@ -31,6 +32,10 @@ class HomeLockedError(StrandlineError):
 
 class StoreError(StrandlineError):
     """The state on disk cannot be used."""
+
+
+class BackupError(StrandlineError):
+    """A backup cannot be made or restored; nothing was changed."""
 
 
 class ApprovalError(StrandlineError):

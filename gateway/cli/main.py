@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli import agents, approvals, bench, chat, doctor, history, imports, init, memory, status, up
+from gateway.cli import agents, approvals, backup, bench, chat, doctor, history, imports, init, memory, status, up
 from gateway.cli.composed import compose_app
 from gateway.cli.invocation import Compose, HomeOption, Invocation
 from gateway.control.desk import EXPECTED
@@ -45,6 +45,8 @@ def commands() -> typer.Typer:
     app.command()(chat.chat)
     app.command()(status.status)
     app.command()(doctor.doctor)
+    app.command()(backup.backup)
+    app.command()(backup.restore)
     app.add_typer(agents.app, name="agents")
     app.add_typer(memory.app, name="memory")
     app.add_typer(history.app, name="history")

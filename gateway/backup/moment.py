@@ -1,0 +1,114 @@
+"""This file holds fast one moment of a running gateway: state and transcripts as a power cut would have left them.
+
+The two belong together: a transcript that is younger than the state holds turns whose numbers the state would give out
+again. Nothing is committed while the moment is taken, which lasts as long as it takes to name the transcripts.
+"""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.errors import BackupError
+from gateway.home import FOLDER_MODE, Home
+from gateway.stores.disk import disk_trouble
+from gateway.stores.group_commit import explained
+
+_PATIENCE_S = 30.0
+"""How long the store's writer is waited for; its commits take milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file that stays as it was."""
+
+    name: str
+    """Relative to the home, as it was called at the moment."""
+    path: Path
+    size: int
+    """In bytes; what was added since does not belong to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What must be of one moment."""
+
+    state: Path | None
+    """A copy of the state's database; `None` if there is none."""
+    transcripts: tuple[KeptFile, ...]
+
+
+@contextmanager
+def held_moment(home: Home) -> Iterator[Moment]:
+    """Give a moment of *home*, kept in `run/backup` while the block runs; a gateway may be at work.
+
+    Raises BackupError if another backup is being made, StoreError if the state is damaged or the disk fails.
+    """
+    from filelock import FileLock, Timeout
+
+    folder = home.control_file.parent / "backup"
+    try:
+        with FileLock(folder.with_name("backup.lock"), mode=0o600, blocking=False):
+            shutil.rmtree(folder, ignore_errors=True)  # left by one that was killed
+            folder.mkdir(mode=FOLDER_MODE)
+            try:
+                yield _take(home, folder)
+            finally:
+                shutil.rmtree(folder)
+    except Timeout as exc:
+        raise BackupError(f"another backup of {home.path} is being made; wait until it is done") from exc
+
+
+def _take(home: Home, folder: Path) -> Moment:
+    try:
+        if not home.state_db.exists():
+            return Moment(None, _linked(home, folder))
+        with closing(_opened(home.state_db)) as reader:
+            transcripts = _at_once(home, folder, reader)
+            return Moment(_copied(reader, folder / "state.db"), transcripts)
+    except sqlite3.Error as exc:
+        raise explained(home.state_db, exc) from exc
+    except OSError as exc:
+        raise disk_trouble(home.path, exc) from exc
+
+
+def _at_once(home: Home, folder: Path, reader: sqlite3.Connection) -> tuple[KeptFile, ...]:
+    """Begin *reader*'s view of the state, and name the transcripts, while nobody can commit."""
+    with closing(_opened(home.state_db)) as barrier:
+        barrier.execute("BEGIN IMMEDIATE")
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the view begins with the first read
+        transcripts = _linked(home, folder)
+        barrier.execute("ROLLBACK")
+    return transcripts
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=_PATIENCE_S, isolation_level=None)
+
+
+def _copied(reader: sqlite3.Connection, target: Path) -> Path:
+    with closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        reader.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file, without companions
+        damage = copy.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if damage != "ok":
+        raise BackupError(
+            f"the state is damaged ({damage.splitlines()[-1]}), so it was not backed up; keep older backups"
+        )
+    return target
+
+
+def _linked(home: Home, folder: Path) -> tuple[KeptFile, ...]:
+    """Give every transcript a second name: it may be put away, or a passage purged from it, while it is read."""
+    found = (path for path in home.agents.glob("*/sessions/**/*.jsonl*") if not path.name.endswith(".new"))
+    files = sorted(path for path in found if path.is_file() and not path.is_symlink())
+    kept = []
+    for number, path in enumerate(files):
+        link = folder / str(number)
+        os.link(path, link)
+        kept.append(KeptFile(path.relative_to(home.path).as_posix(), link, link.stat().st_size))
+    return tuple(kept)

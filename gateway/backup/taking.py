@@ -1,0 +1,106 @@
+"""This file takes a backup of a home, whether its gateway runs or not."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from gateway.backup.archive import FORMAT, Head, Writer, writing
+from gateway.backup.moment import Moment, held_moment
+from gateway.backup.parts import Part, parts_of
+from gateway.config import Config
+from gateway.errors import BackupError, StrandlineError
+from gateway.home import Home
+from gateway.stores.disk import disk_trouble
+from gateway.stores.schema import VERSION
+
+Progress = Callable[[int, int], None]
+"""Told how many bytes are done, and of how many in all; files may grow meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A backup that was made."""
+
+    file: Path
+    bytes: int
+    files: int
+    agents: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Secrets, by the setting that names each one: they are to be put in place again by hand."""
+
+
+@dataclass(slots=True)
+class _Told:
+    progress: Progress
+    total: int
+    done: int = 0
+
+    def add(self, size: int) -> None:
+        self.done += size
+        self.progress(min(self.done, self.total), self.total)
+
+    def all(self) -> None:
+        self.progress(self.total, self.total)
+
+
+def take_backup(home: Home, config: Config, target: Path, progress: Progress) -> Taken:
+    """Write everything that the gateway of *home* knows, but its search index and its secrets, to *target*.
+
+    Raises BackupError, StoreError and HistoryUnusableError; there is then no such file.
+    """
+    if not home.exists:
+        raise StrandlineError(f"there is no home at {home.path}")
+    parts = parts_of(home, config)
+    if any(target.is_relative_to(part.root) for part in parts):
+        raise BackupError(f"{target} lies among the files that are backed up; choose a place outside of them")
+    head = Head(format=FORMAT, version=version("strandline"), state=VERSION, made_at=f"{datetime.now(UTC):%FT%TZ}")
+    try:
+        with held_moment(home) as moment, writing(target, head) as writer:
+            told = _Told(progress, _size(parts, moment))
+            _write_moment(writer, moment, told)
+            for part in parts:
+                with part.lock():
+                    _write(writer, part.files(), told)
+            told.all()
+    except OSError as exc:
+        raise disk_trouble(target, exc) from exc
+    agents = sorted({name.split("/")[1] for name in writer.manifest.folders if name.startswith("agents/")})
+    left_out = tuple(source.key for source in config.secret_sources())
+    return Taken(target, target.stat().st_size, len(writer.manifest.files), tuple(agents), left_out)
+
+
+def _write_moment(writer: Writer, moment: Moment, told: _Told) -> None:
+    if moment.state is not None:
+        _write(writer, [("state.db", moment.state)], told)
+    for each in moment.transcripts:
+        with each.path.open("rb") as source:
+            told.add(writer.file(each.name, source, limit=each.size))
+
+
+def _write(writer: Writer, files: Iterable[tuple[str, Path]], told: _Told) -> None:
+    for name, path in files:
+        try:
+            if path.is_dir():
+                writer.folder(name, path.stat().st_mtime)
+                continue
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as source:
+                told.add(writer.file(name, source))
+        except FileNotFoundError:  # deleted, or renamed by who writes it, since its folder was listed
+            continue
+
+
+def _size(parts: Iterable[Part], moment: Moment) -> int:
+    state = [moment.state] if moment.state is not None else []
+    files = [path for part in parts for _, path in part.files() if not path.is_dir()]
+    return sum(_sizes([*state, *files])) + sum(each.size for each in moment.transcripts)
+
+
+def _sizes(paths: Iterable[Path]) -> Iterator[int]:
+    for path in paths:
+        try:
+            yield path.stat().st_size
+        except FileNotFoundError:
+            continue
