@@ -20,9 +20,15 @@ async def _why(call: Call) -> str:
         raise ToolError("Say a number: `/why` is about my last answer, `/why 2` about the one before it.")
     question = call.transcript.question(int(back))
     if question is None:
-        raise ToolError(f"There are not {int(back):,} questions in this conversation yet." if back != "1" else _NONE)
+        raise ToolError(_no_question(int(back), call.transcript.is_whole))
     turn_id, asked = question
     return "\n".join(_lines(asked.text, call.transcript.used_by(turn_id)))
+
+
+def _no_question(back: int, is_whole: bool) -> str:
+    if not is_whole:
+        return "That was too long ago; `strandline sessions show` on the gateway's machine has all that was said."
+    return f"There are not {back:,} questions in this conversation yet." if back != 1 else _NONE
 
 
 _NONE = "Nothing was asked in this conversation yet."

@@ -75,8 +75,8 @@ class TranscriptNotes:
         file = self._folder / path.removeprefix(f"{FOLDER}/")
         if self.audience(path) is None or not file.is_file():
             return None
-        with file.open("rb") as lines:
-            shown = list(self._shown(list(numbered_records(_spoken(lines)))))
+        with file.open("rb") as content:
+            shown = list(self._shown(list(numbered_records(_spoken(content)))))
         text, lines = "".join(f"{line}\n" for _, line in shown), tuple(number for number, _ in shown)
         scope = scope_of_session(_session(path))
         digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{text}".encode()).hexdigest()

@@ -100,13 +100,17 @@ def summarised(records: Sequence[Dated]) -> tuple[list[Entry], list[Round]]:
     Earlier commands are left out: they hold calls of tools that no model has.
     """
     every = _rounds(records)
-    rounds = [each for place, each in enumerate(every, 1) if place == len(every) or not each.is_command]
     for record in reversed(records):
         if isinstance(record.entry, SummaryEntry):
-            kept = next((i for i, each in enumerate(rounds) if each.turn_id == record.entry.kept_from), 0)
+            kept = next((i for i, each in enumerate(every) if each.turn_id == record.entry.kept_from), 0)
             text = shown_summary(record.entry)
-            return [UserEntry(text, record.at, "", "", from_outside=record.entry.from_outside)], rounds[kept:]
-    return [], rounds
+            said = UserEntry(text, record.at, "", "", from_outside=record.entry.from_outside)
+            return [said], _without_commands(every[kept:])
+    return [], _without_commands(every)
+
+
+def _without_commands(rounds: Sequence[Round]) -> list[Round]:
+    return [each for place, each in enumerate(rounds, 1) if place == len(rounds) or not each.is_command]
 
 
 def _rounds(records: Iterable[Dated]) -> list[Round]:

@@ -1,5 +1,8 @@
 """What /memory and /why tell, from a real index and real turns."""
 
+from gateway.agent.entries import SummaryEntry, UserEntry
+from gateway.conversation.tail import LEAST_MESSAGES
+from gateway.stores.ports import TurnId
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MEMBER, SHARED, House
 
@@ -73,3 +76,16 @@ async def test_why_takes_a_number_or_nothing(house: House) -> None:
     assert await house.says("/why") == "Nothing was asked in this conversation yet."
     for wrong in ("0", "-1", "two", "1 2", "²", "1" * 5000):
         assert "You asked" not in await house.says(f"/why {wrong}")
+
+
+async def test_why_says_when_a_question_is_too_long_ago(house: House) -> None:
+    """What a summary stands for is not at hand; nobody is told that it was never asked."""
+    transcript = await house.sessions.open(house.key())
+    for number in range(LEAST_MESSAGES + 5):
+        await transcript.append(TurnId(f"old-{number}"), UserEntry(f"question {number}", house.clock.now(), "", "1"))
+    kept = SummaryEntry("all of it", f"old-{LEAST_MESSAGES + 4}", (), from_outside=False, model="m")
+    await transcript.append(TurnId("old"), kept)
+    assert (
+        await house.says(f"/why {LEAST_MESSAGES}") == "You asked:\n> question 5\n\nNo memory was used for the answer."
+    )
+    assert "too long ago" in await house.says(f"/why {LEAST_MESSAGES + 1}")
