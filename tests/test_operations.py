@@ -1,0 +1,40 @@
+"""What docs/operations.md says to machines is what the program does."""
+
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from gateway.control.wire import Status
+
+OPERATIONS = (Path(__file__).parent.parent / "docs" / "operations.md").read_text("utf-8")
+
+
+def shape(kind: Any, prefix: str = "") -> Iterator[str]:
+    """Give every field of a dataclass, and of those inside, as a path."""
+    hints = get_type_hints(kind)
+    for field in fields(kind):
+        path = f"{prefix}{field.name}"
+        yield path
+        inside, ending = _within(hints[field.name])
+        if inside is not None:
+            yield from shape(inside, f"{path}{ending}.")
+
+
+def _within(hint: Any) -> tuple[Any, str]:
+    """Return the dataclass that a field holds, if any, and how a path goes on from there."""
+    if is_dataclass(hint):
+        return hint, ""
+    of_many = get_origin(hint) is tuple
+    if of_many or get_origin(hint) in {Union, types.UnionType}:
+        found = next((each for each in get_args(hint) if is_dataclass(each)), None)
+        return found, "[]" if of_many else ""
+    return None, ""
+
+
+def test_the_shape_of_the_status_is_written_down() -> None:
+    """Each field with its type, in order, and none that is not there; two come from the command itself."""
+    documented = re.findall(r"^\| `([a-z_.\[\]]+)` \| \w[^|]* \|", OPERATIONS, re.MULTILINE)
+    assert documented == ["running", "address", *shape(Status)]
