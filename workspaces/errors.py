@@ -7,9 +7,11 @@ WorkspaceError
 ├── EditError           no match, or more than one; nothing was written
 ├── TooLargeError       over a size cap or a quota
 ├── NotTextError        binary or not UTF-8
-├── WorkspaceUnusableError  the folder itself cannot be used (missing, read-only, disk full)
 ├── NoSuchRevisionError  absent, ambiguous or not for this turn: told in the same words
-└── HistoryUnusableError  the history cannot be read or written; the files are as they were
+└── UnusableError       something does not work; why, is for the owner
+    ├── WorkspaceUnusableError  the folder itself cannot be used (missing, read-only, disk full)
+    ├── HistoryUnusableError  the history cannot be read or written; the files are as they were
+    └── MemoryUnavailableError  the index cannot answer now (`workspaces/memory/client.py`)
 """
 
 
@@ -45,13 +47,24 @@ class NotTextError(WorkspaceError):
     """The file is not UTF-8 text."""
 
 
-class WorkspaceUnusableError(WorkspaceError):
-    """The workspace cannot be read or written at all."""
-
-
 class NoSuchRevisionError(WorkspaceError):
     """There is no such revision for this turn."""
 
 
-class HistoryUnusableError(WorkspaceError):
+class UnusableError(WorkspaceError):
+    """Something does not work now. The message is the owner's alone: it may name folders of the machine."""
+
+    told_to_others = "this cannot be done now"
+    """What everybody else is told, whatever the trouble is."""
+
+
+class WorkspaceUnusableError(UnusableError):
+    """The workspace cannot be read or written at all."""
+
+    told_to_others = "the files cannot be used now"
+
+
+class HistoryUnusableError(UnusableError):
     """The history of the workspace cannot be read or written now."""
+
+    told_to_others = "the history cannot be read now"

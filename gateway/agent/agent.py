@@ -52,5 +52,6 @@ class Agent:
                 *memory_tools(memory, self.workspace, access, run, used),
                 *(history_tools(history, access, run, writer) if history is not None else []),
             ],
+            access,
             guard.hears,
         )

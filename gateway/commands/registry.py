@@ -77,7 +77,7 @@ class Commands:
         else:
             said = ""
         # Where we answer unasked, a command that is none of ours may be another bot's: then we are silent.
-        return plan_answer(said if message.is_for_us else "", asked.transcript, asked.row.turn_id)
+        return plan_answer(said if message.is_for_us else "", asked)
 
     def _refusal(self, command: Command, asker: Asker) -> str:
         """Send the owner to where the command works; for everybody else there is no such command."""

@@ -9,7 +9,7 @@ from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, ToolCall, Us
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox
 from gateway.commands.command import Call, Command
-from gateway.conversation.plan import Plan
+from gateway.conversation.plan import Asked, Plan
 from gateway.conversation.transcript import Transcript
 from gateway.stores.ports import TurnId
 
@@ -23,13 +23,14 @@ def plan_command(command: Command, call: Call) -> Plan:
         return await command.run(call)
 
     spec = ToolSpec(f"/{command.name}", command.help, _Arguments.model_json_schema())
-    toolbox = Toolbox([Tool(spec, _Arguments, run)])
+    toolbox = Toolbox([Tool(spec, _Arguments, run)], call.access)
     return Plan(_Obedient(command, call.arguments), _request(call.transcript, call.turn_id), toolbox)
 
 
-def plan_answer(text: str, transcript: Transcript, turn_id: TurnId) -> Plan:
+def plan_answer(text: str, asked: Asked) -> Plan:
     """Return the turn that says *text* and runs nothing."""
-    return Plan(_Told(text), _request(transcript, turn_id), Toolbox([]))
+    request = _request(asked.transcript, asked.row.turn_id)
+    return Plan(_Told(text), request, Toolbox([], asked.access))
 
 
 class _Arguments(BaseModel):

@@ -130,7 +130,7 @@ def _notebook(
 
     works = tool(add_note)
     others = [Tool(spec, _Anything, closed) for spec in specs if spec.name != works.spec.name]
-    return Toolbox([works, *others])
+    return Toolbox([works, *others], session.access)
 
 
 class _Anything(BaseModel):

@@ -338,10 +338,10 @@ GUARDS = (
         "tests/gateway/agent/tools/test_history.py::test_each_turn_has_the_tools_it_may_use",
     ),
     Guard(
-        "gateway/agent/tools/history.py",
-        "git's own words about a damaged history are the owner's",
-        "    run = run if row.private else _discreet(run)\n",
-        "",
+        "gateway/agent/tools/tool.py",
+        "why files, history or index do not work is the owner's to know",
+        "(str(trouble) if self._is_private else trouble.told_to_others)",
+        "str(trouble)",
         "tests/gateway/agent/tools/test_history.py::test_a_group_is_not_told_what_is_wrong_with_the_history",
     ),
     Guard(

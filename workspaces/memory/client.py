@@ -2,7 +2,7 @@
 
 It imports neither numpy nor the engine: what is heavy lives in the worker.
 
-    WorkspaceError
+    UnusableError
     └── MemoryUnavailableError      the worker cannot do the request now; the message says why
         └── WorkerDiedError         it ended before it answered
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from workspaces.errors import WorkspaceError
+from workspaces.errors import UnusableError
 from workspaces.memory.embeddings.choose import Choice
 from workspaces.memory.embeddings.settings import HostedEmbedding
 from workspaces.memory.settings import GENTLE, Cut, Decay, QdrantServer, Reranking
@@ -29,8 +29,10 @@ GRACE_S = 5.0
 """How long a worker may take to flush and end."""
 
 
-class MemoryUnavailableError(WorkspaceError):
+class MemoryUnavailableError(UnusableError):
     """Memory cannot be searched or indexed now."""
+
+    told_to_others = "the notes cannot be searched now"
 
 
 class WorkerDiedError(MemoryUnavailableError):

@@ -1,22 +1,16 @@
 """This file gives a model the history of its files: log, show, diff, restore and export, as far as the turn sees it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Annotated, ParamSpec, TypeVar
+from typing import Annotated
 
 from gateway.agent.guard import Change, Guard
 from gateway.agent.tools.tool import Field, Run, Told, Tool, told, tool
 from gateway.agent.trust import is_others_place
-from gateway.errors import ToolError
 from workspaces.access import Access, readable_scopes, rights
-from workspaces.errors import HistoryUnusableError
 from workspaces.files import clean_path
 from workspaces.history import Commit, Diff, History, LogQuery, Origin, Topic
 from workspaces.workspace import Workspace
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 _SHOWN_DIGITS = 10
 """Of a revision: short to read, and among a million of them the chance of two alike is under one half."""
@@ -42,25 +36,12 @@ def history_tools(history: History, access: Access, run: Run, writer: Writer) ->
     if readable_scopes(access) == frozenset():
         return []
     row = rights(access)
-    run = run if row.private else _discreet(run)
     tools = _reading_tools(history, access, run)
     if row.writes:
         tools.append(_restoring_tool(history, access, run, writer))
     if row.private:
         tools.append(_bundling_tool(history, access, run))
     return tools
-
-
-def _discreet(run: Run) -> Run:
-    """Return *run* with a trouble of the history told in fixed words: git names files and ids that are not for all."""
-
-    async def discreetly(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return await run(function, *args, **kwargs)
-        except HistoryUnusableError as exc:
-            raise ToolError("the history cannot be read now") from exc
-
-    return discreetly
 
 
 def _reading_tools(history: History, access: Access, run: Run) -> list[Tool]:

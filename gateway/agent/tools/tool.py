@@ -13,7 +13,8 @@ from gateway.agent.entries import ResultEntry, ToolCall
 from gateway.agent.models.port import ToolSpec
 from gateway.agent.trust import is_others_place
 from gateway.errors import ToolError
-from workspaces.errors import WorkspaceError
+from workspaces.access import Access, rights
+from workspaces.errors import UnusableError, WorkspaceError
 from workspaces.files import clean_path
 
 RESULT_CAP = 16_000
@@ -98,9 +99,10 @@ def _nobody(_: ResultEntry) -> None:
 class Toolbox:
     """The tools of one turn."""
 
-    def __init__(self, tools: Iterable[Tool], heard: Callable[[ResultEntry], None] = _nobody) -> None:
+    def __init__(self, tools: Iterable[Tool], access: Access, heard: Callable[[ResultEntry], None] = _nobody) -> None:
         """*heard* is told each result before the model is."""
         self._tools = {each.spec.name: each for each in tools}
+        self._is_private = rights(access).private
         self._heard = heard
 
     @property
@@ -119,6 +121,8 @@ class Toolbox:
     async def _outcome(self, call: ToolCall) -> tuple[Told, bool]:
         try:
             return await self._run(call), False
+        except UnusableError as trouble:
+            return (str(trouble) if self._is_private else trouble.told_to_others), True
         except (ToolError, WorkspaceError) as refusal:
             return str(refusal), True
 

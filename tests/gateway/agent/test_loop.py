@@ -14,6 +14,7 @@ from gateway.agent.tools.tool import Toolbox, tool
 from gateway.agent.window.count import request_characters
 from gateway.errors import ModelUnavailableError, ToolError, TurnLimitError
 from tests.fakes.model import HostileModel, ScriptedModel, call, says
+from tests.workspaces.turns import MAIN
 
 QUESTION = UserEntry("where is the staging database?", datetime(2026, 11, 21, tzinfo=UTC), "Owner", "m1")
 
@@ -34,7 +35,7 @@ class Bench:
                 raise ToolError("there is no such place")
             return f"seen {place}"
 
-        self.tools = Toolbox([look])
+        self.tools = Toolbox([look], MAIN)
 
     async def append(self, entry: Entry) -> None:
         self.journal.append(entry)
@@ -154,7 +155,7 @@ async def test_a_tool_that_times_out_by_itself_is_not_the_turns_limit() -> None:
         raise TimeoutError
 
     bench = Bench()
-    bench.tools = Toolbox([slow])
+    bench.tools = Toolbox([slow], MAIN)
     with pytest.raises(TimeoutError):
         await bench.turn(ScriptedModel(says("", call("slow"))))
 

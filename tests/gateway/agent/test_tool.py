@@ -7,7 +7,10 @@ import pytest
 from gateway.agent.entries import ToolCall
 from gateway.agent.tools.tool import RESULT_CAP, Field, Toolbox, tool
 from gateway.errors import ToolError
-from workspaces.errors import NoSuchFileError
+from tests.workspaces.turns import CRON, GROUP, GUEST, HEARTBEAT, MAIN, SUBAGENT
+from workspaces.access import Access
+from workspaces.errors import HistoryUnusableError, NoSuchFileError, UnusableError, WorkspaceUnusableError
+from workspaces.memory.client import MemoryUnavailableError, WorkerDiedError
 
 
 @tool
@@ -24,7 +27,7 @@ async def read(path: Annotated[str, Field(description="relative to the workspace
             return f"{path} {lines}"
 
 
-BOX = Toolbox([read])
+BOX = Toolbox([read], MAIN)
 
 
 async def ask(arguments: str, name: str = "read") -> tuple[str, bool]:
@@ -99,4 +102,28 @@ async def test_a_fault_of_ours_is_not_told_to_the_model() -> None:
         raise KeyError("internal")
 
     with pytest.raises(KeyError):
-        await Toolbox([broken]).call(ToolCall("c1", "broken", "{}"))
+        await Toolbox([broken], MAIN).call(ToolCall("c1", "broken", "{}"))
+
+
+@pytest.mark.parametrize("access", [MAIN, GROUP, GUEST, SUBAGENT, CRON, HEARTBEAT], ids=lambda each: each.session_type)
+@pytest.mark.parametrize(
+    ("trouble", "short"),
+    [
+        (WorkspaceUnusableError("/home/ann/work.lock cannot be locked"), "the files cannot be used now"),
+        (HistoryUnusableError("/home/ann/history.git: missing object"), "the history cannot be read now"),
+        (MemoryUnavailableError("/home/ann/index: disk I/O error"), "the notes cannot be searched now"),
+        (WorkerDiedError("killed by signal 9"), "the notes cannot be searched now"),
+        (UnusableError("/home/ann: no"), "this cannot be done now"),
+    ],
+)
+async def test_why_something_does_not_work_is_for_the_owner(access: Access, trouble: UnusableError, short: str) -> None:
+    """Such a message names folders of the machine: whoever is not the owner is told the same words for all causes."""
+
+    @tool
+    async def failing() -> str:
+        """Fail."""
+        raise trouble
+
+    result = await Toolbox([failing], access).call(ToolCall("c1", "failing", "{}"))
+    assert result.is_error
+    assert result.text == (str(trouble) if access in {MAIN, HEARTBEAT} else short)

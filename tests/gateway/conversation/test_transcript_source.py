@@ -73,7 +73,7 @@ class House:
         return [hit.citation for hit in (await self.index.search(Query(text), access)).hits]
 
     async def get(self, access: Access, **arguments: object) -> dict[str, object]:
-        tools = Toolbox(memory_tools(self.index, self.workspace, access, here))
+        tools = Toolbox(memory_tools(self.index, self.workspace, access, here), access)
         result = await tools.call(ToolCall("1", "memory_get", json.dumps(arguments)))
         return {"error": result.text} if result.is_error else json.loads(result.text)
 

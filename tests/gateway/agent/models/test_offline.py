@@ -14,6 +14,7 @@ from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.quoting import NOTHING, QUOTE_CAP, excerpt
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.errors import ToolError
+from tests.workspaces.turns import MAIN
 
 PORT = {
     "path": "memory/2026-11-20.md",
@@ -59,7 +60,7 @@ class Talk:
             self.queries.append(query)
             return json.dumps({"hits": self.hits[:max_results], "mode": mode, "notice": notice})
 
-        self.tools = Toolbox([add_note, memory_search])
+        self.tools = Toolbox([add_note, memory_search], MAIN)
 
     async def say(self, text: str, model: OfflineModel | None = None) -> str:
         self.history.append(UserEntry(text, datetime(2026, 11, 21, tzinfo=UTC), "", str(len(self.history))))

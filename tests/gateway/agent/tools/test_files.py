@@ -33,7 +33,7 @@ class Turn:
     """The tools of one turn, called as a model calls them."""
 
     def __init__(self, workspace: Workspace, access: Access) -> None:
-        self.box = Toolbox(file_tools(workspace, access, run, guard(access)))
+        self.box = Toolbox(file_tools(workspace, access, run, guard(access)), access)
 
     async def call(self, name: str, **arguments: object) -> ResultEntry:
         return await self.box.call(ToolCall("c1", name, json.dumps(arguments)))

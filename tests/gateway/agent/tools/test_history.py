@@ -43,7 +43,7 @@ def history(home: Home) -> History:
 
 
 async def ask(home: Home, history: History, access: Access, name: str, **arguments: object) -> ResultEntry:
-    box = Toolbox(history_tools(history, access, at_once, Writer(home.workspace, NOW, guard(access))))
+    box = Toolbox(history_tools(history, access, at_once, Writer(home.workspace, NOW, guard(access))), access)
     return await box.call(ToolCall("c1", name, json.dumps(arguments)))
 
 

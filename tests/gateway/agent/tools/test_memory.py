@@ -35,7 +35,7 @@ class Desk:
         self.workspace.write(f"{OWN}/2026-03-01.md", "- tea\n- is shared\n", GROUP, None)
 
     def tools(self, access: Access) -> Toolbox:
-        return Toolbox(memory_tools(self.index, self.workspace, access, run_here))
+        return Toolbox(memory_tools(self.index, self.workspace, access, run_here), access)
 
     async def call(self, access: Access, name: str, **arguments: object) -> dict[str, Any]:
         result = await self.tools(access).call(ToolCall("1", name, json.dumps(arguments)))
@@ -138,7 +138,7 @@ async def test_notes_are_searched_as_they_once_were(desk: Desk) -> None:
         return {PurePosixPath("MEMORY.md"): f"- coffee on {asked}\n"} if access is MAIN else {}
 
     desk.index.past = Lookback(AGENT, desk.folder, texts_on, desk.worker, run_here, time.monotonic)
-    tools = Toolbox(memory_tools(desk.index, desk.workspace, MAIN, run_here, used))
+    tools = Toolbox(memory_tools(desk.index, desk.workspace, MAIN, run_here, used), MAIN)
     for exact in (False, True):
         arguments = {"query": "coffee", "as_of": str(day), "exact": exact}
         said = await tools.call(ToolCall("1", "search_history", json.dumps(arguments)))

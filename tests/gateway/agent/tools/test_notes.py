@@ -28,7 +28,7 @@ def workspace(tmp_path: Path) -> Workspace:
 @pytest.mark.parametrize(("access", "folder"), [(MAIN, "memory"), (GROUP, OWN)])
 async def test_a_note_comes_with_its_receipt(workspace: Workspace, access: Access, folder: str) -> None:
     """The result is a citation of the line that was written."""
-    box = Toolbox(note_tools(workspace, access, run, now, guard(access)))
+    box = Toolbox(note_tools(workspace, access, run, now, guard(access)), access)
     result = await box.call(ToolCall("c1", "add_note", json.dumps({"text": "The boat is called Ondine."})))
     assert (result.text, result.is_error) == (f"Noted in {folder}/2026-03-01.md#L3.", False)
     lines = (workspace.folder.root / folder / "2026-03-01.md").read_text().splitlines()
@@ -43,14 +43,14 @@ def test_who_has_no_memory_has_no_notebook(workspace: Workspace, access: Access)
 
 async def test_an_empty_note_is_told_to_the_model(workspace: Workspace) -> None:
     """The model learns what was wrong with its call."""
-    box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)))
+    box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)), MAIN)
     result = await box.call(ToolCall("c1", "add_note", '{"text": " \\u0001 "}'))
     assert (result.text, result.is_error) == ("the note is empty", True)
 
 
 async def test_a_lasting_fact_is_saved_corrected_and_deleted(workspace: Workspace) -> None:
     """Each result cites the line; what cannot be done is told in words, and the file stays."""
-    box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)))
+    box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)), MAIN)
 
     async def said(name: str, **arguments: str) -> str:
         return (await box.call(ToolCall("c1", name, json.dumps(arguments)))).text
