@@ -143,7 +143,7 @@ class App:
             compaction = Compaction(settings.compact, Flush(settings.flush, owner_now), lifecycle, count, owner_now)
             planner = Planner(settings, Hooks(load_hooks(home.hooks), count), approvals, compaction, owner_now)
             lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, zone.zone))
-            offered = every_command(agents, sessions, desk.brief, approvals, lifecycle)
+            offered = every_command(agents, sessions, desk.brief, planner, lifecycle)
             turns = Turns(
                 agents,
                 sessions,

@@ -8,6 +8,7 @@ from gateway.agent.guard import Guard
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agent.rewrite import RewritingMemory
+from gateway.agent.tools.conversation import conversation_tools
 from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.history import Writer, history_tools
 from gateway.agent.tools.memory import Used, memory_tools
@@ -51,6 +52,7 @@ class Agent:
                 *note_tools(self.workspace, access, run, clock, guard),
                 *memory_tools(memory, self.workspace, access, run, used),
                 *(history_tools(history, access, run, writer) if history is not None else []),
+                *conversation_tools(access, self.model),
             ],
             access,
             guard.hears,

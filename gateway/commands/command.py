@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from gateway.agent.agent import Agent
 from gateway.agent.tools.tool import Run
+from gateway.conversation.plan import Asked
 from gateway.conversation.transcript import Transcript
 from gateway.stores.ports import TurnId
 from workspaces.access import Access, SessionType
@@ -56,8 +57,13 @@ class Call:
     origin: Origin
     run: Run
     """Runs blocking work on the workspace's own thread; files that it changes count as this turn's in the history."""
-    now: datetime
-    """In the owner's zone."""
+    asked: Asked
+    """The message itself, as a turn of the model would have it."""
+
+    @property
+    def now(self) -> datetime:
+        """When it was given, in the owner's zone."""
+        return self.asked.now
 
     @property
     def access(self) -> Access:

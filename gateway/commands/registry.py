@@ -94,7 +94,7 @@ class Commands:
 def _call(asked: Asked, asker: Asker, arguments: str) -> Call:
     turn_id = asked.row.turn_id
     run = asked.agent.keeper.noting(asked.agent.run, turn_id, asked.origin)
-    return Call(arguments, asker, asked.agent, asked.transcript, turn_id, asked.origin, run, asked.now)
+    return Call(arguments, asker, asked.agent, asked.transcript, turn_id, asked.origin, run, asked)
 
 
 def _nearest(name: str, names: Iterable[str]) -> str | None:

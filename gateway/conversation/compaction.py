@@ -23,8 +23,8 @@ from gateway.agent.window.compact import (
     parts,
     standing_orders,
 )
-from gateway.agent.window.count import CHARACTERS_A_TOKEN
-from gateway.agent.window.shown import summarised
+from gateway.agent.window.count import CHARACTERS_A_TOKEN, entry_tokens
+from gateway.agent.window.shown import Round, summarised
 from gateway.conversation.flush import Flush
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.session import Pause, Session
@@ -55,6 +55,14 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryOrder:
+    """Somebody's wish for a summary."""
+
+    focus: str = ""
+    """What it keeps most of; empty for no preference."""
+
+
+@dataclass(frozen=True, slots=True)
 class Crowded:
     """A conversation in which room is wanted."""
 
@@ -64,8 +72,12 @@ class Crowded:
     request: ModelRequest
     """What the turn would send, its tools included."""
     window_tokens: int
-    focus: str = ""
-    """What the summary keeps most of; empty for no preference."""
+    order: SummaryOrder | None = None
+    """Given where somebody asked for it: then a short conversation is summarised too, but for its last quarter."""
+
+    @property
+    def focus(self) -> str:
+        return self.order.focus if self.order else ""
 
 
 class Compaction:
@@ -87,13 +99,13 @@ class Compaction:
         self._count = count
 
     async def make_room(self, crowded: Crowded) -> Compacted | None:
-        """Summarise all but the latest turns; `None` if there is nothing before them, or it could not be noted.
+        """Summarise all but the latest turns; `None` if there is nothing before them.
 
-        Raises StoreError when the summary cannot be written down; all is then as it was.
+        Raises StoreError and WorkspaceError when it could not be noted before; then nothing is summarised.
         """
         session = crowded.session
         summary, rounds = summarised(session.transcript.records)
-        kept = first_kept([each.entries for each in rounds], self.settings.kept(crowded.window_tokens))
+        kept = first_kept([each.entries for each in rounds], self._room(crowded, rounds))
         if kept == 0:
             return None
         try:
@@ -102,12 +114,19 @@ class Compaction:
             log.warning("not summarised: what was said could not be noted", detail=str(exc))
             with suppress(StoreError):
                 await self._count(FAILED)
-            return None
+            raise
         older = [entry for each in rounds[:kept] for entry in each.entries]
         entry = await self._summary(crowded, summary, older)
         await session.transcript.append(crowded.turn, replace(entry, kept_from=rounds[kept].turn_id))
         log.info("summarised", session=str(session.key), turns=kept, by=entry.model)
         return Compacted(kept, flushed, entry)
+
+    def _room(self, crowded: Crowded, rounds: Sequence[Round]) -> int:
+        """Return how many tokens of the latest turns stay whole."""
+        room = self.settings.kept(crowded.window_tokens)
+        if crowded.order is None:
+            return room
+        return min(room, sum(entry_tokens(entry) for each in rounds for entry in each.entries) // 4)
 
     async def _save(self, crowded: Crowded) -> FlushEntry | None:
         """Have notes saved, unless that was done just before; what was said goes into the days' notes in any case."""
@@ -123,7 +142,12 @@ class Compaction:
         model = crowded.session.agent.model
         orders = standing_orders(older, last.orders if last else ())
         before = last.text if last else ""
-        task = _Task(model, crowded.window_tokens, instructions(orders, crowded.focus), self._clock())
+        task = _Task(
+            model,
+            crowded.window_tokens,
+            instructions(orders, crowded.focus),
+            self._clock(),
+        )
         text = await task.summary(before, older)
         outside = any(map(is_from_outside, [*previous, *older]))
         if text is None:

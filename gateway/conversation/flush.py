@@ -92,7 +92,7 @@ class Flush:
     async def _ask(self, model: Model, request: ModelRequest, prompt: str, toolbox: Toolbox) -> None:
         said = UserEntry(prompt, self._clock(), "", "")
         asked = replace(request, entries=[*request.entries, said], temperature=self._settings.temperature)
-        limits = TurnLimits(steps=self._settings.steps, seconds=self._settings.deadline_s)
+        limits = TurnLimits(steps=self._settings.steps)
         with suppress(ModelError, TurnLimitError):  # what it wrote until then counts
             await run_turn(model, asked, toolbox, limits, _unjournaled, _unshown)
 

@@ -1,6 +1,7 @@
 """This file plans a turn that a language model answers: its prompt, what it shows of the conversation, its tools."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.prompt import build_prompt
 from gateway.agent.recall import Recalled, RecallSettings, recall
+from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.memory import Used
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.compact import CompactSettings
@@ -21,20 +23,24 @@ from gateway.agent.window.prune import PruneSettings
 from gateway.agent.window.shown import Shown, Window, show
 from gateway.agent.window.use import WindowUse, window_use
 from gateway.conversation.approvals import Approvals
-from gateway.conversation.compaction import Compacted, Compaction, Crowded
+from gateway.conversation.compaction import Compacted, Compaction, Crowded, SummaryOrder
 from gateway.conversation.flush import FlushSettings
 from gateway.conversation.plan import Asked, Plan
 from gateway.conversation.session import Session
 from gateway.conversation.transcript import Record
 from gateway.door.routing import session_of
+from gateway.errors import StoreError
 from gateway.hooks import Hooks
 from workspaces.access import AgentId, rights
 from workspaces.bootstrap import BootstrapFile, Limits
+from workspaces.errors import WorkspaceError
 
 _TOO_LONG = (
     "(Your message is longer than my window: I read its beginning and its end. All of it is kept. "
     "Smaller parts, one at a time, I can read whole.)"
 )
+_WORTH_TELLING = 0.5
+"""Part of the window from which on the agent is told how full it is."""
 _AFTER_OVERFLOW = 0.75
 """Part of a request that was too large which certainly fits; our choice."""
 
@@ -67,6 +73,12 @@ class _Draft:
         """Return how many tokens the request takes."""
         return self.scale.tokens(request_characters(self.request))
 
+    @property
+    def fullness(self) -> str:
+        """Return a line for the agent about how full its window is; none before half of it is."""
+        share = self.tokens / self.window_tokens
+        return f"\nYour context window is {share:.0%} full." if share >= _WORTH_TELLING else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Planner:
@@ -87,17 +99,21 @@ class Planner:
                 await asked.transcript.append(asked.row.turn_id, UsedEntry(tuple(memories)))
 
         draft = await self._draft(asked)
-        if self._is_full(draft) and await self._compacted(asked, draft):
+        order = _ordered(asked)
+        if (order or self._is_full(draft)) and await self._made_room(asked, draft, order):
             draft = await self._draft(asked)
         recalled = await self._recalled(asked, draft)
         await used(recalled.used)
-        request = replace(draft.request, volatile=draft.request.volatile + recalled.text)
+        request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
         toolbox = await self._toolbox(asked, request, used)
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "")
 
     async def make_room(self, asked: Asked, focus: str = "") -> Compacted | None:
-        """Summarise the older part of the conversation now; `None` if there is nothing to summarise."""
-        return await self._compacted(asked, await self._draft(asked), focus)
+        """Summarise the older part of the conversation, as somebody asked for; `None` if there is nothing to summarise.
+
+        Raises StoreError and WorkspaceError when it could not be noted before.
+        """
+        return await self._compacted(asked, await self._draft(asked), SummaryOrder(focus))
 
     async def make_room_at_overflow(self, asked: Asked) -> Compacted | None:
         """Summarise after a provider said that the request is larger than the model's window.
@@ -106,7 +122,7 @@ class Planner:
         whatever the window really is, as each further overflow leaves less.
         """
         sent = await self._draft(asked)
-        return await self._compacted(asked, await self._draft(asked, int(sent.tokens * _AFTER_OVERFLOW)))
+        return await self._made_room(asked, await self._draft(asked, int(sent.tokens * _AFTER_OVERFLOW)))
 
     async def window(self, asked: Asked) -> WindowUse:
         """Return how full the model's window would be if it were asked now, without memories brought up."""
@@ -128,9 +144,15 @@ class Planner:
         is_over = draft.shown.left_out > 0 or draft.tokens >= compact.limit(draft.window_tokens)
         return compact.is_on and is_over
 
-    async def _compacted(self, asked: Asked, draft: _Draft, focus: str = "") -> Compacted | None:
+    async def _made_room(self, asked: Asked, draft: _Draft, order: SummaryOrder | None = None) -> Compacted | None:
+        """Summarise if that is possible now; if not, the turn goes on with what fits."""
+        with suppress(StoreError, WorkspaceError):
+            return await self._compacted(asked, draft, order)
+        return None
+
+    async def _compacted(self, asked: Asked, draft: _Draft, order: SummaryOrder | None) -> Compacted | None:
         session = Session(session_of(asked.access), asked.agent, asked.transcript)
-        crowded = Crowded(session, asked.row.turn_id, draft.request, draft.window_tokens, focus)
+        crowded = Crowded(session, asked.row.turn_id, draft.request, draft.window_tokens, order)
         return await self.compaction.make_room(crowded)
 
     async def _draft(self, asked: Asked, window_tokens: int | None = None) -> _Draft:
@@ -159,6 +181,13 @@ class Planner:
         texts = [*(file.text for file in draft.files), *_texts(draft.shown.entries)]
         message, today = asked.row.message.text, asked.now.date()
         return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
+
+
+def _ordered(asked: Asked) -> SummaryOrder | None:
+    """Return the model's own wish for a summary, from before this turn."""
+    before = (each.entry for each in reversed(asked.transcript.records) if each.turn_id != asked.row.turn_id)
+    focus = asked_focus(before)
+    return None if focus is None else SummaryOrder(focus)
 
 
 async def _unused(_: Sequence[UsedMemory]) -> None:

@@ -104,7 +104,7 @@ class House:
 
     @property
     def commands(self) -> Commands:
-        offered = every_command({MAIN: self.agent}, self.sessions, fine, self.approvals, self.lifecycle)
+        offered = every_command({MAIN: self.agent}, self.sessions, fine, self.planner, self.lifecycle)
         return Commands([*offered, *self.extra], self.policy)
 
     async def says(self, text: str, message: InboundMessage = OWNER) -> str:

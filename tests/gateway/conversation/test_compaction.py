@@ -348,18 +348,20 @@ def _is_result(entry: Entry) -> bool:
 @pytest.mark.parametrize("order", ["/new", "/reset"])
 async def test_an_end_is_flushed_with_what_was_said_since_the_last(house: House, order: str) -> None:
     """The receipt stands before the end; the model saw no more than the new part."""
-    await talk(house)
+    for text in ("One.", "Two.", "Three."):
+        await house.says(text)
+    await house.lifecycle.pause_session(house.key(), Pause.REST)
     model_of(house).flushes.clear()
     house.clock.advance(86_400)
-    for text in ("One.", "Two.", "Three."):
+    for text in ("Four.", "Five.", "Six."):
         await house.says(text)
     model_of(house).flush = notes("A new thing.")
     answer = await house.says(order)
     assert "memory/2026-03-02.md" in answer
     assert re.search(r"- \d\d:\d\d A new thing\.", house.text("memory/2026-03-02.md"))
     request = model_of(house).flushes[0]
-    assert "Three." in shown(request)
-    assert "Message 1:" not in shown(request)
+    assert "Six." in shown(request)
+    assert "One." not in shown(request)
 
 
 async def test_an_end_where_nothing_new_was_said_asks_nobody(house: House) -> None:

@@ -1,0 +1,57 @@
+"""This file lets an agent ask for a summary of its own conversation, which is made before the next message."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, SummaryEntry
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.port import Model
+from gateway.agent.tools.tool import Field, Tool, tool
+from workspaces.access import Access, SessionType
+
+
+def conversation_tools(access: Access, model: Model) -> list[Tool]:
+    """Return the tool with which a model asks for a summary, in its owner's own chat."""
+    if access.session_type is not SessionType.MAIN or model.name == OFFLINE:
+        return []
+    return [tool(summarize_conversation)]
+
+
+async def summarize_conversation(
+    focus: Annotated[str, Field(description="What to keep most of; may be empty.")] = "",
+) -> str:
+    """Have the older part of this conversation saved and summarised, when a topic is closed or the window fills."""
+    return "Before the next message, what was said is saved into the notes and its older part is summarised."
+
+
+class _Focus(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    focus: str = ""
+
+
+def asked_focus(newest_first: Iterable[Entry | Mark]) -> str | None:
+    """Return the focus of a summary that the model asked for and that was not made yet; `None` if it asked for none.
+
+    Nothing is remembered beside the transcript: what was asked holds after a crash too.
+    """
+    answered: set[str] = set()
+    for entry in newest_first:
+        match entry:
+            case SummaryEntry():
+                return None
+            case ResultEntry(call_id=call_id, name="summarize_conversation", is_error=False):
+                answered.add(call_id)
+            case ReplyEntry(calls=calls) if asked := [call for call in calls if call.id in answered]:
+                return _focus(asked[-1].arguments)
+            case _:
+                pass
+    return None
+
+
+def _focus(arguments: str) -> str:
+    try:
+        return _Focus.model_validate_json(arguments or "{}").focus
+    except ValidationError:
+        return ""

@@ -1,0 +1,102 @@
+"""This file is `/context`, `/compact` and `/summarize`: how full the model's window is, and what makes room in it."""
+
+from collections.abc import Iterator, Sequence
+
+from gateway.agent.entries import FlushEntry, ReplyEntry, SummaryEntry
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.window.shown import Shown
+from gateway.agent.window.use import WindowUse
+from gateway.commands.command import Call, Command, Who
+from gateway.commands.wording import counted
+from gateway.conversation.compaction import BY_WORDING, Compacted
+from gateway.conversation.planning import Planner
+from gateway.conversation.record import Record
+
+_BAR = 10
+_SHORT = "There is nothing to summarise yet: all of this conversation is still shown whole."
+
+
+def context_commands(planner: Planner) -> list[Command]:
+    """Return the commands about the window; to summarise costs money, so the owner alone may order it."""
+
+    async def context(call: Call) -> str:
+        return "\n".join(_context(await planner.window(call.asked), call))
+
+    async def compact(call: Call) -> str:
+        compacted = await planner.make_room(call.asked, call.arguments)
+        return _SHORT if compacted is None else "\n".join(_done(compacted))
+
+    async def summarize(call: Call) -> str:
+        compacted = await planner.make_room(call.asked, call.arguments)
+        return _SHORT if compacted is None else "\n".join([compacted.summary.text, "", *_done(compacted)])
+
+    saves = "saves notes of this conversation and summarises its older part; what you name is kept most of"
+    return [
+        Command("context", "", "says how full the model's window is, and with what", Who.ANYONE, True, context),
+        Command("compact", "[focus]", saves, Who.OWNER, False, compact),
+        Command("summarize", "[focus]", "the same as /compact, and shows the summary", Who.OWNER, False, summarize),
+    ]
+
+
+def _context(use: WindowUse, call: Call) -> Iterator[str]:
+    if call.agent.model.name == OFFLINE:
+        yield "No language model answers here, so nothing limits how long this conversation may be."
+    else:
+        about = "as the provider counted" if use.is_measured else "a cautious estimate"
+        full = min(round(use.share * _BAR), _BAR)
+        yield f"`{'▓' * full}{'░' * (_BAR - full)}` {use.share:.0%} of the window of `{call.agent.model.name}`"
+        yield f"{use.total:,} of {use.window:,} tokens, {about}:"
+        parts = ("conversation", use.conversation), ("tools", use.tools), ("files", use.files)
+        yield from (f"- {name} {tokens:,}" for name, tokens in (*parts, ("memory", use.memory)))
+        yield f"- instructions {use.instructions:,}"
+    yield from _pruned(use.shown)
+    yield from kept_lines(call.transcript.records, call)
+    yield _spent([record.entry for record in call.transcript.records if isinstance(record.entry, ReplyEntry)])
+
+
+def _pruned(shown: Shown) -> Iterator[str]:
+    if shown.trimmed:
+        yield f"- {counted(shown.trimmed, 'old result')} of tools cut down to the ends"
+    if shown.cleared:
+        yield f"- {counted(shown.cleared, 'old result')} of tools made way"
+    if shown.left_out:
+        yield f"- {counted(shown.left_out, 'earlier message')} not shown to the model"
+
+
+def kept_lines(records: Sequence[Record], call: Call) -> Iterator[str]:
+    """Say when notes of this conversation were last saved, and which summary stands for its older part."""
+    for record in reversed(records):
+        if isinstance(record.entry, FlushEntry):
+            where = ", ".join(f"`{citation}`" for citation in record.entry.citations) or "nothing worth it was found"
+            yield f"- notes last saved by the model {_when(record, call)}: {where}"
+            break
+    for record in reversed(records):
+        if isinstance(record.entry, SummaryEntry):
+            by = "by wording, without a model" if record.entry.model == BY_WORDING else f"by `{record.entry.model}`"
+            orders = f", with {counted(len(record.entry.orders), 'standing order')} word for word"
+            yield f"- summarised {_when(record, call)} {by}{orders if record.entry.orders else ''}"
+            break
+
+
+def _when(record: Record, call: Call) -> str:
+    return f"{record.at.astimezone(call.now.tzinfo):%Y-%m-%d %H:%M}"
+
+
+def _spent(replies: Sequence[ReplyEntry]) -> str:
+    read = sum(reply.usage.input_tokens for reply in replies)
+    cached = sum(reply.usage.cached_tokens for reply in replies)
+    written = sum(reply.usage.output_tokens for reply in replies)
+    if not read:
+        return "- no tokens counted so far"
+    return f"- {read:,} tokens read so far ({cached / read:.0%} from the provider's cache), {written:,} written"
+
+
+def _done(compacted: Compacted) -> Iterator[str]:
+    yield f"Summarised: {counted(compacted.turns, 'turn')}. All of it stays in the transcript, word for word."
+    if compacted.flushed is not None and compacted.flushed.citations:
+        yield f"Notes were saved before: {', '.join(f'`{citation}`' for citation in compacted.flushed.citations)}."
+    else:
+        yield "What was said stands, shortened, in the day's notes."
+    if compacted.summary.orders:
+        yield "Kept word for word:"
+        yield from (f"> {order}" for order in compacted.summary.orders)
