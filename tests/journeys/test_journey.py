@@ -64,6 +64,7 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
             bot.says(OWNER, "thanks, what did I ask?")
             sent = await bot.wait_for_sent(3, 30)
             await bot.until(lambda: len(bot.confirmed) == 3)
+            assert len(provider.bodies) == 5
         (note,) = (home.agent("main").workspace / "memory").glob("*.md")
         assert FACT in note.read_text()
         assert [message.text for message in sent] == [
@@ -76,7 +77,6 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
         assert {message.chat for message in sent} == {OWNER}
         assert sent[1].entities == [{"type": "bold", "offset": 6, "length": 4}]
         assert provider.problems == []
-        assert len(provider.bodies) == 5
 
 
 async def test_a_model_that_is_down_delays_the_answer_and_loses_nothing(tmp_path: Path) -> None:
