@@ -240,6 +240,13 @@ GUARDS = (
         "tests/workspaces/memory/test_search.py::test_a_search_does_not_wait_for_a_sync_that_runs",
     ),
     Guard(
+        "workspaces/memory/notices.py",
+        "why a search went without meaning is the owner's to know",
+        'return f"{what}: {reason}" if to_owner else what',
+        'return f"{what}: {reason}"',
+        "tests/workspaces/memory/test_search.py::test_why_a_search_went_without_meaning_is_told_to_the_owner_alone",
+    ),
+    Guard(
         "workspaces/memory/search.py",
         "while the index is away, the files are searched by scope too",
         "if self._is_for(source.audience(path), scopes)]",
@@ -319,8 +326,8 @@ GUARDS = (
     Guard(
         "gateway/conversation/transcript_source.py",
         "when a conversation is found does not depend on how much others write",
-        "len(data) - sum(map(len, _NUMBERED.findall(data)))",
-        "len(data)",
+        "len(line) - sum(map(len, _NUMBERED.findall(line)))",
+        "len(line)",
         "tests/gateway/conversation/test_transcript_source.py::test_when_a_conversation_is_looked_at_does_not_tell_how_much_others_write",
     ),
     Guard(

@@ -6,24 +6,32 @@ LONGEST_QUERY = 2_000
 """In characters; more is cut: the embedding model reads about 1,000, and a question has less."""
 
 
-def notice(text: str, answer: Frame, pending: bool) -> str:
-    """Return what there is to say of the worker's *answer* to *text*; *pending*: some notes are not indexed yet."""
+def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
+    """Return what there is to say of the worker's *answer* to *text*; *pending*: some notes are not indexed yet.
+
+    Only the owner is told reasons: they name files, addresses and what a provider said.
+    """
     parts = [cut_notice(text)]
     if answer["mode"] == "keyword":
         reason = answer["reason"] or "the index is being built for another embedding model"
-        parts.append(f"found by words alone: {reason}")
+        parts.append(_because("found by words alone", reason, to_owner))
     if answer["unranked"]:
-        parts.append(f"not reranked: {answer['unranked']}")
+        parts.append(_because("not reranked", answer["unranked"], to_owner))
     if answer["shortfall"]:
-        parts.append(f"found without the provider's vectors: {answer['shortfall']}")
+        parts.append(_because("found without the provider's vectors", answer["shortfall"], to_owner))
     if pending:
         parts.append("some notes are not indexed yet")
     return "; ".join(filter(None, parts))
 
 
-def plain_notice(text: str, reason: str) -> str:
-    """Return what there is to say where the files answered *text*, for *reason*."""
-    return "; ".join(filter(None, (cut_notice(text), f"found by words alone, in the files: {reason}")))
+def plain_notice(text: str, reason: str, *, to_owner: bool) -> str:
+    """Return what there is to say where the files answered *text*, for *reason*, which only the owner is told."""
+    found = _because("found by words alone, in the files", reason, to_owner)
+    return "; ".join(filter(None, (cut_notice(text), found)))
+
+
+def _because(what: str, reason: str, to_owner: bool) -> str:
+    return f"{what}: {reason}" if to_owner else what
 
 
 def cut_notice(text: str) -> str:

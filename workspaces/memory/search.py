@@ -227,7 +227,7 @@ class MemoryIndex:
         hits = tuple(hit for hit in map(_hit, answer["hits"]) if self._may_see(hit, scopes))
         # Whether private notes are still being indexed is no business of a group's.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
-        return SearchResult(hits, answer["mode"], notice(text, answer, pending))
+        return SearchResult(hits, answer["mode"], notice(text, answer, pending=pending, to_owner=scopes is None))
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
         """Return the lines that hold a text, newest first, among those that *access* may read.
@@ -296,7 +296,7 @@ class MemoryIndex:
         found = await self._run(find_plainly, text[:LONGEST_QUERY], dated, min(max(query.max_results, 1), MOST_RESULTS))
         hits = (_plain_hit(each) for each in found)
         kept = tuple(hit for hit in hits if query.min_score is None or hit.relevance >= query.min_score)
-        return SearchResult(kept, "keyword", plain_notice(text, reason))
+        return SearchResult(kept, "keyword", plain_notice(text, reason, to_owner=scopes is None))
 
     def _is_for(self, audience: Scope | None, scopes: frozenset[Scope] | None) -> bool:
         return scopes is None or audience in scopes

@@ -17,7 +17,7 @@ from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.embeddings import Embedder
 from workspaces.memory.entry import Document
-from workspaces.memory.notices import LONGEST_QUERY
+from workspaces.memory.notices import LONGEST_QUERY, notice
 from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import (
     CHECK_EVERY_S,
@@ -254,6 +254,33 @@ async def test_while_the_index_is_away_each_audience_finds_its_own_in_the_files(
     assert len(await home.found("tea")) == 3
     assert await home.found("tea", GROUP) == ["tea is shared here"]
     assert await home.found("tea", SUBAGENT) == []
+
+
+async def test_why_a_search_went_without_meaning_is_told_to_the_owner_alone(tmp_path: Path) -> None:
+    """A reason names addresses, files and what a provider said: a group reads only that words alone were searched."""
+    home = Home(tmp_path, None)
+    home.write("MEMORY.md", "tea is private")
+    home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
+    mine, theirs = [await home.index.search(Query("tea"), access) for access in (MAIN, GROUP)]
+    assert (mine.notice, theirs.notice) == ("found by words alone: no model in this test", "found by words alone")
+    home.worker.desk.close()
+
+    async def fail(*_: object) -> dict[str, object]:
+        raise MemoryUnavailableError("/home/ann/index: killed")
+
+    home.worker.call = fail  # type: ignore[method-assign,assignment]  # the worker is away
+    mine, theirs = [await home.index.search(Query("tea"), access) for access in (MAIN, GROUP)]
+    assert mine.notice == "found by words alone, in the files: /home/ann/index: killed"
+    assert (theirs.notice, len(theirs.hits)) == ("found by words alone, in the files", 1)
+
+
+@pytest.mark.parametrize("part", ["unranked", "shortfall"])
+def test_what_a_provider_said_is_told_to_the_owner_alone(part: str) -> None:
+    """A search that a provider's fault made poorer says so to all, and why to the owner."""
+    answer = {"mode": "hybrid", "reason": "", "unranked": "", "shortfall": "", part: "cohere at example.org: 500"}
+    assert "example.org" in notice("tea", answer, pending=False, to_owner=True)
+    told = notice("tea", answer, pending=False, to_owner=False)
+    assert (bool(told), "example.org" in told) == (True, False)
 
 
 WORDS = st.sampled_from(["tea", "bread", "bicycle", "harbour", "GLYPH-1", "GLYPH-2", "мост", "東京", "rain", "why"])
