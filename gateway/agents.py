@@ -20,7 +20,10 @@ from gateway.agent.models.choose import choose
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.recall import RecallSettings
-from gateway.config import Config, LimitSettings, MemorySettings, SessionSettings
+from gateway.agent.window.compact import ONECLAW_SHARE, CompactSettings
+from gateway.agent.window.prune import PruneSettings
+from gateway.config import Config, ContextSettings, LimitSettings, MemorySettings, SessionSettings
+from gateway.conversation.flush import FlushSettings
 from gateway.conversation.lifecycle import LifecycleSettings
 from gateway.conversation.planning import TurnSettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
@@ -165,7 +168,7 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
         settings.model,
         SecretStr(key.read(environ)) if key else None,
         settings.base_url,
-        settings.window_tokens,
+        settings.window,
         settings.request_timeout_s,
         settings.temperature,
     )
@@ -179,8 +182,42 @@ def turn_settings(config: Config) -> TurnSettings:
         bootstrap=_bootstrap_limits(config.memory),
         recall=RecallSettings(config.memory.recall),
         limits=TurnLimits(limits.steps, limits.identical_calls, limits.tokens, limits.turn_s),
+        prune=_prune_settings(config.context),
+        compact=_compact_settings(config.context, config.memory),
+        flush=_flush_settings(config.context),
         temperature={name: value for name, value in temperatures.items() if value is not None},
     )
+
+
+def _prune_settings(context: ContextSettings) -> PruneSettings:
+    return PruneSettings(
+        cache_ttl=timedelta(seconds=context.prune_ttl_s) if context.prune == "cache-ttl" else None,
+        trim_share=context.trim_share,
+        clear_share=context.clear_share,
+        least_cleared=context.least_cleared_chars,
+        long=context.long_chars,
+        head=context.head_chars,
+        tail=context.tail_chars,
+        kept_turns=context.whole_turns,
+        only=context.prune_only,
+        never=context.prune_never,
+    )
+
+
+def _compact_settings(context: ContextSettings, memory: MemorySettings) -> CompactSettings:
+    preset = ONECLAW_SHARE if memory.preset == "oneclaw" else None
+    return CompactSettings(
+        is_on=context.compact,
+        reserve_tokens=context.reserve_tokens,
+        flush_tokens=context.flush_tokens,
+        share=preset if context.share is None else context.share,
+        kept_tokens=context.kept_tokens,
+    )
+
+
+def _flush_settings(context: ContextSettings) -> FlushSettings:
+    prompt = FlushSettings().prompt if context.flush_prompt is None else context.flush_prompt
+    return FlushSettings(context.flush, prompt, context.flush_steps, context.flush_temperature)
 
 
 def lifecycle_settings(sessions: SessionSettings, zone: tzinfo) -> LifecycleSettings:

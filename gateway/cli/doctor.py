@@ -152,7 +152,18 @@ def _models(config: "Config") -> Iterator[Finding]:
                 "model", Level.WARN, f"agent {agent} has no language model, the offline responder answers", mend
             )
         else:
-            yield Finding("model", Level.OK, f"agent {agent}: {config.models[settings.model].model}")
+            yield _model(agent, settings.model, config)
+
+
+def _model(agent: str, name: str, config: "Config") -> Finding:
+    settings = config.models[name]
+    detail = f"agent {agent}: {settings.model}"
+    if settings.window_tokens is not None:
+        return Finding("model", Level.OK, detail)
+    assumed = f"{detail}; its window is taken for {settings.window:,} tokens"
+    is_own = settings.base_url is not None
+    mend = f"write its window_tokens below [models.{name}], and start the server with as many" if is_own else ""
+    return Finding("model", Level.WARN if is_own else Level.OK, assumed, mend)
 
 
 def _secrets(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:

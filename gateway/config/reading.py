@@ -73,6 +73,7 @@ def _contradictions(config: Config) -> Iterator[str]:
     yield from _unknown_agents(config)
     yield from _unknown_accounts(config)
     yield from _unreachable_bots(config)
+    yield from _open_metrics(config)
 
 
 def _unknown_models(config: Config) -> Iterator[str]:
@@ -109,6 +110,12 @@ def _unreachable_bots(config: Config) -> Iterator[str]:
                 f"channels.telegram.{account}: nobody may talk to it; add your numeric id to owner.people, "
                 'such as people = ["telegram:12345"], or a group to its groups'
             )
+
+
+def _open_metrics(config: Config) -> Iterator[str]:
+    """Names of agents and accounts are nobody else's business."""
+    if config.gateway.allow_remote and config.metrics.enabled and config.metrics.token() is None:
+        yield "metrics: other machines could read them (gateway.allow_remote); set token_env or token_file"
 
 
 # --- one key

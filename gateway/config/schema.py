@@ -78,6 +78,27 @@ class GatewaySettings(Section):
         return self
 
 
+class MetricsSettings(Section):
+    """Whether the gateway counts and times what it does, and who may read that."""
+
+    enabled: bool = False
+    token_env: EnvName | None = None
+    token_file: RootedPath | None = None
+
+    @model_validator(mode="after")
+    def _has_one_token_at_most(self) -> Self:
+        if self.token_env is not None and self.token_file is not None:
+            raise ValueError("has both token_env and token_file; keep one")
+        return self
+
+    def token(self) -> SecretSource | None:
+        """Return where the token is kept that Prometheus shows, `None` if it needs none or nothing is shown."""
+        if not self.enabled or (self.token_env is None and self.token_file is None):
+            return None
+        key = "token_env" if self.token_env is not None else "token_file"
+        return SecretSource(f"metrics.{key}", self.token_env, self.token_file)
+
+
 class OwnerSettings(Section):
     """The one person to whom the gateway belongs."""
 
@@ -149,6 +170,13 @@ class ChannelsSettings(Section):
     telegram: dict[AgentName, TelegramSettings] = {}
 
 
+PROVIDER_WINDOW = 128_000
+"""Assumed of a model at Cohere or OpenAI: Command A and GPT-4o take as many or more."""
+OWN_SERVER_WINDOW = 32_000
+"""Assumed of a model at another address: servers of one's own are often started with a small window, and some cut what
+is too long without a word."""
+
+
 class ModelSettings(Section):
     """A language model, by the name that agents use for it."""
 
@@ -157,7 +185,7 @@ class ModelSettings(Section):
     base_url: Url | None = None
     api_key_env: EnvName | None = None
     api_key_file: RootedPath | None = None
-    window_tokens: int = Field(default=128_000, ge=4_000)
+    window_tokens: int | None = Field(default=None, ge=4_000)
     request_timeout_s: float = Field(default=120, gt=0, le=3_600)
     temperature: Temperature | None = None
 
@@ -168,6 +196,11 @@ class ModelSettings(Section):
         if self._has_no_key and not self.works_without_key:
             raise ValueError("needs api_key_env, the name of an environment variable, or api_key_file, a path")
         return self
+
+    @property
+    def window(self) -> int:
+        """How many tokens the model takes at most, its answer included: as set, or as is safe to assume."""
+        return self.window_tokens or (OWN_SERVER_WINDOW if self.base_url else PROVIDER_WINDOW)
 
     @property
     def works_without_key(self) -> bool:
@@ -293,6 +326,40 @@ class MemorySettings(Section):
         return values
 
 
+_ToolPatterns = tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...]
+
+
+class ContextSettings(Section):
+    """What a model is shown of a conversation, and when notes are saved and the older part is summarised."""
+
+    prune: Literal["cache-ttl", "off"] = "cache-ttl"
+    prune_ttl_s: float = Field(default=300, gt=0, le=86_400)
+    prune_only: _ToolPatterns = ()
+    prune_never: _ToolPatterns = ()
+    trim_share: float = Field(default=0.3, ge=0, le=1)
+    clear_share: float = Field(default=0.5, ge=0, le=1)
+    least_cleared_chars: int = Field(default=50_000, ge=0)
+    long_chars: int = Field(default=4_000, ge=200)
+    head_chars: int = Field(default=1_500, ge=0)
+    tail_chars: int = Field(default=1_500, ge=0)
+    whole_turns: int = Field(default=3, ge=1, le=1_000)
+    compact: bool = True
+    reserve_tokens: int = Field(default=20_000, ge=0)
+    flush_tokens: int = Field(default=4_000, ge=0)
+    share: float | None = Field(default=None, ge=0.2, le=0.95)
+    kept_tokens: int = Field(default=20_000, ge=0)
+    flush: bool = True
+    flush_prompt: str | None = Field(default=None, min_length=1, max_length=10_000)
+    flush_steps: int = Field(default=5, ge=1, le=50)
+    flush_temperature: Temperature = 0.3
+
+    @model_validator(mode="after")
+    def _ends_are_shorter(self) -> Self:
+        if self.head_chars + self.tail_chars >= self.long_chars:
+            raise ValueError("head_chars and tail_chars together must be less than long_chars")
+        return self
+
+
 class SessionSettings(Section):
     """When a conversation is written into the day's notes, and when it ends by itself."""
 
@@ -322,6 +389,7 @@ class Config(Section):
     """The whole file; without one, agent `main` answers the terminal offline and everything else is closed."""
 
     gateway: GatewaySettings = GatewaySettings()
+    metrics: MetricsSettings = MetricsSettings()
     owner: OwnerSettings = OwnerSettings()
     agents: dict[AgentName, AgentSettings] = Field(default={"main": AgentSettings()}, min_length=1)
     bindings: tuple[BindingSettings, ...] = ()
@@ -329,6 +397,7 @@ class Config(Section):
     models: dict[AgentName, ModelSettings] = {}
     memory: MemorySettings = MemorySettings()
     qdrant: QdrantSettings = QdrantSettings()
+    context: ContextSettings = ContextSettings()
     sessions: SessionSettings = SessionSettings()
     limits: LimitSettings = LimitSettings()
 
@@ -341,5 +410,10 @@ class Config(Section):
         """Return where every configured secret is kept."""
         tokens = [bot.token(account) for account, bot in self.channels.telegram.items()]
         keys = [model.api_key(name) for name, model in self.models.items()]
-        keys += [self.memory.embeddings.api_key(), self.qdrant.api_key(), self.memory.rerank.api_key()]
+        keys += [
+            self.metrics.token(),
+            self.memory.embeddings.api_key(),
+            self.qdrant.api_key(),
+            self.memory.rerank.api_key(),
+        ]
         return (*tokens, *(key for key in keys if key is not None))

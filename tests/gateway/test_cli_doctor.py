@@ -138,3 +138,19 @@ def test_an_old_python_fails() -> None:
     """The packages would not even install."""
     assert check_python((3, 10)).level is Level.FAIL
     assert check_python((3, 11)).level is Level.OK
+
+
+@pytest.mark.parametrize(
+    ("extra", "level", "says"),
+    [
+        ("", "warn", "its window is taken for 32,000 tokens"),
+        ("window_tokens = 64000", "ok", "agent main: qwen"),
+    ],
+)
+def test_a_model_whose_window_is_assumed_is_named(patient: Patient, extra: str, level: str, says: str) -> None:
+    """At an address of one's own it may be smaller, and some servers cut what is too long without a word."""
+    model = f'[models.home]\nprovider = "openai"\nmodel = "qwen"\nbase_url = "http://127.0.0.1:9/v1"\n{extra}\n'
+    patient.home.config_file.write_text(f'[agents.main]\nmodel = "home"\n{model}', "utf-8")
+    _, found = patient.findings()
+    assert found["model"][0] == level
+    assert says in found["model"][1]

@@ -15,6 +15,8 @@ HEADINGS = ("Decisions", "Open tasks", "Identifiers", "Standing orders", "People
 ORDERS_HEADING = "Standing orders"
 LONGEST_SUMMARY = 12_000
 """In characters; a longer one is not believed."""
+ONECLAW_SHARE = 0.8
+"""OneClaw's part of the window from which on a conversation is summarised."""
 _ORDERS_CHARS = 8_000
 _SHOWN_RESULT = 600
 _LISTED, _ITEM_CHARS = 15, 150
