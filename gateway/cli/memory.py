@@ -18,6 +18,7 @@ from gateway.cli.status import memory_line
 from gateway.control.desk import Progress
 from gateway.control.wire import AgentOrder, Found, MemorySource, MemoryStatus, OriginOrder, SearchOrder, Why
 from gateway.home import Home
+from gateway.visible import visible
 
 app = typer.Typer(
     help="Look into an agent's memory: status, index, search, why, origin.", no_args_is_help=True, rich_markup_mode=None
@@ -34,9 +35,9 @@ def status(
     if as_json:
         print_json(asdict(state))
         return
-    print(memory_line(state))
+    print(visible(memory_line(state)))
     for path, reason in state.skipped.items():
-        print(f"not indexed: {path}: {reason}")
+        print(visible(f"not indexed: {path}: {reason}"))
 
 
 @app.command()
@@ -70,7 +71,7 @@ def search(  # noqa: PLR0913 - one for each option
         print_json({"hits": [asdict(hit) for hit in found.hits], "mode": found.mode, "reason": found.reason})
         return
     for line in found_lines(found):
-        print(line)
+        print(visible(line))
 
 
 @app.command()
@@ -84,7 +85,7 @@ def why(
         print_json(asdict(known))
         return
     for line in _reasons(known):
-        print(line)
+        print(visible(line))
 
 
 @app.command()
@@ -102,7 +103,7 @@ def origin(
         print_json(asdict(known))
         return
     for line in _steps(known):
-        print(line)
+        print(visible(line))
 
 
 async def _status(invocation: Invocation, home: Home, order: AgentOrder) -> MemoryStatus:

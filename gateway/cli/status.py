@@ -11,6 +11,7 @@ from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_jso
 from gateway.cli.reach import reach
 from gateway.control.wire import MemoryStatus, Status
 from gateway.home import Home
+from gateway.visible import visible
 
 
 def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -22,7 +23,7 @@ def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption
         print_json({"running": address is not None, "address": address, **asdict(state)})
         return
     for line in _lines(state, address, invocation.command("up", place)):
-        print(line)
+        print(visible(line))
 
 
 async def _ask(invocation: Invocation, home: Home) -> tuple[Status, str | None]:

@@ -271,6 +271,17 @@ def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
     assert json.loads(at_home("memory", "why", "--json").out)["used"][0]["how"] == "search"
 
 
+def test_what_others_wrote_cannot_steer_the_terminal(at_home: Terminal) -> None:
+    """A search at the command line is the owner's, and finds what groups wrote: control characters stand as escapes."""
+    evil = "port \x1b[2J\x9b31m\u202eoops\x07"
+    at_home("chat", "--message", evil)
+    at_home("chat", "--message", f"which {evil}?")
+    for words in (["search", "port"], ["origin", "memory/2026-03-03.md#L1"], ["why"]):
+        out = at_home("memory", *words).out
+        assert r"port \x1b[2J\x9b31m\u202eoops\x07" in out, words
+        assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(out), words
+
+
 def test_a_passage_leads_back_to_its_message(at_home: Terminal) -> None:
     """The passage, the change, the session and the words; also for machines."""
     at_home("chat", "--message", "the port is 1\nof staging")
