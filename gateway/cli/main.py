@@ -9,7 +9,21 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli import agents, approvals, backup, bench, chat, doctor, history, imports, init, memory, status, up
+from gateway.cli import (
+    agents,
+    approvals,
+    backup,
+    bench,
+    chat,
+    doctor,
+    history,
+    imports,
+    init,
+    memory,
+    sessions,
+    status,
+    up,
+)
 from gateway.cli.composed import compose_app
 from gateway.cli.invocation import Compose, HomeOption, Invocation
 from gateway.control.desk import EXPECTED
@@ -50,6 +64,7 @@ def commands() -> typer.Typer:
     app.add_typer(agents.app, name="agents")
     app.add_typer(memory.app, name="memory")
     app.add_typer(history.app, name="history")
+    app.add_typer(sessions.app, name="sessions")
     app.add_typer(approvals.app, name="approvals")
     app.add_typer(imports.app, name="import")
     app.add_typer(bench.app, name="bench")

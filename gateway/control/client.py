@@ -23,6 +23,8 @@ from gateway.control.wire import (
     MemoryStatus,
     OriginOrder,
     SearchOrder,
+    SessionsAnswer,
+    SessionsOrder,
     Status,
     Why,
 )
@@ -59,6 +61,9 @@ class RemoteDesk:
 
     async def history(self, order: HistoryOrder) -> HistoryAnswer:
         return await self._ask("POST", "/control/history", order, HistoryAnswer)
+
+    async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
+        return await self._ask("POST", "/control/sessions", order, SessionsAnswer)
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         return await self._ask("POST", "/control/approvals", order, ApprovalAnswer)

@@ -16,6 +16,8 @@ from gateway.control.wire import (
     MemoryStatus,
     OriginOrder,
     SearchOrder,
+    SessionsAnswer,
+    SessionsOrder,
     Status,
     Why,
 )
@@ -59,6 +61,9 @@ class Desk(Protocol):
 
     async def history(self, order: HistoryOrder) -> HistoryAnswer:
         """Read the history of an agent's files as their owner, export it, or bring a file back."""
+
+    async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
+        """Read agents' conversations as their owner."""
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         """Tell of the changes that wait for the owner, or decide about one."""

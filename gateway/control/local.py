@@ -14,6 +14,7 @@ from gateway.control.brief import brief
 from gateway.control.desk import OnReply, Progress
 from gateway.control.history import answer_history
 from gateway.control.origin import memory_source
+from gateway.control.sessions import Shelf, answer_sessions
 from gateway.control.wire import (
     AgentOrder,
     AgentStatus,
@@ -29,6 +30,8 @@ from gateway.control.wire import (
     MemoryStatus,
     OriginOrder,
     SearchOrder,
+    SessionsAnswer,
+    SessionsOrder,
     Status,
     UnsureStatus,
     UsedHit,
@@ -72,7 +75,7 @@ class LocalDesk:
     default_agent: AgentId
     terminals: Mapping[AgentId, TerminalAdapter]
     store: Store
-    sessions: Sessions
+    transcripts: Sessions
     outcomes: Outcomes
     delivery: Delivery
     health: Health
@@ -101,7 +104,7 @@ class LocalDesk:
             unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
             reasons=report.reasons,
             approvals_waiting=report.approvals_waiting,
-            repairs=(*self.sessions.repairs(), *self._history_repairs()),
+            repairs=(*self.transcripts.repairs(), *self._history_repairs()),
         )
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
@@ -131,7 +134,7 @@ class LocalDesk:
 
     async def why(self, order: AgentOrder) -> Why:
         """Return which memories an agent's latest answer to its owner used. Raises StoreError."""
-        transcript = await self.sessions.open(SessionKey(self._named(order.agent).id, SessionType.MAIN))
+        transcript = await self.transcripts.open(SessionKey(self._named(order.agent).id, SessionType.MAIN))
         if question := transcript.question():
             turn_id, asked = question
             return Why(asked.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
@@ -140,7 +143,7 @@ class LocalDesk:
     async def origin(self, order: OriginOrder) -> MemorySource:
         """Return which changes wrote some lines of an agent's memory, and the messages that led to them."""
         agent = self._named(order.agent)
-        return memory_source(await origin_of(agent, self.sessions, order.citation, _owner_access(agent.id)))
+        return memory_source(await origin_of(agent, self.transcripts, order.citation, _owner_access(agent.id)))
 
     async def index(self, order: AgentOrder, progress: Progress) -> str:
         """Bring an agent's index up to date."""
@@ -159,6 +162,13 @@ class LocalDesk:
         """Read the history of an agent's files as their owner, export it, or bring a file back."""
         agent = self._named(order.agent)
         return await answer_history(agent, order, _owner_access(agent.id))
+
+    async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
+        """Read agents' conversations as their owner; a list is of all agents unless it names one."""
+        is_of_all = order.act == "list" and order.agent is None
+        asked = [*self.agents] if is_of_all else [self._named(order.agent).id]
+        shelves = [Shelf(_owner_access(agent), self.transcripts.folder(agent), self.zone.zone) for agent in asked]
+        return await answer_sessions(order, shelves, self.transcripts.run)
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         """Tell of the changes that wait for the owner, or decide about one."""

@@ -21,7 +21,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.desk import EXPECTED, Desk, Readiness
-from gateway.control.wire import AgentOrder, ApprovalOrder, ChatOrder, Event, HistoryOrder, OriginOrder, SearchOrder
+from gateway.control.wire import (
+    AgentOrder,
+    ApprovalOrder,
+    ChatOrder,
+    Event,
+    HistoryOrder,
+    OriginOrder,
+    SearchOrder,
+    SessionsOrder,
+)
 from gateway.errors import ConfigError, StrandlineError
 
 BODY_CAP = 1_000_000
@@ -54,6 +63,7 @@ class ControlPages:
             Route("/control/memory/origin", self.origin, methods=["POST"]),
             Route("/control/memory/status", self.memory_status, methods=["POST"]),
             Route("/control/history", self.history, methods=["POST"]),
+            Route("/control/sessions", self.sessions, methods=["POST"]),
             Route("/control/approvals", self.approvals, methods=["POST"]),
         ]
 
@@ -84,6 +94,9 @@ class ControlPages:
 
     async def history(self, request: Request) -> Response:
         return _json(await self._desk.history(await _order(request, HistoryOrder)))
+
+    async def sessions(self, request: Request) -> Response:
+        return _json(await self._desk.sessions(await _order(request, SessionsOrder)))
 
     async def approvals(self, request: Request) -> Response:
         return _json(await self._desk.approvals(await _order(request, ApprovalOrder)))

@@ -293,3 +293,82 @@ class ApprovalAnswer:
     """The oldest first."""
     outcome: str = ""
     """What was done, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsOrder:
+    """A question about the conversations of agents, those that have ended too."""
+
+    act: Literal["list", "show", "export", "search"]
+    agent: str | None = None
+    """`None` is the default agent; a list is of all agents then."""
+    session: str | None = None
+    """Its name, as the list gives it; not for `list` and `search`."""
+    query: str | None = None
+    """What to look for, letter by letter."""
+    since: date | None = None
+    until: date | None = None
+    """Both days, the owner's, belong to what is searched."""
+    limit: int = 50
+    offset: int = 0
+    """Where an export goes on: the byte that the last part named."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A conversation."""
+
+    agent: str
+    session: str
+    ended: datetime | None
+    """`None` while it goes on."""
+    messages: int
+    """Messages and replies."""
+    size: int
+    """In bytes."""
+    last: datetime
+    """When it was last written to."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """What happened in a conversation."""
+
+    at: datetime
+    """In the owner's zone."""
+    kind: Literal["message", "reply", "call", "result", "note"]
+    who: str
+    """Who said it, or the tool; of a note, what it is about."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMatch:
+    """A message that holds what was looked for, with those beside it."""
+
+    citation: str
+    day: date | None
+    """The owner's."""
+    before: str
+    text: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsAnswer:
+    """The conversations, what happened in one of them in its order, or what was found; as far as it was asked for."""
+
+    sessions: tuple[SessionRow, ...] = ()
+    records: tuple[SessionRecord, ...] = ()
+    lines: tuple[str, ...] = ()
+    """Of an export: the records as they are stored, JSON each."""
+    matches: tuple[SessionMatch, ...] = ()
+    """The newest first."""
+    damaged: int = 0
+    """Lines that nobody can read."""
+    unknown: int = 0
+    """Lines of a type or version that this program does not know."""
+    next_offset: int | None = None
+    """Where an export goes on; `None` at its end."""
+    notice: str = ""
+    """Says when not everything was looked through."""

@@ -9,13 +9,13 @@ changes the meaning of a field takes the next `v`: lines of a version or type th
 passed over and counted, so that an older program does no harm to what a newer one wrote.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -180,7 +180,7 @@ class _UnknownLine(BaseModel):
     type: str
 
 
-_LINE_OF: Mapping[type[Entry | Mark], type[_EntryLine]] = MappingProxyType(
+_LINE_OF: Mapping[type[Entry | Mark], Callable[..., _EntryLine]] = MappingProxyType(
     {
         UserEntry: _UserLine,
         ReplyEntry: _ReplyLine,
@@ -223,5 +223,4 @@ def _lines() -> TypeAdapter[_AnyLine]:
 
 @cache
 def _kinds() -> frozenset[str]:
-    models = [_SessionLine, *_LINE_OF.values()]
-    return frozenset(model.model_fields["type"].default for model in models)
+    return frozenset(model.model_fields["type"].default for model in (_SessionLine, *get_args(_EntryLine)))

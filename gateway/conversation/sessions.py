@@ -38,7 +38,8 @@ class Sessions:
     ) -> None:
         """*folders* holds each agent's transcripts; *run* does the reading and writing."""
         self._folders = folders
-        self._run = run
+        self.run = run
+        """For whoever else reads transcripts."""
         self._checkpoint = checkpoint
         self._now = now
         self._open: OrderedDict[SessionKey, Transcript] = OrderedDict()
@@ -58,7 +59,7 @@ class Sessions:
         return transcript
 
     async def _read(self, key: SessionKey) -> Transcript:
-        transcript = await Transcript.open(self.path(key), self._run, self._checkpoint, self._now)
+        transcript = await Transcript.open(self.path(key), self.run, self._checkpoint, self._now)
         if transcript.repairs != Repairs():
             self._repairs[key] = transcript.repairs
             log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
@@ -69,7 +70,7 @@ class Sessions:
 
     async def archive(self, key: SessionKey, ended: datetime) -> None:
         """Put the transcript of *key* away, whole, under the time when it *ended*. Raises StoreError."""
-        await self._run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
+        await self.run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
         self._open.pop(key, None)
         self._in_use.pop(key, None)
 
@@ -79,12 +80,12 @@ class Sessions:
         Raises StoreError; done again, it goes on.
         """
         count = 0
-        for file in await self._run(_files_below, self._folders[agent]):
+        for file in await self.run(_files_below, self._folders[agent]):
             key = SessionKey(agent, unquote(file.stem))
             if file == self.path(key):
                 count += await (await self.open(key)).purge(redaction)
             else:
-                count += await self._run(redact_file, file, redaction)
+                count += await self.run(redact_file, file, redaction)
         return count
 
     def known(self, since: datetime) -> dict[SessionKey, datetime]:

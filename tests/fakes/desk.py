@@ -26,6 +26,11 @@ from gateway.control.wire import (
     OriginOrder,
     OriginStep,
     SearchOrder,
+    SessionMatch,
+    SessionRecord,
+    SessionRow,
+    SessionsAnswer,
+    SessionsOrder,
     Status,
     UsedHit,
     WaitingChange,
@@ -123,6 +128,27 @@ class FakeDesk:
             raise StrandlineError(f"no revision {order.revision}")
         file = HistoryFile(NOTE, 1, 0, f"--- /dev/null\n+++ b/{NOTE}\n+{wanted[0].subject} to {order.newer}\n")
         return HistoryAnswer(tuple(wanted), (file,), omitted=2)
+
+    async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
+        """Every agent has one conversation, `main`, a byte a message; an export is told message by message."""
+        if order.act == "list":
+            rows = [SessionRow(name, "main", None, len(said), len(said), NOTED_AT) for name, said in self.said.items()]
+            return SessionsAnswer(sessions=tuple(row for row in rows if order.agent in {None, row.agent}))
+        said = self.said[self._agent(order.agent)]
+        if order.act == "search":
+            found = [text for text in said if (order.query or "") in text]
+            matches = [SessionMatch("sessions/main.jsonl#L1-L1", order.since, "", text, "next") for text in found]
+            return SessionsAnswer(matches=tuple(matches[: order.limit]), notice=f"until {order.until}")
+        if order.session != "main":
+            raise StrandlineError(f"no conversation {order.session!r}")
+        part = said[-order.limit :] if order.act == "show" else said[order.offset : order.offset + 1]
+        if "fail" in part:
+            raise StrandlineError("the transcript cannot be read")
+        kinds = {"call": "call", "used": "note"}
+        records = [SessionRecord(NOTED_AT, kinds.get(text[:4], "message"), "Owner", text) for text in part]  # type: ignore[arg-type]
+        goes_on = order.act == "export" and order.offset + 1 < len(said)
+        lines = tuple(f"{text!r}\n" for text in part)
+        return SessionsAnswer((), tuple(records), lines, (), 1, 0, order.offset + 1 if goes_on else None)
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         """Every message is a change of the note that waits, numbered over all agents, until it is decided."""

@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import date
 from itertools import product
+from typing import Literal
 
 import httpx
 import pytest
 
 from gateway.control.client import RemoteDesk, reached
 from gateway.control.server import BODY_CAP, control_app, is_numeric_or_local, serving
-from gateway.control.wire import AgentOrder, ChatOrder, OriginOrder, SearchOrder
+from gateway.control.wire import AgentOrder, ChatOrder, OriginOrder, SearchOrder, SessionsAnswer, SessionsOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import ControlFile
 from tests.fakes.desk import FakeDesk
@@ -197,6 +198,18 @@ async def test_memory_is_searched_and_indexed(desk: RemoteDesk, gateway: FakeDes
     assert not (await desk.search(earlier)).hits
     traced = OriginOrder("memory/2026-03-03.md#L1")
     assert await desk.origin(traced) == await gateway.origin(traced)
+
+
+@pytest.mark.parametrize("act", ["list", "show", "export", "search"])
+async def test_conversations_arrive_as_they_were_read(
+    desk: RemoteDesk, gateway: FakeDesk, act: Literal["list", "show", "export", "search"]
+) -> None:
+    """Rows, records and matches with their times and days."""
+    gateway.said["main"] = ["one", "two", "call it ☂"]
+    order = SessionsOrder(act, None, "main", "o", date(2026, 3, 1), date(2026, 3, 4), limit=2)
+    answer = await desk.sessions(order)
+    assert answer == await gateway.sessions(order)
+    assert answer != SessionsAnswer()
 
 
 async def test_a_failed_indexing_run_says_why(desk: RemoteDesk, gateway: FakeDesk) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gateway.agent.entries import UserEntry
-from gateway.control.wire import ChatOrder
+from gateway.control.wire import ChatOrder, SessionsOrder
 from gateway.door.routing import SessionKey
 from tests.fakes.openai_stub import OpenAIStub
 from tests.journeys.house import make_home, openai_section, running
@@ -34,9 +34,16 @@ async def test_a_conversation_is_noted_goes_on_and_ends(tmp_path: Path) -> None:
             await app.desk.chat(ChatOrder("Hello again."), _unread)
             assert PORT not in str(provider.bodies[-1]["messages"][1:])
             said = [
-                entry.text for entry in (await app.desk.sessions.open(MAIN)).entries if isinstance(entry, UserEntry)
+                entry.text for entry in (await app.desk.transcripts.open(MAIN)).entries if isinstance(entry, UserEntry)
             ]
             assert said == ["Hello again."]
+            rows = (await app.desk.sessions(SessionsOrder("list"))).sessions
+            found = (await app.desk.sessions(SessionsOrder("search", query="5433"))).matches
+            assert [(row.session.partition(".")[0], row.ended is None) for row in rows] == [
+                ("main", True),
+                ("main", False),
+            ]
+            assert PORT in found[-1].text
         assert len(list((agent.sessions / "archive").iterdir())) == 1
         notes = {file.name: file.read_text("utf-8") for file in (agent.workspace / "memory").iterdir()}
         (session_note,) = (text for name, text in notes.items() if name.endswith("-staging-port.md"))

@@ -41,6 +41,7 @@ class ExactQuery:
     max_results: int = 20
     as_of: date | None = None
     """Look into the notes as they were at the end of this day; `None` is now."""
+    deadline_s: float = DEADLINE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +82,20 @@ async def find_exact(
     monotonic: Callable[[], float],
 ) -> ExactResult:
     """Look through what *scopes* (`None`: all) may read, one document at a time. Raises ExactRefusedError."""
-    needle, ends_at = _needle(query.text), monotonic() + DEADLINE_S
+    needle, ends_at = _needle(query.text), monotonic() + query.deadline_s
     limit = min(max(query.max_results, 1), MOST_MATCHES)
     found: list[Match] = []
     paths = [(path, source) for source in sources for path in await _paths(source, scopes, run)]
     for place, (path, source) in enumerate(paths):
         if monotonic() > ends_at:
-            return ExactResult(_newest(found, limit), f"stopped after {DEADLINE_S:g} s: {place} of {len(paths)} files")
+            return ExactResult(_newest(found, limit), _stopped(query, place, len(paths)))
         found += await run(_matches_at, source, path, needle, query, limit)
         await asyncio.sleep(0)
     return ExactResult(_newest(found, limit))
+
+
+def _stopped(query: ExactQuery, done: int, files: int) -> str:
+    return f"stopped after {query.deadline_s:g} s: {done} of {files} files"
 
 
 def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[Match]:

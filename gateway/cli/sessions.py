@@ -1,0 +1,216 @@
+"""This file is `strandline sessions …`: the conversations that are kept, read by their owner."""
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.reach import reach
+from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
+from gateway.errors import StrandlineError
+from gateway.home import Home
+from gateway.visible import visible
+
+app = typer.Typer(
+    help="Read the conversations that are kept, ended ones too: list, show, export, search.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+RESULT_CHARS = 300
+"""Of what a tool was told and what it returned, people are shown so much; `--json` and an export have all."""
+
+WhoseOption = Annotated[str | None, typer.Option("--agent", help="Only this agent's; every agent's if not given.")]
+Session = Annotated[str, typer.Argument(help="Its name, as the list gives it.")]
+DAY = ["%Y-%m-%d"]
+
+
+class Form(StrEnum):
+    """How an export is written."""
+
+    MARKDOWN = "markdown"
+    JSONL = "jsonl"
+
+
+@app.command(name="list")
+def list_(
+    context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
+) -> None:
+    """List the conversations: those that go on, then those that ended, the latest first."""
+    answer = _asked(context, home, SessionsOrder("list", agent))
+    if as_json:
+        print_json({"sessions": [asdict(row) for row in answer.sessions]})
+        return
+    for row in answer.sessions:
+        print(visible(_row(row)))
+    if not answer.sessions:
+        print("Nothing was said yet.")
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    session: Session,
+    as_json: JsonOption = False,
+    agent: AgentOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many records.")] = 50,
+    home: HomeOption = None,
+) -> None:
+    """Show the end of a conversation, the newest last."""
+    answer = _asked(context, home, SessionsOrder("show", agent, session, limit=limit))
+    if as_json:
+        records = [asdict(record) for record in answer.records]
+        print_json({"records": records, "damaged": answer.damaged, "unknown": answer.unknown})
+        return
+    for record in answer.records:
+        print(visible(_said(record)))
+    _tell_faults(answer.damaged, answer.unknown)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    session: Session,
+    form: Annotated[Form, typer.Option("--format", help="To read it, or as it is stored.")] = Form.MARKDOWN,
+    output: Annotated[Path | None, typer.Option("--output", help="A new file; else it is printed.")] = None,
+    agent: AgentOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Write all of a conversation as Markdown, or the records as they are stored, one JSON object a line."""
+    invocation: Invocation = context.obj
+    asyncio.run(_export(invocation, invocation.home(home), SessionsOrder("export", agent, session), form, output))
+
+
+@app.command()
+def search(  # noqa: PLR0913 - one for each option
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="Letter by letter, in any case; two characters or more.")],
+    as_json: JsonOption = False,
+    agent: AgentOption = None,
+    since: Annotated[datetime | None, typer.Option("--since", formats=DAY, help="From this day on.")] = None,
+    until: Annotated[datetime | None, typer.Option("--until", formats=DAY, help="To the end of this day.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="At most so many.")] = 20,
+    home: HomeOption = None,
+) -> None:
+    """Find what was said, the newest first; both days belong to the search."""
+    days = since.date() if since else None, until.date() if until else None
+    answer = _asked(context, home, SessionsOrder("search", agent, None, text, *days, limit=limit))
+    if as_json:
+        print_json({"matches": [asdict(match) for match in answer.matches], "notice": answer.notice})
+        return
+    for match in answer.matches:
+        print(visible(_match(match)))
+    if not answer.matches:
+        print("Nothing found.")
+    if answer.notice:
+        print(f"({answer.notice})")
+
+
+def _asked(context: typer.Context, home: Path | None, order: SessionsOrder) -> SessionsAnswer:
+    invocation: Invocation = context.obj
+    return asyncio.run(_ask(invocation, invocation.home(home), order))
+
+
+async def _ask(invocation: Invocation, home: Home, order: SessionsOrder) -> SessionsAnswer:
+    async with reach(invocation, home, f"strandline sessions {order.act}") as reached:
+        return await reached.desk.sessions(order)
+
+
+async def _export(invocation: Invocation, home: Home, order: SessionsOrder, form: Form, output: Path | None) -> None:
+    async with reach(invocation, home, "strandline sessions export") as reached:
+        part = await reached.desk.sessions(order)
+        damaged, unknown = part.damaged, part.unknown
+        with _writing(output) as write:
+            write(_text(part, form))
+            while part.next_offset is not None:
+                part = await reached.desk.sessions(replace(order, offset=part.next_offset))
+                damaged, unknown = damaged + part.damaged, unknown + part.unknown
+                write(_text(part, form))
+    _tell_faults(damaged, unknown)
+
+
+@contextmanager
+def _writing(output: Path | None) -> Iterator[Callable[[str], object]]:
+    """Give what writes to *output*, which must be new and is gone again if anything fails, or to standard output."""
+    if output is None:
+        safe = visible if sys.stdout.isatty() else str
+        yield lambda text: sys.stdout.write(safe(text))
+        return
+    try:
+        file = os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
+    except OSError as exc:
+        raise StrandlineError(f"{output} cannot be made: {exc.strerror}; name a new file") from exc
+    try:
+        with file:
+            yield file.write
+    except BaseException as exc:
+        output.unlink()
+        if isinstance(exc, OSError):
+            raise StrandlineError(f"{output} cannot be written: {exc.strerror}") from exc
+        raise
+
+
+def _text(part: SessionsAnswer, form: Form) -> str:
+    if form is Form.JSONL:
+        return "".join(part.lines)
+    return "".join(f"{lines}\n\n" for lines in map(_markdown, part.records))
+
+
+def _markdown(record: SessionRecord) -> str:
+    at = f"{record.at:%Y-%m-%d %H:%M}"
+    match record.kind:
+        case "message" | "reply":
+            return f"### {record.who}, {at}\n\n{record.text}"
+        case "call" | "result":
+            return f"_{record.kind} of {record.who}, {at}_\n\n{_fenced(record.text)}"
+        case _:
+            return f"_{record.who}, {at}: {record.text}_"
+
+
+def _fenced(text: str) -> str:
+    """Return *text* as a block of code, whatever it holds."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _row(row: SessionRow) -> str:
+    ended = f", ended {row.ended:%Y-%m-%d %H:%M}" if row.ended else ""
+    extent = f"{row.messages:,} messages, {row.size:,} bytes, last {row.last:%Y-%m-%d %H:%M}{ended}"
+    return f"{row.agent}  {row.session}  {extent}"
+
+
+def _said(record: SessionRecord) -> str:
+    at = f"{record.at:%Y-%m-%d %H:%M}"
+    match record.kind:
+        case "message" | "reply":
+            return f"{at} {record.who}: {record.text}"
+        case "call" | "result":
+            line = " ".join(record.text.split())
+            cut = f"{line[:RESULT_CHARS]}…" if len(line) > RESULT_CHARS else line
+            return f"{at}   {record.kind} of {record.who}: {cut}"
+        case _:
+            return f"{at}   ({record.who}: {record.text})"
+
+
+def _match(match: SessionMatch) -> str:
+    around = [f"  {match.before}"] * bool(match.before), [f"  {match.after}"] * bool(match.after)
+    return "\n".join([match.citation, *around[0], f"> {match.text}", *around[1]])
+
+
+def _tell_faults(damaged: int, unknown: int) -> None:
+    """Say on standard error what could not be read, so that what is printed stays what was said."""
+    if damaged:
+        print(f"strandline: {damaged:,} damaged lines were skipped; they stay in the file", file=sys.stderr)
+    if unknown:
+        print(f"strandline: {unknown:,} lines of an unknown type were skipped; they stay in the file", file=sys.stderr)
