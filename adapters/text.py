@@ -35,7 +35,7 @@ def telegram_parts(markdown: str, limit: int = TELEGRAM_LIMIT) -> tuple[Body, ..
     Cut at line ends where there are any. Formatting that crosses a cut goes on in the next part. Text that
     cannot be formatted without losing words comes out as it was written.
     """
-    text, entities = _formatted(_valid_unicode(markdown))
+    text, entities = _formatted(valid_unicode(markdown))
     return tuple(
         Body(part, tuple(_entity(found) for found in clipped))
         for part, clipped in split_entities(text, entities, limit)
@@ -48,11 +48,11 @@ def terminal_parts(markdown: str) -> tuple[Body, ...]:
     Markdown is made to be read as it is. Control characters become visible signs: a text must not be able to
     move the cursor, set the clipboard or rename the window of the terminal that shows it.
     """
-    text = "".join(map(_visible, _valid_unicode(markdown)))
+    text = "".join(map(_visible, valid_unicode(markdown)))
     return (Body(text),) if text.strip() else ()
 
 
-def _valid_unicode(text: str) -> str:
+def valid_unicode(text: str) -> str:
     """Join surrogate pairs and replace lone surrogates, which no encoder takes."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

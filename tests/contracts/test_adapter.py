@@ -18,8 +18,10 @@ from adapters.channel import (
     InboundMessage,
     OutboundMessage,
 )
+from adapters.discord import DiscordAdapter
 from adapters.telegram import TelegramAdapter
 from adapters.terminal import CHANNEL, CHAT, TerminalAdapter
+from tests.fakes import discord
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
@@ -95,6 +97,27 @@ class TelegramChat:
         await self._server.close()
 
 
+class DiscordChat:
+    """A person in a direct chat on Discord, who writes as soon as the bot is online."""
+
+    address = Address("discord", "home", discord.DIRECT)
+
+    def __init__(self, server: discord.Discord) -> None:
+        self._server = server
+        self.adapter: Adapter = DiscordAdapter(
+            "home", discord.TOKEN, Tally().count, base_url=server.url, gateway_url=server.gateway_url
+        )
+
+    def says(self, text: str) -> None:
+        self._server.says(text)
+
+    def shown(self) -> Sequence[str]:
+        return [message.text for message in self._server.posted]
+
+    async def vanish(self) -> None:
+        await self._server.close()
+
+
 class StoreFullError(Exception):
     """The inbox could not store a message."""
 
@@ -115,7 +138,16 @@ async def telegram() -> AsyncIterator[Platform]:
         await platform.adapter.close()
 
 
-@pytest.fixture(params=[terminal, telegram], ids=["terminal", "telegram"])
+@asynccontextmanager
+async def discord_chat() -> AsyncIterator[Platform]:
+    async with discord.Discord() as server:
+        platform = DiscordChat(server)
+        yield platform
+        await platform.adapter.close()
+        assert server.problems == []
+
+
+@pytest.fixture(params=[terminal, telegram, discord_chat], ids=["terminal", "telegram", "discord"])
 async def platform(request: pytest.FixtureRequest) -> AsyncIterator[Platform]:
     """One adapter with its platform, and a person there."""
     async with request.param() as platform:

@@ -1,0 +1,63 @@
+"""This file logs one bot in, once for listening and sending, and closes what was opened."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import discord
+from discord.http import Route
+
+from adapters.channel import ChannelUnavailableError
+from adapters.discord.faults import CALL_FAULTS, Faults
+
+API = "https://discord.com/api/v10"
+CALL_TIMEOUT_S = 30.0
+"""Patience with a call, with the SDK's own retries (1, 3, 5 seconds after an error 5xx) within it."""
+LONGEST_RATE_WAIT_S = 30.0
+"""A rate limit up to here the SDK waits out itself (its own least value); a longer one is the outbox's to wait for."""
+INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
+
+
+class Connection:
+    """One bot's way to Discord's REST API, opened when it is first needed."""
+
+    def __init__(self, token: str, faults: Faults, base_url: str | None) -> None:
+        """Take *base_url* in place of Discord's; the SDK keeps one for the whole process, the last that was given."""
+        Route.BASE = base_url or API
+        self._token = token
+        self._faults = faults
+        self._client: discord.Client | None = None
+        self._logging_in = asyncio.Lock()
+        self._closed = False
+
+    async def client(self) -> discord.Client:
+        """Return the client, logged in. Raises ChannelError."""
+        async with self._logging_in:
+            if self._closed:
+                raise ChannelUnavailableError("the Discord channel is closed")
+            if self._client is None:
+                self._client = await self._log_in()
+            return self._client
+
+    async def close(self) -> None:
+        """Close what is open; nothing is opened afterwards."""
+        self._closed = True
+        async with self._logging_in:
+            if self._client is not None:
+                await self._client.close()
+
+    async def _log_in(self) -> discord.Client:
+        client = discord.Client(
+            intents=INTENTS,
+            allowed_mentions=discord.AllowedMentions.none(),
+            max_messages=None,
+            max_ratelimit_timeout=LONGEST_RATE_WAIT_S,
+        )
+        async with AsyncExitStack() as undo:
+            undo.push_async_callback(client.close)
+            try:
+                async with asyncio.timeout(CALL_TIMEOUT_S):
+                    await client.login(self._token)
+            except CALL_FAULTS as fault:
+                raise self._faults.of_call(fault) from None
+            undo.pop_all()
+        return client

@@ -1,0 +1,112 @@
+"""This file turns discord.py's errors into the contract's.
+
+What was raised is never chained to what we raise: its text may hold a page of somebody else's or people's words.
+"""
+
+from dataclasses import dataclass, field
+
+from aiohttp import ClientConnectorError, ClientError
+from discord import ConnectionClosed, DiscordException, HTTPException, LoginFailure, RateLimited
+
+from adapters.channel import (
+    ChannelConfigError,
+    ChannelError,
+    ChannelUnavailableError,
+    SendRefusedError,
+    UnsureSendError,
+)
+
+CALL_FAULTS = (DiscordException, ClientError, OSError, TypeError, KeyError, ValueError)
+"""All that a call through discord.py raises when the platform or the way to it is at fault.
+
+aiohttp's errors pass through it as they are; TypeError, KeyError and ValueError stand for an answer that is not what
+the SDK expects, which it looks into without a check.
+"""
+
+_PLATFORM_SAYS_NO = frozenset({400, 403, 404, 413})
+_MISSING_ACCESS, _MISSING_PERMISSIONS, _NOT_TO_THIS_USER = 50001, 50013, 50007
+_HINTS = {
+    _MISSING_ACCESS: "let the bot see this channel",
+    _MISSING_PERMISSIONS: "let the bot write in this channel (in a thread: in threads), with its history readable",
+    _NOT_TO_THIS_USER: "this person takes no direct messages from the bot",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What errors mean for one account."""
+
+    account: str
+    token: str = field(repr=False)
+
+    def of_call(self, fault: Exception) -> ChannelConfigError | ChannelUnavailableError:
+        """Return what *fault* means for a call that may be made again at will."""
+        match fault:
+            case LoginFailure() | HTTPException(status=401) | ConnectionClosed(code=4004):
+                return self.bad_token()
+            case ConnectionClosed(code=4014):
+                return self.missing_intent()
+            case RateLimited():
+                return ChannelUnavailableError("Discord asks to wait", retry_after_s=fault.retry_after)
+            case HTTPException(status=429):
+                return ChannelUnavailableError("Discord asks to wait", retry_after_s=_told_to_wait(fault))
+        return ChannelUnavailableError(self._what(fault))
+
+    def of_send(self, fault: Exception) -> ChannelError:
+        """Return what *fault* means for a send, whose outcome must be known or called unsure."""
+        if isinstance(fault, HTTPException) and fault.status in _PLATFORM_SAYS_NO:
+            return SendRefusedError(self._said(fault))
+        error = self.of_call(fault)
+        return UnsureSendError(str(error)) if _may_have_arrived(fault) else error
+
+    def bad_token(self) -> ChannelConfigError:
+        """Return the error of an account whose token Discord does not take."""
+        return ChannelConfigError(
+            f"Discord refuses the bot token of [channels.discord.{self.account}]: reset it in the Developer Portal, "
+            "under Bot, and copy it again"
+        )
+
+    def missing_intent(self) -> ChannelConfigError:
+        """Return the error of a bot that may not read what people write."""
+        return ChannelConfigError(
+            f"the bot of [channels.discord.{self.account}] may not read messages: in the Developer Portal, under Bot, "
+            "switch on MESSAGE CONTENT INTENT, and start again"
+        )
+
+    def _what(self, fault: Exception) -> str:
+        match fault:
+            case ConnectionClosed():
+                return f"Discord closed the connection (code {fault.code})"
+            case HTTPException():
+                return self._said(fault)
+            case ClientError() | OSError():
+                return f"Discord cannot be reached ({type(fault).__name__})"
+        return "Discord's answer cannot be read"
+
+    def _said(self, fault: HTTPException) -> str:
+        """Repeat Discord's own words, which come with a code; a page of a machine in between has none."""
+        if not fault.code:
+            return f"Discord answers with status {fault.status}"
+        words = " ".join(fault.text.split())[:200].replace(self.token, "<token>")
+        hint = _HINTS.get(fault.code)
+        return f"Discord says: {words} ({fault.code})" + (f": {hint}" if hint else "")
+
+
+def _told_to_wait(fault: HTTPException) -> float | None:
+    try:
+        return float(fault.response.headers["Retry-After"])
+    except (KeyError, ValueError):
+        return None
+
+
+def _may_have_arrived(fault: Exception) -> bool:
+    """Tell whether Discord may have taken the message although the call failed.
+
+    It may when the request went out and no verdict came back; an error 5xx is no verdict, a refused connection is one.
+    """
+    match fault:
+        case HTTPException():
+            return fault.status >= 500
+        case DiscordException() | ClientConnectorError():
+            return False
+    return True

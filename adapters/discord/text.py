@@ -1,0 +1,170 @@
+"""This file fits an answer's Markdown to Discord, which reads most of it, into parts that never cut a code block.
+
+Everything here is pure: the same Markdown gives the same parts after a restart, and delivery counts on that.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from adapters.channel import Body
+from adapters.text import valid_unicode
+
+DISCORD_LIMIT = 2000
+"""Longest text of one message for a bot. Counted here in UTF-16 units, which are never fewer than characters."""
+
+FENCE = "```"
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,32}")
+_ROOM_FOR_FENCES = 48
+"""A code block that goes on in the next part takes its opening line, at most 36 units, and its end again."""
+_UNBROKEN = "`\u200b``"
+"""Three backticks within code, with a mark of no width, or they would end the block."""
+_BLOCKS = ("fence", "code_block", "table_open")
+
+
+def discord_parts(markdown: str, limit: int = DISCORD_LIMIT) -> tuple[Body, ...]:
+    """Return *markdown* as Discord messages of at most *limit* UTF-16 units each; none for blank text.
+
+    Cut at line ends where there are any. A code block that crosses a cut is closed and opened again. Tables, which
+    Discord does not know, become aligned code.
+    """
+    text = _fitted(valid_unicode(markdown))
+    return tuple(Body(part) for part in _split(text, limit) if part.strip())
+
+
+# --- what Discord does not know
+
+
+def _fitted(markdown: str) -> str:
+    """Write tables and every kind of code block as the one kind that Discord knows."""
+    lines = markdown.split("\n")
+    tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
+    fitted: list[str] = []
+    done = 0
+    for number, token in enumerate(tokens):
+        if token.type in _BLOCKS and token.map is not None and token.map[0] >= done:
+            begin, end = token.map
+            fitted += lines[done:begin]
+            fitted += _table(tokens[number:]) if token.type == "table_open" else _code(token)
+            done = end
+    return "\n".join(fitted + lines[done:])
+
+
+def _code(token: Token) -> list[str]:
+    language = token.info.strip()
+    known = _LANGUAGE.fullmatch(language)
+    above = [language] if language and not known else []
+    return _fenced([*above, *token.content.removesuffix("\n").split("\n")], language if known else "")
+
+
+def _fenced(lines: Sequence[str], language: str = "") -> list[str]:
+    return [FENCE + language, *(line.replace(FENCE, _UNBROKEN) for line in lines), FENCE]
+
+
+def _table(tokens: Sequence[Token]) -> list[str]:
+    """Return the table that *tokens* begin with, its columns aligned."""
+    rows: list[list[str]] = []
+    for token in tokens:
+        if token.type == "table_close":
+            break
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            rows[-1].append(token.content)
+    widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    head, *body = [" | ".join(map(_padded, row, widths)).rstrip() for row in rows]
+    return _fenced([head, "-+-".join("-" * width for width in widths), *body])
+
+
+def _padded(cell: str, width: int) -> str:
+    return cell + " " * (width - _width(cell))
+
+
+def _width(text: str) -> int:
+    """Return how many columns *text* takes where every letter is as wide as another, or twice that."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+# --- parts
+
+
+class _Parts:
+    """Parts in the making: full ones, and the lines of the next."""
+
+    def __init__(self, limit: int) -> None:
+        self.full: list[str] = []
+        self._limit = limit
+        self._lines: list[str] = []
+        self._size = 0
+        self._fence: str | None = None
+        """The line that opened the code block we are in."""
+
+    def add(self, line: str) -> None:
+        """Append *line*, in the next part if it does not fit this one with the end of its code block."""
+        after = _fence_after(line, self._fence)
+        end = 0 if after is None else _units(FENCE) + 1
+        if self._size + _units(line) + end > self._limit:
+            self.close()
+        self._append(line)
+        self._fence = after
+
+    def close(self) -> None:
+        """End the part; a code block goes on in the next."""
+        is_bare = self._fence is not None and self._lines[-1:] == [self._fence]
+        kept = self._lines[:-1] if is_bare else self._lines
+        end = [] if self._fence is None or is_bare else [FENCE]
+        self.full.append("\n".join([*kept, *end]))
+        self._lines, self._size = [], 0
+        if self._fence is not None:
+            self._append(self._fence)
+
+    def _append(self, line: str) -> None:
+        self._lines.append(line)
+        self._size += _units(line) + 1
+
+
+def _split(text: str, limit: int) -> Sequence[str]:
+    parts = _Parts(limit)
+    for line in text.split("\n"):
+        for piece in _pieces(line, limit - _ROOM_FOR_FENCES):
+            parts.add(piece)
+    parts.close()
+    return parts.full
+
+
+def _fence_after(line: str, fence: str | None) -> str | None:
+    """Return the line that opened the code block which goes on behind *line*; Discord takes fences by turns."""
+    if line.count(FENCE) % 2 == 0:
+        return fence
+    if fence is not None:
+        return None
+    language = line.rpartition(FENCE)[2]
+    return FENCE + language if _LANGUAGE.fullmatch(language) else FENCE
+
+
+def _pieces(line: str, room: int) -> Iterator[str]:
+    """Cut a line that is longer than *room*: at a space if there is one, else within a word, never within a sign."""
+    while _units(line) > room:
+        cut = _last_fit(line, room)
+        space = line.rfind(" ", cut // 2, cut)
+        if space > 0:
+            yield line[:space]
+            line = line[space + 1 :]
+        else:
+            yield line[:cut]
+            line = line[cut:]
+    yield line
+
+
+def _last_fit(line: str, room: int) -> int:
+    """Return how many characters of *line* fit *room*; backticks in a row stay together."""
+    cut = len(line.encode("utf-16-le")[: 2 * room].decode("utf-16-le", "ignore"))
+    kept = len(line[:cut].rstrip("`")) if line[cut] == "`" else cut
+    return kept or cut
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
