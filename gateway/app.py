@@ -41,6 +41,8 @@ from gateway.door.routing import SessionKey
 from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.hooks import Hooks, load_hooks
+from gateway.measuring import counted, measure, metered_agents, timed
+from gateway.metrics import Meter
 from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
 from gateway.stores.sqlite import SqliteStore
 from gateway.timing import Clock, SystemClock, utc_now
@@ -84,6 +86,7 @@ class App:
     watching: WatchSettings
     has_channels: bool
     drain_s: float
+    meter: Meter | None
 
     @classmethod
     @asynccontextmanager
@@ -95,7 +98,7 @@ class App:
         It keeps the time and the disk of this *machine* unless a test's is given.
         Raises ConfigError, StoreError and WorkspaceUnusableError before anything is touched.
         """
-        clock, zone = machine.clock, owner_zone(config.owner.time_zone, environ)
+        clock, zone, meter = machine.clock, owner_zone(config.owner.time_zone, environ), _meter(config, channels)
 
         def owner_now() -> datetime:
             return clock.now().astimezone(zone.zone)
@@ -104,7 +107,9 @@ class App:
             await store.count(reason)
 
         async with AsyncExitStack() as stack:
-            agents = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
+            agents = metered_agents(
+                await stack.enter_async_context(open_agents(home, config, environ, owner_now, count)), meter
+            )
             _lead_through(machine.checkpoint, agents.values())
             store = await SqliteStore.open(home.state_db, clock=clock, checkpoint=machine.checkpoint)
             stack.push_async_callback(store.close)
@@ -151,14 +156,14 @@ class App:
                 routes,
                 presence,
                 planner,
-                outcome=committed,
+                outcome=timed(committed, meter, clock),
                 shortcut=Commands(offered, routes.policy),
             )
             lanes: Lanes[SessionKey, Item] = Lanes(tasks, LaneWork(turns, lifecycle), clock)
             yield cls(
                 desk=desk,
                 readiness=health,
-                reception=Reception(routes, store, lanes.submit),
+                reception=Reception(routes, store, counted(lanes.submit, meter)),
                 lanes=lanes,
                 lifecycle=lifecycle,
                 delivery=delivery,
@@ -168,10 +173,12 @@ class App:
                 watching=watch_settings(config.memory),
                 has_channels=channels,
                 drain_s=config.limits.drain_s,
+                meter=meter,
             )
 
     async def run(self, stop: asyncio.Event) -> None:
         """Answer what comes until *stop* is set, then finish what was begun."""
+        measure(self.desk.store, self.delivery, self.meter)
         async with asyncio.TaskGroup() as tasks:
             await self._recover()
             running = [tasks.create_task(self._listen(account)) for account in self.accounts]
@@ -243,6 +250,10 @@ async def _tidy(store: Store, keepers: Sequence[Keeper]) -> None:
 def _lead_through(checkpoint: Checkpoint, agents: Iterable[Agent]) -> None:
     for agent in agents:
         agent.workspace.folder.checkpoint = checkpoint
+
+
+def _meter(config: Config, channels: bool) -> Meter | None:
+    return Meter() if channels and config.metrics.enabled else None
 
 
 def _set_alarms(agents: Iterable[Agent], tell: Tell, clock: Callable[[], datetime]) -> None:

@@ -15,6 +15,7 @@ from gateway.home import Home
 
 if TYPE_CHECKING:  # pydantic waits until a command reads the configuration
     from gateway.config import Config
+    from gateway.metrics import Meter
 
 DEFAULT_HOME = Path("~/.strandline")
 HOME_VARIABLE = "STRANDLINE_HOME"
@@ -28,6 +29,8 @@ class Composed:
     readiness: Readiness
     run: Callable[[asyncio.Event], Coroutine[object, object, None]]
     """Works until the event is set, and then finishes what was begun."""
+    meter: "Meter | None" = None
+    """Has counted what it did, where that is wanted."""
 
 
 class Compose(Protocol):

@@ -3,17 +3,19 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.invocation import Composed, HomeOption, Invocation
 from gateway.cli.signals import stop_on_signals
 from gateway.cli.starter import prepare, wishes_of
 from gateway.home import ControlFile, Home
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from gateway.config import Config
 
 
@@ -43,7 +45,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
             async with (
                 invocation.compose(home, config, invocation.environ, channels=True) as gateway,
                 serving(
-                    control_app(gateway.desk, gateway.readiness, token),
+                    exposed(control_app(gateway.desk, gateway.readiness, token), gateway, config, invocation.environ),
                     settings.host,
                     settings.port if port is None else port,
                 ) as address,
@@ -53,6 +55,16 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
                         print(line, flush=True)
                     await gateway.run(stop)
     print("Stopped.", flush=True)
+
+
+def exposed(app: "ASGIApp", gateway: Composed, config: "Config", environ: Mapping[str, str]) -> "ASGIApp":
+    """Return *app* with the gateway's metrics beside it, where they are wanted. Raises ConfigError."""
+    from gateway.control.exposition import Exposition
+
+    if gateway.meter is None:
+        return app
+    source = config.metrics.token()
+    return Exposition(app, gateway.desk, gateway.meter, source.read(environ) if source else "")
 
 
 def greeting(config: "Config", address: str, invocation: Invocation, home: Home) -> Iterator[str]:

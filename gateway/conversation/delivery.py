@@ -85,6 +85,8 @@ class Delivery:
         self._turns: defaultdict[AccountKey, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._has_recovered = False
         self._is_open = True
+        self.on_sent: Callable[[Address], None] | None = None
+        """Told where each part of a reply went that the platform confirmed."""
 
     def wake(self, rows: Iterable[OutboxRow]) -> None:
         """Send *rows*, which were just committed, after what their addresses already wait for."""
@@ -182,6 +184,8 @@ class Delivery:
         async with self._turn((adapter.channel, adapter.account)):
             await self._kept(partial(self._outbox.begin_part, row.id, part, begun_at))
             sent = await self._hand_over(adapter, _messages(row, bodies))
+        if self.on_sent is not None:
+            self.on_sent(row.outgoing.address)
         # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.
         await self._kept(partial(self._outbox.part_sent, row.id, part, sent.message_id, is_last=is_last))
         job.row = replace(row, parts_sent=part + 1, begun_at=begun_at)

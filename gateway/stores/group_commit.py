@@ -3,9 +3,11 @@
 import asyncio
 import errno
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -43,6 +45,8 @@ class GroupCommit:
         self._waiting: list[_Waiting[object]] = []
         self._batch: asyncio.Future[list[object]] | None = None
         self._closed = False
+        self.on_commit: Callable[[float], None] | None = None
+        """Told how many seconds each batch took on the thread, whatever came of it."""
         self._failures = 0
         """Of the disk, not counted in the ledger yet."""
 
@@ -76,7 +80,12 @@ class GroupCommit:
         if batch:
             operations = [each.operation for each in batch]
             self._batch = asyncio.get_running_loop().run_in_executor(self._thread, self._commit, operations)
-            self._batch.add_done_callback(lambda done: self._hand_out(batch, done))
+            self._batch.add_done_callback(partial(self._done, time.perf_counter(), batch))
+
+    def _done(self, began: float, batch: Sequence[_Waiting[object]], done: asyncio.Future[list[object]]) -> None:
+        if self.on_commit is not None:
+            self.on_commit(time.perf_counter() - began)
+        self._hand_out(batch, done)
 
     def _hand_out(self, batch: Sequence[_Waiting[object]], done: asyncio.Future[list[object]]) -> None:
         self._batch = None

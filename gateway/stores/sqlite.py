@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -85,6 +85,10 @@ class SqliteStore:
             raise
         commits = GroupCommit(path, connection, thread, checkpoint)
         return cls(commits, clock or SystemClock(), retention or Retention())
+
+    def measure(self, on_commit: Callable[[float], None]) -> None:
+        """Tell *on_commit* from now on how many seconds each commit took."""
+        self._commits.on_commit = on_commit
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         return await self._commits.run(partial(_commit_turn, commit, self._clock.now()))

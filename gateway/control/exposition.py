@@ -1,0 +1,112 @@
+"""This file shows a gateway's metrics to Prometheus: what was counted, and how things stand when it asks."""
+
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway.control.desk import Desk
+from gateway.control.server import is_numeric_or_local
+from gateway.control.wire import Status
+from gateway.errors import StrandlineError
+from gateway.metrics import Meter
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+
+class Exposition:
+    """Answers `/metrics`, and leaves every other path to *app*.
+
+    With a *token* it is for who holds that one; without, for who names this machine by its address: a page in a browser
+    comes under a name of its own.
+    """
+
+    def __init__(self, app: ASGIApp, desk: Desk, meter: Meter, token: str = "") -> None:
+        self._app = app
+        self._desk = desk
+        self._meter = meter
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope.get("path") != "/metrics":
+            await self._app(scope, receive, send)
+            return
+        response = self._refusal(Headers(scope=scope)) or await self._metrics()
+        await response(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> Response | None:
+        if not self._token:
+            is_known = is_numeric_or_local(headers.get("host", ""))
+            return None if is_known else PlainTextResponse("the Host header must be an IP address\n", 421)
+        given = headers.get("authorization", "").removeprefix("Bearer ").encode()
+        if secrets.compare_digest(given, self._token):
+            return None
+        return PlainTextResponse("needs the token of [metrics]\n", 401, {"WWW-Authenticate": "Bearer"})
+
+    async def _metrics(self) -> Response:
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+        from prometheus_client.registry import CollectorRegistry
+
+        try:
+            state = await self._desk.status()
+        except StrandlineError as exc:  # the state cannot be read: Prometheus marks the gateway as down
+            return PlainTextResponse(f"{exc}\n", 503)
+        now = CollectorRegistry()
+        now.register(_Standing(state))
+        text = generate_latest(self._meter.registry) + generate_latest(now)
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+class _Standing:
+    """How things stand, as Prometheus collects it."""
+
+    def __init__(self, state: Status) -> None:
+        self._state = state
+
+    def collect(self) -> "Iterator[Metric]":
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+
+        state = self._state
+        yield InfoMetricFamily("strandline_build", "The program.", {"version": state.version})
+        for name, help_text, value in (
+            ("ready", "Whether it takes messages.", state.ready),
+            ("uptime_seconds", "Since its start.", state.uptime_s),
+            ("inbox_waiting", "Messages that were accepted and not answered yet.", state.inbox_waiting),
+            ("outbox_queued", "Replies that were not sent yet.", state.outbox_queued),
+            ("outbox_dead", "Replies that a platform refused for good.", state.outbox_dead),
+            ("approvals_waiting", "Changes of files that wait for the owner.", state.approvals_waiting),
+        ):
+            yield GaugeMetricFamily(f"strandline_{name}", help_text, value)
+        reasons = CounterMetricFamily(
+            "strandline_reasons", "How often each reason code was counted.", labels=["reason"]
+        )
+        for reason, count in sorted(state.reasons.items()):
+            reasons.add_metric([reason], count)
+        yield reasons
+        listening = GaugeMetricFamily(
+            "strandline_channel_listening", "Whether a bot account listens.", labels=["channel", "account"]
+        )
+        for channel in state.channels:
+            listening.add_metric([channel.channel, channel.account], channel.state == "listening")
+        yield listening
+        yield from _memories(state)
+
+
+def _memories(state: Status) -> "Iterator[Metric]":
+    from prometheus_client.core import GaugeMetricFamily
+
+    entries = GaugeMetricFamily("strandline_memory_entries", "Indexed passages.", labels=["agent"])
+    owing = GaugeMetricFamily("strandline_memory_owing", "Passages that wait for a vector.", labels=["agent"])
+    degraded = GaugeMetricFamily(
+        "strandline_memory_keyword_only", "Whether words alone are searched.", labels=["agent"]
+    )
+    for agent in state.agents:
+        if agent.memory is not None:
+            entries.add_metric([agent.agent], agent.memory.entries)
+            owing.add_metric([agent.agent], agent.memory.owing)
+            degraded.add_metric([agent.agent], agent.memory.mode == "keyword")
+    yield from (entries, owing, degraded)

@@ -1,0 +1,57 @@
+"""This file puts a meter into a gateway's parts, where they have a place for it; without one nothing is wrapped."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from gateway.agent.agent import Agent
+from gateway.agent.models.metered import MeteredModel
+from gateway.conversation.delivery import Delivery
+from gateway.door.routing import SessionKey
+from gateway.metrics import Meter
+from gateway.stores.ports import InboxRow, OutboxRow, Store
+from gateway.stores.sqlite import SqliteStore
+from gateway.timing import Clock
+from workspaces.access import AgentId
+
+Submit = Callable[[SessionKey, InboxRow], None]
+Outcome = Callable[[InboxRow, list[OutboxRow]], None]
+
+
+def metered_agents(agents: Mapping[AgentId, Agent], meter: Meter | None) -> dict[AgentId, Agent]:
+    """Return the agents, their models measured."""
+    if meter is None:
+        return dict(agents)
+    return {name: replace(agent, model=MeteredModel(agent.model, name, meter)) for name, agent in agents.items()}
+
+
+def counted(submit: Submit, meter: Meter | None) -> Submit:
+    """Return *submit*, which hands on accepted messages, counting them."""
+    if meter is None:
+        return submit
+
+    def submit_counted(key: SessionKey, row: InboxRow) -> None:
+        meter.received(row.message.address.channel)
+        submit(key, row)
+
+    return submit_counted
+
+
+def timed(outcome: Outcome, meter: Meter | None, clock: Clock) -> Outcome:
+    """Return *outcome*, which is told what each turn committed, timing answers from the message's arrival."""
+    if meter is None:
+        return outcome
+
+    def outcome_timed(row: InboxRow, replies: list[OutboxRow]) -> None:
+        if not any(reply.is_notice for reply in replies):  # which says that the answer has to wait
+            meter.answered(row.message.address.channel, (clock.now() - row.received_at).total_seconds())
+        outcome(row, replies)
+
+    return outcome_timed
+
+
+def measure(store: Store, delivery: Delivery, meter: Meter | None) -> None:
+    """Have commits of the state and sends counted."""
+    if meter is not None:
+        delivery.on_sent = lambda address: meter.sent(address.channel)
+        if isinstance(store, SqliteStore):
+            store.measure(meter.committed)

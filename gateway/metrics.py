@@ -1,0 +1,104 @@
+"""This file counts and times what a gateway does, for Prometheus, under labels that the configuration bounds."""
+
+from typing import Protocol
+
+_ANSWER_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
+_MODEL_S = (0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160)
+_COMMIT_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5)
+"""Upper ends of the histograms' buckets, in seconds; our choice, from what was measured (docs/gateway-speed.md)."""
+
+
+class Tokens(Protocol):
+    """What a model call used, as the provider says."""
+
+    @property
+    def input_tokens(self) -> int: ...
+
+    @property
+    def output_tokens(self) -> int: ...
+
+    @property
+    def cached_tokens(self) -> int: ...
+
+
+class Meter:
+    """Counts as things happen; what can be asked for when it is wanted, such as queues, is not kept here.
+
+    No label ever holds a session, a chat, a person or a text.
+    """
+
+    def __init__(self) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Histogram
+
+        self.registry = CollectorRegistry(auto_describe=True)
+        self._received = Counter(
+            "messages_received",
+            "Messages that were accepted.",
+            ["channel"],
+            namespace="strandline",
+            registry=self.registry,
+        )
+        self._sent = Counter(
+            "messages_sent",
+            "Parts of replies that a platform confirmed.",
+            ["channel"],
+            namespace="strandline",
+            registry=self.registry,
+        )
+        self._answers = Histogram(
+            "answer_seconds",
+            "From a message's arrival to its committed answer.",
+            ["channel"],
+            buckets=_ANSWER_S,
+            namespace="strandline",
+            registry=self.registry,
+        )
+        self._calls = Histogram(
+            "model_call_seconds",
+            "Calls of models.",
+            ["agent", "model", "outcome"],
+            buckets=_MODEL_S,
+            namespace="strandline",
+            registry=self.registry,
+        )
+        self._tokens = Counter(
+            "model_tokens",
+            "Tokens, as providers say.",
+            ["agent", "model", "kind"],
+            namespace="strandline",
+            registry=self.registry,
+        )
+        self._commits = Histogram(
+            "store_commit_seconds",
+            "Commits of the state.",
+            buckets=_COMMIT_S,
+            namespace="strandline",
+            registry=self.registry,
+        )
+
+    def received(self, channel: str) -> None:
+        """A message was accepted."""
+        self._received.labels(channel).inc()
+
+    def sent(self, channel: str) -> None:
+        """A platform confirmed a part of a reply."""
+        self._sent.labels(channel).inc()
+
+    def answered(self, channel: str, seconds: float) -> None:
+        """An answer was committed, so long after the message had arrived."""
+        self._answers.labels(channel).observe(max(seconds, 0))
+
+    def called(self, agent: str, model: str, seconds: float, used: Tokens | None) -> None:
+        """A model gave a reply that used so many tokens, or failed."""
+        self._calls.labels(agent, model, "failed" if used is None else "replied").observe(seconds)
+        if used is not None:
+            for kind, count in (
+                ("input", used.input_tokens),
+                ("output", used.output_tokens),
+                ("cached", used.cached_tokens),
+            ):
+                self._tokens.labels(agent, model, kind).inc(count)
+
+    def committed(self, seconds: float) -> None:
+        """The state was committed, or the attempt failed, after so long."""
+        self._commits.observe(seconds)
