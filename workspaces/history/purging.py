@@ -1,5 +1,6 @@
 """This file takes a passage out of every version of every file, and lets no byte of it stay in the repository."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -42,10 +43,15 @@ def purge(repository: "Repository", git: Git, folder: Folder, redaction: Redacti
         named = ", ".join(map(str, standing[:_NAMED]))
         raise EditError(f"the passage still stands in {named}; take it out there first")
     versions, commits = repository.rewrite(_on_bytes(redaction.out_of))
+    _drop_half_made(repository)
+    git.run("reflog", "expire", "--expire=now", "--all", deadline_s=_DEADLINE_S)
     git.run("gc", "--quiet", "--prune=now", deadline_s=_DEADLINE_S)
     git.run("commit-graph", "write", "--reachable", "--changed-paths", deadline_s=_DEADLINE_S)
     if left := repository.holding(lambda data: redaction.is_in(data.decode(errors="replace"))):
-        raise HistoryUnusableError(f"the passage is still in {left:,} objects of {repository.path}; try again")
+        raise HistoryUnusableError(
+            f"the passage is still in {left:,} objects of {repository.path}: it is part of a file's name, or of "
+            "something that was made there by hand (a worktree, a detached HEAD, a .keep file)"
+        )
     return Purged(versions, commits, _drop_exports(repository.path), _set_aside(repository.path))
 
 
@@ -65,8 +71,15 @@ def _on_bytes(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
     return changed
 
 
+def _drop_half_made(repository: "Repository") -> None:
+    """Remove what a crash left of a repository that was being made, and what git's own program keeps objects by."""
+    shutil.rmtree(repository.beside(".new").path, ignore_errors=True)
+    (repository.path / "index").unlink(missing_ok=True)  # a repository without a working tree needs none
+
+
 def _drop_exports(path: Path) -> int:
-    bundles = list(path.with_name("bundles").glob("*.bundle"))
+    """Remove the bundles, and what a crash left of one; return how many there were."""
+    bundles = list(path.with_name("bundles").glob("*.bundle*"))
     for bundle in bundles:
         bundle.unlink(missing_ok=True)
     return len(bundles)

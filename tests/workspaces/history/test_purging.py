@@ -122,6 +122,47 @@ def test_exports_go_and_damaged_ones_are_named(home: Home) -> None:
     assert not bundle.exists()
 
 
+def test_what_a_crash_left_half_made_goes_too(home: Home) -> None:
+    """A bundle that was being written, and a repository that was to take the place of a damaged one."""
+    history = home.open()
+    history.bundle(MAIN)
+    half = home.git_dir.with_name("bundles") / "history-20260301T000000Z-1234567890.bundle.lock"
+    fresh = home.git_dir.with_name("history.git.new")
+    fresh.mkdir()
+    for left in (half, fresh / "HEAD"):
+        left.write_text(PASSAGE)
+    assert history.purge(VAULT, MAIN).exports == 2
+    assert not half.exists()
+    assert not fresh.exists()
+
+
+def test_what_git_was_asked_for_by_hand_keeps_no_passage(home: Home) -> None:
+    """Branches, tags with their words, notes, the log of a reference, an index: nothing brings it back."""
+    history = home.open()
+    old = home.git("log", "--reverse", "--format=%H", "main", "--", "notes/deep/er.md").split()[0]
+    home.git("branch", "mine", old)
+    home.git("update-ref", "refs/stash", old)
+    who = ("-c", "user.name=Owner", "-c", "user.email=owner@strandline.invalid")
+    home.git(*who, "tag", "-a", "-m", PASSAGE, "mine", old)
+    home.git(*who, "notes", "add", "-m", PASSAGE, old)
+    home.git(*who, "update-ref", "--create-reflog", "-m", PASSAGE, "refs/heads/logged", old)
+    home.git("read-tree", old)
+    history.purge(VAULT, MAIN)
+    assert PASSAGE not in every_object(home)
+    assert [file for file in home.git_dir.rglob("*") if file.is_file() and PASSAGE.encode() in file.read_bytes()] == []
+    assert home.is_sound()
+
+
+def test_a_name_that_holds_the_passage_is_told(home: Home) -> None:
+    """Names of files are not rewritten; nobody is told that the passage is gone."""
+    history = home.open()
+    history.record([home.put(f"{PASSAGE}.md", "x\n")], None, ORIGIN)
+    home.remove(f"{PASSAGE}.md")
+    history.record_all(None, None)
+    with pytest.raises(HistoryUnusableError, match="part of a file's name"):
+        history.purge(VAULT, MAIN)
+
+
 def test_a_purge_that_was_cut_off_is_finished_by_the_next(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """The branch moves in one step; until the rest is done, nobody is told that the passage is gone."""
     history = home.open()
