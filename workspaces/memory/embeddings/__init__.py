@@ -2,8 +2,8 @@
 
     EmbedderUnavailableError    the embedder cannot be used at all; memory goes on with keywords
 
-`local` holds the embedder that ships with the program, `hosted` those of providers, `joined` puts the two together and
-`choose` picks one; each is imported when it is used, not here.
+`local` holds the embedder that ships with the program, `multilingual` one for other languages, `hosted` those of
+providers, `joined` puts a provider's beside the local one and `choose` picks one; each is imported when it is used.
 """
 
 from __future__ import annotations

