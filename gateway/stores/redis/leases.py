@@ -16,6 +16,8 @@ log = structlog.get_logger()
 
 START_PATIENCE_S = 30.0
 """How long a start waits for a server that does not answer or lets nobody in."""
+LEAVE_S = 2.0
+"""How long a gateway that stops tries to give its lease back; others have only to wait for its end."""
 RENEWALS = 4
 """How often a lease is renewed while it could run out once."""
 
@@ -35,7 +37,7 @@ class RedisLeases:
     async def join(cls, server: Server, prefix: str, name: str, lease_s: float, *, accept_loss: bool) -> "RedisLeases":
         """Take a lease as *name*; whoever had it before under that name is certainly gone.
 
-        Raises ConfigError for a server that would forget, StoreError if none answers for `START_PATIENCE_S`.
+        Raises ConfigError for a server that would forget, StoreError if none lets us in for `START_PATIENCE_S`.
         """
         prefix = f"{{{prefix}}}"
         fence = await _first_lease(server, Member(prefix, name, 0), lease_s, accept_loss=accept_loss)
@@ -71,7 +73,7 @@ class RedisLeases:
     async def leave(self) -> None:
         """Give the lease back, so that others need not wait for its end, and close the connection."""
         try:
-            async with asyncio.timeout(self._lease_s):
+            async with asyncio.timeout(LEAVE_S):
                 await self._link.run("leave")
         except (StoreError, TimeoutError) as exc:
             log.info("lease not given back; it runs out", detail=str(exc))

@@ -22,8 +22,6 @@ Reply = Any
 
 LARGEST_BATCH = 256
 """Operations that share a round trip at most."""
-PATIENCE_S = 5.0
-"""How long an operation waits for a server that does not answer before it fails, not yet sent."""
 FIRST_RETRY_S = 0.05
 LONGEST_RETRY_S = 1.0
 _LINKS = count(1)
@@ -61,13 +59,13 @@ class Link:
     """The one connection that a member writes by; what waits together shares a round trip.
 
     An operation that was sent is sent again, under the same number, until its outcome is known: the script does it
-    once. One that was not sent within `PATIENCE_S` fails, with nothing done.
+    once. One that was not sent within the server's `patience_s` fails, with nothing done.
     """
 
     def __init__(self, server: Server, member: Member, purpose: str) -> None:
         self._server = server
         self._member = member
-        self._name = f"{purpose}-{next(_LINKS)}"
+        self.name = f"{purpose}-{next(_LINKS)}"
         self._waiting: list[_Call] = []
         self._has_work = asyncio.Event()
         self._closing = asyncio.Event()
@@ -76,7 +74,7 @@ class Link:
         self._digest = ""
         self._retry_s = FIRST_RETRY_S
         self._trouble = f"{server} does not answer"
-        self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"redis {self._name}")
+        self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"redis {self.name}")
 
     async def run(self, operation: str, *arguments: Argument) -> Reply:
         """Do *operation* of store.lua; return what it returned.
@@ -87,7 +85,7 @@ class Link:
             raise StoreError("the store in Redis is closed: the gateway is stopping")
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Reply] = loop.create_future()
-        call = _Call(operation, arguments, outcome, loop.call_later(PATIENCE_S, self._expire, outcome))
+        call = _Call(operation, arguments, outcome, loop.call_later(self._server.patience_s, self._expire, outcome))
         self._waiting.append(call)
         self._has_work.set()
         return await outcome
@@ -132,7 +130,7 @@ class Link:
         if self._client is None:
             return None
         member, pipeline = self._member, self._client.pipeline(transaction=False)
-        head = (self._digest, 1, member.lease_key, member.prefix, member.name, member.fence, self._name, number)
+        head = (self._digest, 1, member.lease_key, member.prefix, member.name, member.fence, self.name, number)
         for index, call in enumerate(batch):
             pipeline.execute_command("EVALSHA", *head, index, call.operation, *call.arguments)
         try:
@@ -169,17 +167,19 @@ class Link:
     # --- the connection
 
     async def _connected(self) -> bool:
-        """Connect unless that is done; `False` after a try that failed and a pause."""
-        if self._client is None:
-            try:
+        """Connect unless that is done and still good; `False` after a try that failed and a pause."""
+        try:
+            if self._client is None:
                 self._client = await self._server.connect()
                 self._digest = str(await self._client.script_load(script()))
-            except (RedisError, OSError) as exc:
-                self._notice(exc)
-                await self._disconnect()
-                await self._pause()
-                return False
-            self._retry_s = FIRST_RETRY_S
+            pool = self._client.connection_pool
+            await pool.release(await pool.get_connection())  # notices an end that came while nothing was sent
+        except (RedisError, OSError) as exc:
+            self._notice(exc)
+            await self._disconnect()
+            await self._pause()
+            return False
+        self._retry_s = FIRST_RETRY_S
         return True
 
     async def _disconnect(self) -> None:

@@ -26,8 +26,6 @@ from gateway.errors import ConfigError, StoreError
 from gateway.stores.ports import LeaseLostError, RowStateError
 
 OLDEST = (7, 0)
-TIMEOUT_S = 5.0
-"""How long one round trip may take before the connection counts as broken."""
 SENTINEL_PORT = 26_379
 
 
@@ -38,6 +36,10 @@ class Server:
     url: str
     """`redis://host:port/0`, `rediss://…`, `unix:///path`, or `redis+sentinel://host:port,host:port/<name>/0`."""
     password: str | None = field(default=None, repr=False)
+    timeout_s: float = 5.0
+    """How long one round trip may take before the connection counts as broken."""
+    patience_s: float = 5.0
+    """How long an operation waits for a server that does not answer before it fails, not yet sent."""
     moved_to: tuple[str, int] | None = None
     """Where a cluster keeps our keys, once it has told us."""
 
@@ -67,8 +69,8 @@ class Server:
             password=self.password,
             protocol=2,
             decode_responses=True,
-            socket_timeout=TIMEOUT_S,
-            socket_connect_timeout=TIMEOUT_S,
+            socket_timeout=self.timeout_s,
+            socket_connect_timeout=self.timeout_s,
             retry=Retry(NoBackoff(), 0),
         )
 
@@ -80,14 +82,14 @@ class Server:
             password=self.password,
             protocol=2,
             decode_responses=True,
-            socket_timeout=TIMEOUT_S,
-            socket_connect_timeout=TIMEOUT_S,
+            socket_timeout=self.timeout_s,
+            socket_connect_timeout=self.timeout_s,
             retry=Retry(NoBackoff(), 0),
         )
 
     async def _discover(self, hosts: str, name: str) -> tuple[str, int]:
         watchers = [(each.partition(":")[0], int(each.partition(":")[2] or SENTINEL_PORT)) for each in hosts.split(",")]
-        sentinel = Sentinel(watchers, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)  # type: ignore[no-untyped-call]
+        sentinel = Sentinel(watchers, socket_timeout=self.timeout_s, socket_connect_timeout=self.timeout_s)  # type: ignore[no-untyped-call]
         try:
             host, port = await sentinel.discover_master(name)
         finally:
@@ -134,7 +136,8 @@ _SAID = {
 
 def told(exc: RedisError | OSError, server: Server) -> str:
     """Return *exc*, met while talking to *server*, as a sentence that says how to mend it."""
-    sentence = next(_SAID[kind] for kind in type(exc).__mro__ if kind in _SAID)
+    cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps what the handshake met
+    sentence = next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
     return sentence.format(server=server, exc=str(exc) or type(exc).__name__)
 
 

@@ -390,6 +390,7 @@ if call('GET', KEYS[1]) ~= fence then
     return redis.error_reply('FENCE lease is over')
 end
 if tonumber(batch) > known then
+    call('HSET', done, 'batch', batch) -- first, so that a server without memory refuses before anything has changed
     call('DEL', done)
     call('HSET', done, 'batch', batch)
     call('EXPIRE', done, 86400)

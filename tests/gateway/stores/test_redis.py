@@ -1,0 +1,275 @@
+"""What holds beyond the contract when the store is kept in Redis: outages, refusals, and leases with their fence."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+import pytest
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from gateway.errors import ConfigError, StoreError
+from gateway.stores.ports import LeaseLostError, Outgoing, TurnCommit
+from gateway.stores.redis import leases as leases_module
+from gateway.stores.redis.leases import RedisLeases
+from gateway.stores.redis.link import Link, script
+from gateway.stores.redis.server import Server
+from gateway.stores.redis.store import RedisStore
+from tests.contracts.test_store import HERE, accepted
+from tests.fakes.redis_server import KINDS, RedisServer, program, running
+
+PREFIXES = count()
+
+
+@pytest.fixture(params=KINDS, scope="module")
+def kind(request: pytest.FixtureRequest) -> str:
+    if program(request.param) is None:
+        pytest.skip(f"no {request.param} server is installed here")
+    return str(request.param)
+
+
+@pytest.fixture
+def redis(kind: str) -> Iterator[RedisServer]:
+    with running(kind) as server:
+        yield server
+
+
+@dataclass
+class Cluster:
+    """Gateways on one server, each with a lease and a store."""
+
+    server: Server
+    stack: AsyncExitStack
+    prefix: str = field(default_factory=lambda: f"p{next(PREFIXES)}")
+
+    async def join(self, name: str, lease_s: float = 60) -> RedisLeases:
+        leases = await RedisLeases.join(self.server, self.prefix, name, lease_s, accept_loss=False)
+        self.stack.push_async_callback(leases.leave)
+        return leases
+
+    async def store(self, leases: RedisLeases, *agents: str) -> RedisStore:
+        await leases.claim([f"agent:{agent}" for agent in agents or ("main",)])
+        store = RedisStore(leases, agents or ("main",), lambda message: message.address.chat)
+        self.stack.push_async_callback(store.close)
+        return store
+
+    async def alone(self) -> RedisStore:
+        return await self.store(await self.join("alone"), "alice")
+
+
+@pytest.fixture
+async def cluster(redis: RedisServer) -> AsyncIterator[Cluster]:
+    async with AsyncExitStack() as stack:
+        yield Cluster(Server(redis.url, timeout_s=0.2, patience_s=0.5), stack)
+
+
+async def admin(redis: RedisServer, *command: str) -> object:
+    async with Redis.from_url(redis.url) as client:
+        return await client.execute_command(*command)
+
+
+# --- outages
+
+
+async def test_what_was_sent_to_a_server_that_stood_still_is_done_once(redis: RedisServer, cluster: Cluster) -> None:
+    """It is sent again over new connections until the server answers; all the copies together count once."""
+    store = await cluster.alone()
+    await store.count("before")
+    redis.signal(signal.SIGSTOP)
+    counting = asyncio.ensure_future(store.count("during"))
+    await asyncio.sleep(1.5)  # several times the time of a round trip
+    assert not counting.done()
+    redis.signal(signal.SIGCONT)
+    await counting
+    await store.count("after")
+    assert (await store.report()).reasons == {"before": 1, "during": 1, "after": 1}
+
+
+async def test_a_copy_that_comes_late_out_of_a_broken_connection_does_nothing(cluster: Cluster) -> None:
+    """What belongs to an earlier batch than the latest was settled, or given up with its outcome known."""
+    leases = await cluster.join("one")
+    link, member = Link(cluster.server, leases.member, "test"), leases.member
+    cluster.stack.push_async_callback(link.close)
+    for _ in range(2):
+        await link.run("count", "told", 1)
+    head = (member.prefix, member.name, member.fence, link.name)
+    async with Redis.from_url(cluster.server.url) as client:
+        with pytest.raises(ResponseError, match="STALE"):
+            await client.eval(script(), 1, member.lease_key, *map(str, head), "1", "7", "count", "told", "1")
+    assert (await link.run("report", 0))[-1] == ["told", "2"]
+
+
+async def test_messages_come_through_a_server_that_is_killed_and_started_again(
+    redis: RedisServer, cluster: Cluster
+) -> None:
+    """Each is there once and in order; one that was refused meanwhile is not there."""
+    store = await cluster.alone()
+    kept: list[str] = []
+    may_kill = {n: asyncio.Event() for n in (100, 200, 300)}
+
+    async def take_in() -> None:
+        for number in range(400):
+            if number in may_kill:
+                may_kill[number].set()
+            try:
+                await accepted(store, str(number))
+            except StoreError:
+                continue
+            kept.append(str(number))
+
+    taking = asyncio.ensure_future(take_in())
+    for moment in may_kill.values():
+        await moment.wait()
+        await asyncio.to_thread(redis.kill)
+        assert not taking.done()
+        redis.start()
+    await taking
+    assert len(kept) > 300
+    assert [row.message.id for row in await store.inbox.waiting()] == kept
+
+
+async def test_a_server_that_is_away_is_told_in_time_and_nothing_is_done(redis: RedisServer, cluster: Cluster) -> None:
+    """An operation that could not be sent fails in a sentence; once the server is back, the next one works."""
+    store = await cluster.alone()
+    await store.count("before")
+    await asyncio.to_thread(redis.kill)  # the loop runs meanwhile and sees the connection end
+    with pytest.raises(StoreError, match=r"does not answer .*; nothing was stored"):
+        await store.count("lost")
+    redis.start()
+    await store.count("after")
+    assert (await store.report()).reasons == {"before": 1, "after": 1}
+
+
+async def test_scripts_that_an_operator_threw_away_come_back(redis: RedisServer, cluster: Cluster) -> None:
+    """`SCRIPT FLUSH` costs a round trip, not a message."""
+    store = await cluster.alone()
+    await admin(redis, "SCRIPT", "FLUSH")
+    row = await accepted(store)
+    assert await store.inbox.waiting() == [row]
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [(["appendonly", "no"], "appendonly is no"), (["maxmemory-policy", "allkeys-lru"], "allkeys-lru")],
+)
+async def test_a_server_that_would_forget_is_refused(redis: RedisServer, option: list[str], said: str) -> None:
+    """The two settings are named; whoever means it may say so."""
+    await admin(redis, "CONFIG", "SET", *option)
+    with pytest.raises(ConfigError, match=said) as refusal:
+        await RedisLeases.join(Server(redis.url), "p", "a", 60, accept_loss=False)
+    for setting in ("appendonly yes", "maxmemory-policy noeviction", "redis.accept_loss"):
+        assert setting in str(refusal.value)
+    leases = await RedisLeases.join(Server(redis.url), "p", "a", 60, accept_loss=True)
+    await leases.leave()
+
+
+TROUBLES = {
+    "replica": (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE"), "is a replica, which takes no writes"),
+    "memory": (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0"), "out of memory"),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+async def test_what_cannot_be_kept_is_not_accepted(redis: RedisServer, cluster: Cluster, trouble: str) -> None:
+    """One clear sentence, nothing stored, and it goes on by itself once the server takes writes again."""
+    breaking, mending, said = TROUBLES[trouble]
+    store = await cluster.alone()
+    await store.count("before")
+    await admin(redis, *breaking)
+    with pytest.raises(StoreError, match=said):
+        await accepted(store)
+    assert await store.inbox.waiting() == []
+    await admin(redis, *mending)
+    row = await accepted(store)
+    assert await store.inbox.waiting() == [row]
+
+
+async def test_a_wrong_password_is_told_and_tried_again(
+    redis: RedisServer, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At start it ends in one line; of a running gateway each message is refused until the password is right."""
+    store = await cluster.alone()
+    async with Redis.from_url(redis.url) as client:
+        await client.config_set("requirepass", "right")
+        await client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        with pytest.raises(StoreError, match=r"refuses the password .*redis\.password_env"):
+            await accepted(store)
+        monkeypatch.setattr(leases_module, "START_PATIENCE_S", 0.3)
+        with pytest.raises(StoreError, match="refuses the password"):
+            await RedisLeases.join(replace(cluster.server, password="wrong"), "p", "a", 60, accept_loss=False)
+        await client.config_set("requirepass", "")
+    await accepted(store, "3")
+
+
+# --- leases
+
+
+async def test_a_second_start_of_a_home_ends_what_the_first_could_write(cluster: Cluster) -> None:
+    """Who joins under the same name has the home's lock: the earlier fence is worth nothing from then on."""
+    first = await cluster.join("home")
+    store = await cluster.store(first, "alice")
+    row = await accepted(store)
+    again = await cluster.join("home")
+    successor = await cluster.store(again, "alice")
+    for write in (
+        accepted(store, "2"),
+        store.commit_turn(TurnCommit(row.turn_id, [row.id], [Outgoing(HERE, "late")])),
+        store.notify("key", Outgoing(HERE, "late")),
+        store.count("late"),
+        store.put("late", "late"),
+        first.claim(["agent:bob"]),
+    ):
+        with pytest.raises(LeaseLostError):
+            await write
+    assert await successor.inbox.waiting() == [row]
+    assert await successor.outbox.unfinished() == []
+    assert (await successor.report()).reasons == {}
+
+
+async def test_an_agent_is_held_by_one_gateway_until_its_lease_ends(cluster: Cluster) -> None:
+    """Another may claim it when it was released, when the holder left, and when the holder's lease ran out."""
+    one, two = await cluster.join("one"), await cluster.join("two", lease_s=0.3)
+    assert await one.claim(["agent:a", "agent:b"]) == ["agent:a", "agent:b"]
+    assert await two.claim(["agent:a", "agent:b", "agent:c"]) == ["agent:c"]
+    await one.release(["agent:b", "agent:c"])
+    assert await two.claim(["agent:a", "agent:b"]) == ["agent:b"]
+    assert await one.members() == 2
+    assert await one.claim(["agent:c"]) == []
+    await asyncio.sleep(0.4)  # nobody renews the lease of two
+    assert await one.claim(["agent:b", "agent:c"]) == ["agent:b", "agent:c"]
+    assert await one.members() == 1
+
+
+async def test_a_lease_is_kept_while_it_is_renewed_and_its_loss_is_noticed(
+    redis: RedisServer, cluster: Cluster
+) -> None:
+    """It outlives its own length; a server that stands still for longer than that ends it, seen from here too."""
+    leases = await cluster.join("one", lease_s=0.6)
+    keeping = asyncio.ensure_future(leases.keep())
+    await asyncio.sleep(1.0)
+    assert await leases.claim(["agent:a"]) == ["agent:a"]
+    redis.signal(signal.SIGSTOP)
+    await asyncio.wait_for(leases.lost.wait(), 2)
+    await asyncio.sleep(0.3)  # the server counts from when it heard of it, a moment later
+    redis.signal(signal.SIGCONT)
+    await keeping
+    with pytest.raises(LeaseLostError):
+        await leases.claim(["agent:a"])
+
+
+async def test_what_one_gateway_takes_in_for_anothers_agent_is_answered_there(cluster: Cluster) -> None:
+    """A message goes to its agent's own queue, whoever received it; replies are sent by whoever has the agent."""
+    one = await cluster.store(await cluster.join("one"), "alice")
+    two = await cluster.store(await cluster.join("two"), "bob")
+    row = await accepted(two)  # the chat of alice
+    assert await two.inbox.waiting() == []
+    assert await one.inbox.waiting() == [row]
+    await one.commit_turn(TurnCommit(row.turn_id, [row.id], [Outgoing(HERE, "answer")]))
+    assert await two.outbox.unfinished() == []
+    assert len(await one.outbox.unfinished()) == 1
