@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
+from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
@@ -28,6 +29,7 @@ from gateway.conversation.lifecycle import LifecycleSettings
 from gateway.conversation.planning import TurnSettings
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.embedding import SERVER_PATIENCE_S, memory_worker
+from gateway.errors import ConfigError
 from gateway.home import Home
 from workspaces.access import Access, AgentId
 from workspaces.bootstrap import Limits
@@ -71,8 +73,10 @@ async def open_agents(
 ) -> AsyncIterator[dict[AgentId, Agent]]:
     """Give every configured agent, opened; *clock* tells the owner's time, *count* takes reason codes.
 
-    Raises WorkspaceUnusableError before anything is touched, and ConfigError for a secret that is missing.
+    Raises WorkspaceUnusableError before anything is touched, and ConfigError for a secret that is missing, or for a
+    workspace that is not one agent's alone.
     """
+    refuse_overlaps(home, config)
     hosted = {name: hosted_settings(name, config, environ) for name in config.models}
     agents: dict[AgentId, Agent] = {}
     started_with = memory_worker(config, environ)
@@ -111,6 +115,30 @@ async def open_agents(
             rewrites = config.memory.rewrite == "on" and model.name != OFFLINE
             agents[agent] = Agent(agent, workspace, memory, model, run, keeper, rewrites)
         yield agents
+
+
+def refuse_overlaps(home: Home, config: Config) -> None:
+    """See to it that no agent's workspace leads to another's files, or to what the gateway keeps of anybody.
+
+    Raises ConfigError, which names the agent.
+    """
+    places = {name: (agent.workspace or home.agent(name).workspace).resolve() for name, agent in config.agents.items()}
+    kept = [place.resolve() for place in (home.agents, home.removed, home.hooks, home.control_file.parent)]
+    for name, place in places.items():
+        is_usual = place == home.agent(name).workspace.resolve()
+        if not is_usual and any(_overlap(place, theirs) for theirs in kept):
+            raise ConfigError(
+                f"agents.{name}.workspace: the gateway keeps its own files in {place}; take another folder"
+            )
+    for (name, place), (other, theirs) in combinations(places.items(), 2):
+        if _overlap(place, theirs):
+            raise ConfigError(
+                f"agents.{name}.workspace: agent {other} would share files with it; give each its own folder"
+            )
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def file_caps(limits: LimitSettings) -> FileCaps:
