@@ -24,7 +24,7 @@ _CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9
 _LISTED = 10
 _NEAREST = 3
 _REVISION_DIGITS = 10
-_STAYS = "It stays in what was said here, and in backups and older versions that only my owner sees."
+_STAYS = "It stays in what was said here, in backups, and in older versions of these notes, until my owner purges it."
 
 
 def forget_commands() -> list[Command]:

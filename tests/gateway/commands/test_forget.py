@@ -96,12 +96,12 @@ async def test_words_that_nothing_holds_take_nothing_out(house: House) -> None:
 
 
 async def test_a_group_forgets_its_own_notes_and_no_others(house: House) -> None:
-    """Nor does it learn of versions, of purging, or of what is private."""
+    """Nor does it learn of revisions, of how to purge, or of what is private."""
     told = await house.says("/forget heron", MEMBER)
     assert "our password is heron" in told
     assert "vault" not in told
-    assert "purge" not in told
-    assert told.endswith("It stays in what was said here, and in backups and older versions that only my owner sees.")
+    assert "/purge" not in told
+    assert told.endswith("and in older versions of these notes, until my owner purges it.")
     assert house.text(f"{SHARED}/2026-02-28.md") == ""
     assert house.text(DAY) == NOTES
     assert "No note" in await house.says("/forget tea", MEMBER)
