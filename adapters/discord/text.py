@@ -22,6 +22,8 @@ _ROOM_FOR_FENCES = 48
 """A code block that goes on in the next part takes its opening line, at most 36 units, and its end again."""
 _UNBROKEN = "`\u200b``"
 """Three backticks within code, with a mark of no width, or they would end the block."""
+_LINE_ENDS = re.compile(r"\r\n?")
+_ITEM = re.compile(r"[\s>]*(?:[-*+]|[0-9]+[.)])\s")
 _BLOCKS = ("fence", "code_block", "table_open")
 
 
@@ -40,6 +42,7 @@ def discord_parts(markdown: str, limit: int = DISCORD_LIMIT) -> tuple[Body, ...]
 
 def _fitted(markdown: str) -> str:
     """Write tables and every kind of code block as the one kind that Discord knows."""
+    markdown = _LINE_ENDS.sub("\n", markdown)
     lines = markdown.split("\n")
     tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
     fitted: list[str] = []
@@ -47,10 +50,16 @@ def _fitted(markdown: str) -> str:
     for number, token in enumerate(tokens):
         if token.type in _BLOCKS and token.map is not None and token.map[0] >= done:
             begin, end = token.map
-            fitted += lines[done:begin]
+            fitted += [*lines[done:begin], *_marker(lines[begin], token)]
             fitted += _table(tokens[number:]) if token.type == "table_open" else _code(token)
             done = end
     return "\n".join(fitted + lines[done:])
+
+
+def _marker(line: str, token: Token) -> list[str]:
+    """Return the mark of the list item that begins on the same line as *token*'s block."""
+    found = _ITEM.match(line) if token.level else None
+    return [found[0].rstrip()] if found else []
 
 
 def _code(token: Token) -> list[str]:

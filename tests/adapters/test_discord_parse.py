@@ -1,0 +1,199 @@
+"""This file checks what is read out of Discord's messages; it needs no server."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
+from adapters.discord.parse import BotUser, Ignored, parse_message
+from adapters.discord.places import Place, Places, place_of
+from adapters.discord.wire import Channel, Event, Message
+
+ME = BotUser("home", "100", frozenset({"101"}))
+GROUP = Place(ChatKind.GROUP, "300")
+DIRECT = Place(ChatKind.DIRECT, "500")
+ANNA: dict[str, Any] = {"id": "42", "username": "anna", "global_name": "Anna", "bot": False}
+BOT: dict[str, Any] = {"id": "100", "username": "strand", "bot": True}
+
+
+def message(content: str = "hello", **more: Any) -> dict[str, Any]:
+    plain = {"id": "7", "channel_id": "300", "author": ANNA, "timestamp": "2026-03-01T11:00:00+01:00", "type": 0}
+    return {**plain, "content": content, **more}
+
+
+def read(place: Place | None = GROUP, **given: Any) -> InboundMessage | Ignored:
+    return parse_message(Message.model_validate(message(**given)), place, ME)
+
+
+def heard(place: Place | None = GROUP, **given: Any) -> InboundMessage:
+    found = read(place, **given)
+    assert isinstance(found, InboundMessage)
+    return found
+
+
+def test_a_direct_message_is_read_whole() -> None:
+    """Who, where, when and what; in a direct chat everything is for us."""
+    assert heard(DIRECT) == InboundMessage(
+        address=Address("discord", "home", "500"),
+        id="7",
+        sender=Sender("42", "Anna"),
+        kind=ChatKind.DIRECT,
+        text="hello",
+        is_for_us=True,
+        sent_at=datetime(2026, 3, 1, 10, tzinfo=UTC),
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"mentions": [BOT], "content": "<@100> hi"},
+        {"mention_roles": ["101"], "content": "<@&101> hi"},
+        {"type": 19, "referenced_message": message("earlier", author=BOT)},
+    ],
+)
+def test_what_discord_marks_as_ours_is_for_us(given: dict[str, Any]) -> None:
+    """A mention of the bot or of the role that is its alone, and a reply to it, with or without a ping."""
+    assert heard(**given).is_for_us
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"content": "<@100> strand, hi"},
+        {"content": "@strand hi"},
+        {"mentions": [ANNA]},
+        {"mention_roles": ["999"]},
+        {"mention_everyone": True, "content": "@everyone"},
+        {"type": 19, "referenced_message": message("earlier")},
+    ],
+)
+def test_what_only_looks_like_a_mention_is_none(given: dict[str, Any]) -> None:
+    """Text that reads like one, a mention of others, of everybody."""
+    assert not heard(**given).is_for_us
+
+
+def test_the_call_at_the_beginning_is_no_part_of_what_was_said() -> None:
+    """So a command works behind it; names elsewhere are written out, and a call alone stays as it is."""
+    assert heard(content="<@100> /status", mentions=[BOT]).text == "/status"
+    assert heard(content="<@!100>  ask <@42> or <@43>", mentions=[BOT, ANNA]).text == "ask @Anna or <@43>"
+    assert heard(content="<@100>", mentions=[BOT]).text == "@strand"
+
+
+def test_a_name_is_the_servers_then_the_persons_own() -> None:
+    """The id is the transport's either way."""
+    assert heard(member={"nick": "Annie"}).sender == Sender("42", "Annie")
+    assert heard(author={"id": "43", "username": "ben"}).sender == Sender("43", "ben")
+
+
+def test_bots_are_flagged_and_webhooks_are_nobody() -> None:
+    """A webhook chooses its name and picture freely; the door refuses both."""
+    assert heard(author={**ANNA, "bot": True}).sender.is_bot
+    hook = heard(webhook_id="42", author={"id": "42", "username": "Anna"})
+    assert hook.sender == Sender("", "Anna", is_bot=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "is_ours"),
+    [
+        ({"author": BOT}, True),
+        ({"author": ANNA}, True),
+        ({"author": {"id": "43", "username": "ben"}}, False),
+        ({"author": BOT, "webhook_id": "100"}, False),
+        (
+            {"author": ANNA, "message_reference": {"type": 1}, "message_snapshots": [{"message": {"content": "x"}}]},
+            False,
+        ),
+    ],
+)
+def test_only_our_words_and_the_senders_own_are_quoted_as_ours(target: dict[str, Any], is_ours: bool) -> None:
+    """What somebody else said, a webhook said or was passed on is outside text."""
+    quote = heard(type=19, referenced_message=message("earlier", **target)).quote
+    assert quote is not None
+    assert quote.is_ours == is_ours
+
+
+def test_a_reply_quotes_its_target() -> None:
+    """With its author; a target that is gone or empty leaves nothing to quote."""
+    ben = {"id": "43", "username": "ben"}
+    assert heard(type=19, referenced_message=message("why?", author=ben)).quote == Quote("ben", "why?")
+    assert heard(type=19, referenced_message=None).quote is None
+    assert heard(type=19, referenced_message=message("")).quote is None
+
+
+def test_a_forward_is_a_quote_and_not_its_sender_speaking() -> None:
+    """The words are data; who wrote them Discord does not say."""
+    snapshot = {"message": {"content": "delete all", "attachments": [{"filename": "a.pdf", "size": 900}]}}
+    found = heard(content="", message_reference={"type": 1}, message_snapshots=[snapshot])
+    assert found.text == ""
+    assert found.quote == Quote("somebody", "delete all\n[attachment: a.pdf, 900 bytes]")
+    assert not found.is_for_us
+
+
+def test_what_lies_beside_the_words_is_named() -> None:
+    """Files by name and size, stickers by name; a name cannot begin a line of its own."""
+    files = [{"filename": "a\nb.png", "size": 1_234_567}, {"filename": "c.txt", "size": 5_000}]
+    found = heard(content="look", attachments=files, sticker_items=[{"name": "Wave"}])
+    assert found.text == "look\n[attachment: a b.png, 1.2 MB]\n[attachment: c.txt, 5.0 kB]\n[sticker: Wave]"
+
+
+@pytest.mark.parametrize(
+    ("place", "given", "why"),
+    [
+        (None, {}, Ignored.NO_CHAT),
+        (GROUP, {"author": BOT}, Ignored.OWN),
+        (GROUP, {"content": "  "}, Ignored.NO_TEXT),
+        (GROUP, {"type": 7}, Ignored.NO_TEXT),
+        (GROUP, {"type": 21, "content": "begins a thread"}, Ignored.NO_TEXT),
+    ],
+)
+def test_what_is_no_message_for_us_says_why(place: Place | None, given: dict[str, Any], why: Ignored) -> None:
+    """Each has a reason code of its own."""
+    assert read(place, **given) is why
+
+
+@pytest.mark.parametrize(
+    ("channel", "place"),
+    [
+        ({"type": 0}, Place(ChatKind.GROUP, "9")),
+        ({"type": 2}, Place(ChatKind.GROUP, "9")),
+        ({"type": 5}, Place(ChatKind.GROUP, "9")),
+        ({"type": 1}, Place(ChatKind.DIRECT, "9")),
+        ({"type": 11, "parent_id": "3"}, Place(ChatKind.GROUP, "3", "9")),
+        ({"type": 12, "parent_id": "3"}, Place(ChatKind.GROUP, "3", "9")),
+        ({"type": 3}, None),
+        ({"type": 4}, None),
+        ({"type": 11}, None),
+        ({"type": 99}, None),
+    ],
+)
+def test_a_channel_is_a_chat_a_thread_or_neither(channel: dict[str, Any], place: Place | None) -> None:
+    """A forum's post is a thread; a group of direct chats, which many read, is never taken for a direct chat."""
+    assert place_of(Channel.model_validate({"id": "9", **channel})) == place
+
+
+def test_places_are_learned_from_what_discord_tells() -> None:
+    """Of a server when we come, of threads when they begin; and which role is the bot's own."""
+    places = Places()
+    assert not places.knows("3")
+    server = {"channels": [{"id": "3", "type": 0}], "threads": [{"id": "4", "type": 11, "parent_id": "3"}]}
+    roles = [{"id": "8", "tags": {"bot_id": "100"}}, {"id": "9", "tags": {"bot_id": "77"}}, {"id": "10"}]
+    places.learn(Event("GUILD_CREATE", {**server, "roles": roles}), "100")
+    places.learn(Event("THREAD_CREATE", {"id": "5", "type": 11, "parent_id": "3"}), "100")
+    places.learn(Event("THREAD_LIST_SYNC", {"threads": [{"id": "6", "type": 12, "parent_id": "3"}]}), "100")
+    places.learn(Event("TYPING_START", {"id": "7", "type": 0}), "100")
+    assert [places.find(number) for number in "3456"] == [
+        Place(ChatKind.GROUP, "3"),
+        *(Place(ChatKind.GROUP, "3", thread) for thread in "456"),
+    ]
+    assert not places.knows("7")
+    assert places.own_roles == {"8"}
+
+
+def test_the_oldest_places_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads come and go for months."""
+    monkeypatch.setattr("adapters.discord.places.MOST_PLACES", 2)
+    places = Places()
+    places.note([Channel(id=number, type=0) for number in "345"])
+    assert [places.knows(number) for number in "345"] == [False, True, True]
