@@ -1,4 +1,4 @@
-"""This file is `make bench`: it measures gateway, search and history, and prints the goals beside the figures.
+"""This file is `make bench`: it measures gateway, search, history and long talks, and prints their goals beside.
 
 The rivals' figures were taken on such a machine (two cores, an instant model): nanobot, hermes-agent, OpenClaw.
 """
@@ -8,18 +8,17 @@ import asyncio
 import json
 import os
 
-from bench import gateway, history, index, search
+from bench import gateway, history, index, search, talk
 
 
 def main() -> None:
     """Print a table, or JSON."""
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--only", choices=("gateway", "search", "index", "history"))
+    parser.add_argument("--only", choices=("gateway", "search", "index", "history", "talk"))
     given = parser.parse_args()
-    parts = [
-        part for part in (gateway, search, index, history) if given.only in {None, part.__name__.rpartition(".")[2]}
-    ]
+    every = (gateway, search, index, history, talk)
+    parts = [part for part in every if given.only in {None, part.__name__.rpartition(".")[2]}]
     figures = [figure for part in parts for figure in asyncio.run(part.run())]
     if given.json:
         print(json.dumps({figure.name: {"median": figure.value, "runs": list(figure.runs)} for figure in figures}))
