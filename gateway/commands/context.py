@@ -51,7 +51,7 @@ def _context(use: WindowUse, call: Call) -> Iterator[str]:
         yield f"- instructions {use.instructions:,}"
     yield from _pruned(use.shown)
     yield from kept_lines(call.transcript.records, call)
-    yield _spent([record.entry for record in call.transcript.records if isinstance(record.entry, ReplyEntry)])
+    yield _spent(call)
 
 
 def _pruned(shown: Shown) -> Iterator[str]:
@@ -82,13 +82,17 @@ def _when(record: Record, call: Call) -> str:
     return f"{record.at.astimezone(call.now.tzinfo):%Y-%m-%d %H:%M}"
 
 
-def _spent(replies: Sequence[ReplyEntry]) -> str:
-    read = sum(reply.usage.input_tokens for reply in replies)
-    cached = sum(reply.usage.cached_tokens for reply in replies)
-    written = sum(reply.usage.output_tokens for reply in replies)
+def _spent(call: Call) -> str:
+    """Say what the provider counted, and since when: what a summary stands for is no longer at hand."""
+    records = call.transcript.records
+    since = "so far" if call.transcript.is_whole else f"since {_when(records[0], call)}"
+    usages = [record.entry.usage for record in records if isinstance(record.entry, ReplyEntry)]
+    read = sum(usage.input_tokens for usage in usages)
     if not read:
-        return "- no tokens counted so far"
-    return f"- {read:,} tokens read so far ({cached / read:.0%} from the provider's cache), {written:,} written"
+        return f"- no tokens counted {since}"
+    cached = sum(usage.cached_tokens for usage in usages) / read
+    written = sum(usage.output_tokens for usage in usages)
+    return f"- {read:,} tokens read {since} ({cached:.0%} from the provider's cache), {written:,} written"
 
 
 def _done(compacted: Compacted) -> Iterator[str]:

@@ -10,6 +10,8 @@ from gateway.agent.entries import Entry, FlushEntry, Mark, ReplyEntry, ResultEnt
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.tools.conversation import asked_focus
 from gateway.conversation.compaction import BY_WORDING
+from gateway.conversation.tail import LEAST_MESSAGES
+from gateway.stores.ports import TurnId
 from tests.fakes.keeping import SUMMARY, KeepingModel, always, notes
 from tests.fakes.model import call, says
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, House, open_house
@@ -57,6 +59,20 @@ async def test_the_window_is_told_by_part(house: House) -> None:
     assert lines[-1] == "- 12,000 tokens read so far (75% from the provider's cache), 30 written"
     assert parts["conversation"] > 700
     assert max(map(len, lines)) <= 80
+
+
+async def test_after_many_turns_the_count_says_since_when(house: House) -> None:
+    """The turns that a summary stands for are not read again for it, and nobody takes the rest for all."""
+    transcript = await house.sessions.open(house.key())
+    for number in range(LEAST_MESSAGES + 5):
+        house.clock.advance(60)
+        turn = TurnId(f"old-{number}")
+        await transcript.append(turn, UserEntry(f"question {number}", house.clock.now(), "", "1"), COUNTED)
+    last = f"old-{LEAST_MESSAGES + 4}"
+    await transcript.append(TurnId("old"), SummaryEntry("all of it", last, (), from_outside=False, model="m"))
+    since = transcript.records[0].at
+    told = (await house.says("/context")).splitlines()[-1]
+    assert told.startswith(f"- {LEAST_MESSAGES * 4_000:,} tokens read since {since:%Y-%m-%d %H:%M} (75%")
 
 
 async def test_before_anything_was_counted_it_is_an_estimate(house: House) -> None:
