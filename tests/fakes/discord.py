@@ -12,6 +12,7 @@ import socket
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -338,12 +339,13 @@ class _Wire:
 
     async def write(self) -> None:
         """Say what is put into `out`, in order."""
-        while not self.ws.closed:
-            text = json.dumps(await self.out.get())
-            if self._zlib is None:
-                await self.ws.send_str(text)
-            else:
-                await self.ws.send_bytes(self._zlib.compress(text.encode()) + self._zlib.flush(zlib.Z_SYNC_FLUSH))
+        with suppress(ConnectionError):
+            while not self.ws.closed:
+                text = json.dumps(await self.out.get())
+                if self._zlib is None:
+                    await self.ws.send_str(text)
+                else:
+                    await self.ws.send_bytes(self._zlib.compress(text.encode()) + self._zlib.flush(zlib.Z_SYNC_FLUSH))
 
 
 def problems_of(body: Json) -> Iterator[str]:
