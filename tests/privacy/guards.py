@@ -317,6 +317,13 @@ GUARDS = (
         "tests/gateway/door/test_routing.py::test_the_session_type_follows_from_the_platforms_facts",
     ),
     Guard(
+        "gateway/conversation/kept.py",
+        "a conversation that is kept is listed, and so read, by its audience",
+        "if scopes is None or scope_of_session(session) in scopes",
+        "if True",
+        "tests/gateway/conversation/test_kept.py::test_each_sees_its_own_conversations",
+    ),
+    Guard(
         "gateway/conversation/transcript_source.py",
         "the owner's conversation is nobody else's",
         'return Scope(f"shared:{address}") if kind in {SessionType.GUEST, SessionType.GROUP} and address else PRIVATE',

@@ -23,12 +23,16 @@ ALL_FILES = {
     "workspaces/bootstrap.py": "looks for the identities of files that are to be hidden",
     "workspaces/forgetting.py": "looks for the names of notes; each is read with the turn's access",
     "workspaces/history/history.py": "records every file and shows none",
+    "gateway/app.py": "hands the disk's trouble to whoever tells the owner",
     "gateway/agents.py": "gives the index and the keeper what they keep",
     "gateway/cli/agents.py": "counts files for the owner at the command line",
 }
 """Who may take a workspace's files without `Access`, and what for: the index and the history keep each file's scope."""
 ALL_WORDS = {
-    "gateway/conversation/transcript.py": "the one reader of the files",
+    "gateway/conversation/record.py": "how the files' lines are read",
+    "gateway/conversation/tail.py": "reads the end of a file for those below",
+    "gateway/conversation/transcript.py": "keeps what a turn of its own session needs",
+    "gateway/conversation/kept.py": "lists by access; a part is read of what was listed",
     "gateway/conversation/transcript_source.py": "gives the index each conversation with its audience",
     "gateway/conversation/sessions.py": "opens the transcript of one session",
     "gateway/conversation/turn.py": "opens the session that its message was routed to",
@@ -54,7 +58,7 @@ def test_every_method_that_tells_of_files_takes_access(reader: type) -> None:
     ("pattern", "allowed"),
     [
         (r"workspace\.folder\b|\bFolder\(", ALL_FILES),
-        (r"\bnumbered_records\(|[sS]essions\.open\(|\bTranscript\.open\(", ALL_WORDS),
+        (r"\b(?:numbered_records|in_line|NewestFirst)\(|(?:[sS]essions|transcripts|Transcript)\.open\(", ALL_WORDS),
     ],
     ids=["files", "transcripts"],
 )
