@@ -352,13 +352,20 @@ def problems_of(body: Json) -> Iterator[str]:
     """Say what is wrong with the body of a message, by Discord's schema and by what safety asks for."""
     validator = _validator()
     if validator is not None:
-        yield from (f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(body))
+        # The SDK writes the ids of a reference as numbers, which Discord takes as well.
+        reference = {name: str(found) if name.endswith("_id") else found for name, found in _reference(body).items()}
+        written = body | ({"message_reference": reference} if reference else {})
+        yield from (f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(written))
     if body.get("allowed_mentions") != {"parse": []}:
         yield "somebody may be pinged"
     if not body.get("flags", 0) & 4:
         yield "links are shown with a preview"
     if not body.get("enforce_nonce"):
         yield "a second try would come twice"
+
+
+def _reference(body: Json) -> Json:
+    return body.get("message_reference") or {}
 
 
 @functools.cache
