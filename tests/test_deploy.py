@@ -1,0 +1,193 @@
+"""What deploy/ promises about pods, services and containers, held against published schemas and against the program."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate  # type: ignore[import-untyped]  # it has no types
+import pytest
+import yaml  # type: ignore[import-untyped]  # as in test_packaging.py
+
+from gateway.config.reading import parse_config
+
+ROOT = Path(__file__).parent.parent
+KUBERNETES = ROOT / "deploy" / "kubernetes"
+COMPOSE = (ROOT / "docker-compose.yml").read_text("utf-8")
+UNIT = ROOT / "deploy" / "systemd" / "strandline.service"
+FOLDERS = sorted(file.parent for file in KUBERNETES.rglob("kustomization.yaml"))
+KNOWN_KEYS = {"apiVersion", "kind", "resources", "components", "configMapGenerator", "labels", "images"}
+"""The part of kustomize that is used here."""
+
+
+def documents(file: Path) -> list[dict[str, Any]]:
+    return [document for document in yaml.safe_load_all(file.read_text("utf-8")) if document]
+
+
+def in_folder(folder: Path) -> list[dict[str, Any]]:
+    """Return the resources that a kustomization brings, with those that it builds upon."""
+    (kustomization,) = documents(folder / "kustomization.yaml")
+    found = []
+    for name in [*kustomization.get("resources", []), *kustomization.get("components", [])]:
+        target = (folder / name).resolve()
+        found += in_folder(target) if target.is_dir() else documents(target)
+    return found
+
+
+EVERYTHING = [
+    (f"{r['kind']}/{r['metadata']['name']}", r) for f in FOLDERS if f.parent.name != "overlays" for r in in_folder(f)
+]
+PODS = [(name, each["spec"]["template"]["spec"]) for name, each in EVERYTHING if each["kind"] == "StatefulSet"]
+
+
+# --- Kubernetes
+
+
+@pytest.mark.parametrize(("name", "resource"), EVERYTHING, ids=[name for name, _ in EVERYTHING])
+def test_every_resource_fits_the_schema_of_kubernetes(name: str, resource: dict[str, Any]) -> None:
+    """Strictly: a key that Kubernetes does not know is a mistake."""
+    kubernetes_validate.validate(resource, kubernetes_validate.latest_version(), strict=True)
+
+
+def test_a_misspelt_key_would_be_found() -> None:
+    """The schemas that are used refuse what is not in them."""
+    wrong = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"selectr": {}}}
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(wrong, kubernetes_validate.latest_version(), strict=True)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(KUBERNETES)))
+def test_a_kustomization_names_what_is_there(folder: Path) -> None:
+    """Files, folders, and no key that this test does not know."""
+    (kustomization,) = documents(folder / "kustomization.yaml")
+    assert kustomization.keys() <= KNOWN_KEYS
+    generated = [name for each in kustomization.get("configMapGenerator", []) for name in each["files"]]
+    for name in [*kustomization.get("resources", []), *kustomization.get("components", []), *generated]:
+        assert (folder / name).exists(), name
+    named = {
+        name
+        for key in ("resources", "configMapGenerator")
+        for name in [*kustomization.get(key, [])]
+        if isinstance(name, str)
+    }
+    unused = {file.name for file in folder.iterdir() if file.suffix in {".yaml", ".toml"}} - named - {*generated}
+    assert unused <= {"kustomization.yaml"}
+
+
+@pytest.mark.parametrize("file", sorted(KUBERNETES.rglob("config.toml")), ids=lambda file: file.parent.name)
+def test_the_settings_of_each_overlay_are_read(file: Path) -> None:
+    """By the program itself; a pod with wrong settings would never start."""
+    parse_config(file.read_text("utf-8"), file)
+
+
+@pytest.mark.parametrize(("name", "pod"), PODS, ids=[name for name, _ in PODS])
+def test_a_pod_can_do_little(name: str, pod: dict[str, Any]) -> None:
+    """Not root, no capability, no token of the cluster, nothing to write but its volumes, probes and a memory limit."""
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert {"readinessProbe", "livenessProbe"} <= container.keys()
+    assert {"memory"} <= container["resources"]["limits"].keys()
+
+
+def test_whatever_is_named_is_there() -> None:
+    """Volumes that are mounted, services of sets, labels that selectors ask for, and a policy for every pod."""
+    by_kind: dict[str, dict[str, dict[str, Any]]] = {}
+    for _, each in EVERYTHING:
+        by_kind.setdefault(each["kind"], {})[each["metadata"]["name"]] = each
+    policies = [each["spec"]["podSelector"]["matchLabels"] for each in by_kind["NetworkPolicy"].values()]
+    for name, each in by_kind["StatefulSet"].items():
+        spec, labels = each["spec"], each["spec"]["template"]["metadata"]["labels"]
+        assert by_kind["Service"][spec["serviceName"]]["spec"]["selector"] == labels == spec["selector"]["matchLabels"]
+        volumes = {volume["name"] for volume in spec["template"]["spec"]["volumes"]}
+        volumes |= {claim["metadata"]["name"] for claim in spec["volumeClaimTemplates"]}
+        mounts = spec["template"]["spec"]["containers"][0]["volumeMounts"]
+        assert {mount["name"] for mount in mounts} == volumes, name
+        assert labels in policies
+    assert by_kind["PodDisruptionBudget"]["strandline"]["spec"]["selector"]["matchLabels"] in policies
+
+
+def test_the_gateways_probes_ask_where_it_listens() -> None:
+    """On loopback, as nothing listens elsewhere; and it gets longer to end than it takes to drain."""
+    pod = dict(PODS)["StatefulSet/strandline"]
+    (container,) = pod["containers"]
+    port = container["args"][-1]
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert f"http://127.0.0.1:{port}/" in container[probe]["exec"]["command"][-1]
+    assert "ports" not in container
+    assert pod["terminationGracePeriodSeconds"] > parse_config("", ROOT / "config.toml").limits.drain_s * 2
+    assert pod["securityContext"]["runAsUser"] == int(re.findall(r"--uid (\d+)", dockerfile())[0])
+
+
+def dockerfile() -> str:
+    return (ROOT / "deploy" / "Dockerfile").read_text("utf-8")
+
+
+# --- compose
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("compose_spec") is None, reason="compose-spec has no wheel for this system"
+)
+def test_the_compose_file_fits_the_compose_specification() -> None:
+    """A key that it does not know is a mistake."""
+    from compose_spec import PyCompose
+
+    PyCompose.from_yaml(COMPOSE)
+    with pytest.raises(ValueError, match="prots"):
+        PyCompose.from_yaml(COMPOSE.replace("profiles: [qdrant]", "prots: [qdrant]"))
+
+
+def test_every_container_of_compose_can_do_little() -> None:
+    """The gateway starts alone; what else there is waits for its profile; none publishes a port."""
+    services = yaml.safe_load(COMPOSE)["services"]
+    assert {name for name, service in services.items() if "profiles" not in service} == {"gateway"}
+    for service in services.values():
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert "ports" not in service
+
+
+@pytest.mark.parametrize("text", [COMPOSE, (KUBERNETES / "components/redis/redis.yaml").read_text("utf-8")])
+def test_a_redis_keeps_what_it_is_told(text: str) -> None:
+    """An append-only file, no eviction, a password: Strandline refuses one without the first two."""
+    for setting in ("appendonly yes", "maxmemory-policy noeviction", "requirepass"):
+        assert setting in text
+
+
+# --- systemd
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed here")
+def test_the_unit_is_understood_and_hardened(tmp_path: Path) -> None:
+    """No line that systemd does not know; exposure below 2 of 10 by its own measure."""
+    unit = tmp_path / UNIT.name
+    unit.write_text(UNIT.read_text("utf-8").replace("/opt/strandline/bin/strandline", sys.executable))
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert (checked.returncode, checked.stderr.strip()) == (0, "")
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(unit)]
+    rated = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert rated.returncode == 0, rated.stdout[-200:]
+
+
+def test_the_unit_does_not_try_again_what_cannot_help() -> None:
+    """The exit statuses are those that the README gives; what was begun gets time to end."""
+    text = UNIT.read_text("utf-8")
+    assert "RestartPreventExitStatus=2 3" in text
+    assert "2 wrong\nconfiguration or usage, 3 another process owns the home" in (ROOT / "README.md").read_text("utf-8")
+    assert "EnvironmentFile=-/etc/strandline/secrets.env" in text
+    assert re.search(
+        r"ExecStart=/opt/strandline/bin/strandline up --home /var/lib/strandline --port \d+$", text, re.MULTILINE
+    )
