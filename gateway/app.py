@@ -43,9 +43,9 @@ from gateway.home import Home
 from gateway.hooks import Hooks, load_hooks
 from gateway.measuring import counted, measure, metered_agents, timed
 from gateway.metrics import Meter
+from gateway.share import Share, open_share
 from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
-from gateway.stores.sqlite import SqliteStore
-from gateway.timing import Clock, SystemClock, utc_now
+from gateway.timing import Clock, SystemClock, first_of, utc_now
 from workspaces.access import AgentId
 from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.memory.client import MemoryUnavailableError
@@ -87,6 +87,7 @@ class App:
     has_channels: bool
     drain_s: float
     meter: Meter | None
+    share: Share
 
     @classmethod
     @asynccontextmanager
@@ -107,25 +108,26 @@ class App:
             await store.count(reason)
 
         async with AsyncExitStack() as stack:
+            share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
+            routes, config = routes_of(config), share.mine
             agents = metered_agents(
                 await stack.enter_async_context(open_agents(home, config, environ, owner_now, count)), meter
             )
             _lead_through(machine.checkpoint, agents.values())
-            store = await SqliteStore.open(home.state_db, clock=clock, checkpoint=machine.checkpoint)
+            store = await share.open_store(routes, clock, machine.checkpoint)
             stack.push_async_callback(store.close)
             threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
             sessions = Sessions(
                 {name: home.agent(name).sessions for name in agents}, threads, machine.checkpoint, clock.now
             )
             lifecycle = Lifecycle(agents, sessions, lifecycle_settings(config.sessions, zone.zone), clock, count)
-            terminals, routes = terminals_of(config), routes_of(config)
-            bots = bot_accounts(config, environ, store.count) if channels else []
+            terminals, bots = terminals_of(config), _bots(config, environ, store, share) if channels else []
             accounts = [*map(terminal_account, terminals.values()), *bots]
-            adapters = Adapters(account.key for account in accounts)
-            stack.push_async_callback(_close, adapters)
+            stack.push_async_callback(_close, adapters := Adapters(account.key for account in accounts))
             presence = await stack.enter_async_context(Presence(adapters.loaded))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
-            outcomes, owner = Outcomes(), Address(TERMINAL, config.default_agent, CHAT)
+            outcomes, health = Outcomes(), Health(bots)
+            default, owner = AgentId(config.default_agent), Address(TERMINAL, config.default_agent, CHAT)
 
             async def tell_owner(row: OutboxRow, why: str) -> None:
                 said = f"A reply to {row.outgoing.address} could not be delivered: {why}"
@@ -140,7 +142,6 @@ class App:
 
             settings, patience = turn_settings(config), timedelta(days=config.limits.approval_days)
             approvals = Approvals(agents, store, patience, owner_now, delivery.wake)
-            health, default = Health(bots), AgentId(config.default_agent)
             desk = LocalDesk(
                 str(home.path), zone, agents, default, terminals, store, sessions, outcomes, delivery, health, approvals
             )
@@ -174,10 +175,11 @@ class App:
                 has_channels=channels,
                 drain_s=config.limits.drain_s,
                 meter=meter,
+                share=share,
             )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Answer what comes until *stop* is set, then finish what was begun."""
+        """Answer what comes until *stop* is set or our share is over, then finish what was begun."""
         measure(self.desk.store, self.delivery, self.meter)
         async with asyncio.TaskGroup() as tasks:
             await self._recover()
@@ -189,8 +191,11 @@ class App:
                 running.append(tasks.create_task(_tidy(self.desk.store, keepers)))
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
+            running.append(tasks.create_task(self.reception.follow(self._is_ours)))
+            running.append(tasks.create_task(self.share.watch()))
             self.readiness.ready = True
-            await stop.wait()
+            await first_of(stop, self.share.over)
+            self.share.is_leaving = stop.is_set()
             for task in running:
                 task.cancel()
         await self._drain()
@@ -202,11 +207,11 @@ class App:
     async def _recover(self) -> None:
         """Go on with what an earlier run left; without channels, with what belongs to a terminal."""
 
-        def is_ours(address: Address) -> bool:
-            return self.has_channels or address.channel == TERMINAL
-
-        replies, messages = await self.delivery.recover(is_ours), await self.reception.recover(is_ours)
+        replies, messages = await self.delivery.recover(self._is_ours), await self.reception.recover(self._is_ours)
         log.info("took up what an earlier run left", messages=messages, replies=replies)
+
+    def _is_ours(self, address: Address) -> bool:
+        return self.has_channels or address.channel == TERMINAL
 
     async def _listen(self, account: Account) -> None:
         def loaded(adapter: Adapter) -> None:
@@ -225,6 +230,13 @@ class App:
         replies = await self.delivery.drain(self.drain_s)
         if turns or replies:
             log.warning("cut off; the next start goes on with them", turns=len(turns), replies=len(replies))
+
+
+def _bots(config: Config, environ: Mapping[str, str], store: Store, share: Share) -> list[Account]:
+    bots = bot_accounts(config, environ, store.count)
+    for bot in bots:
+        bot.may_listen = share.may_listen
+    return bots
 
 
 async def _warm(memory: MemoryIndex) -> None:

@@ -31,3 +31,13 @@ class SystemClock:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await event.wait()
+
+
+async def first_of(*events: asyncio.Event) -> None:
+    """Return once one of *events* is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

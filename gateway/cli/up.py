@@ -32,7 +32,7 @@ def up(
 async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     """Run the gateway of *home* until a signal. Raises StrandlineError before anything is touched, if at all."""
     from gateway.config import collect_secrets
-    from gateway.control.server import control_app, serving
+    from gateway.control.server import serving
     from gateway.logs import logging_to_stderr
     from gateway.redact import Redactor
 
@@ -42,25 +42,28 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
         redact = Redactor([token, *collect_secrets(config.secret_sources(), invocation.environ)])
         settings = config.gateway
         with logging_to_stderr(settings.log_level, settings.log_format, redact):
-            async with (
-                invocation.compose(home, config, invocation.environ, channels=True) as gateway,
-                serving(
-                    exposed(control_app(gateway.desk, gateway.readiness, token), gateway, config, invocation.environ),
-                    settings.host,
-                    settings.port if port is None else port,
-                ) as address,
-            ):
-                with home.announced(ControlFile(address, token, os.getpid())):
-                    for line in greeting(config, address, invocation, home):
-                        print(line, flush=True)
-                    await gateway.run(stop)
+            while not stop.is_set():  # a gateway that shares its store begins again when its share has changed
+                async with (
+                    invocation.compose(home, config, invocation.environ, channels=True) as gateway,
+                    serving(
+                        exposed(token, gateway, config, invocation.environ),
+                        settings.host,
+                        settings.port if port is None else port,
+                    ) as address,
+                ):
+                    with home.announced(ControlFile(address, token, os.getpid())):
+                        for line in greeting(config, address, invocation, home):
+                            print(line, flush=True)
+                        await gateway.run(stop)
     print("Stopped.", flush=True)
 
 
-def exposed(app: "ASGIApp", gateway: Composed, config: "Config", environ: Mapping[str, str]) -> "ASGIApp":
-    """Return *app* with the gateway's metrics beside it, where they are wanted. Raises ConfigError."""
+def exposed(token: str, gateway: Composed, config: "Config", environ: Mapping[str, str]) -> "ASGIApp":
+    """Return the control door with the gateway's metrics beside it, where they are wanted. Raises ConfigError."""
     from gateway.control.exposition import Exposition
+    from gateway.control.server import control_app
 
+    app = control_app(gateway.desk, gateway.readiness, token)
     if gateway.meter is None:
         return app
     source = config.metrics.token()

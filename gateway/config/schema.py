@@ -292,6 +292,30 @@ class QdrantSettings(Section):
         return SecretSource("qdrant.api_key_env", self.api_key_env, None) if self.url and self.api_key_env else None
 
 
+def _redis_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"redis", "rediss", "unix", "redis+sentinel"} or not (parts.netloc or parts.path):
+        raise ValueError("must begin with redis://, rediss://, unix:// or redis+sentinel://")
+    if "@" in parts.netloc:
+        raise ValueError("must not hold a password; use the setting for the secret")
+    return url
+
+
+class RedisSettings(Section):
+    """A Redis or Valkey that keeps what must survive a crash, for several gateways at once."""
+
+    url: Annotated[str, AfterValidator(_redis_url)] | None = None
+    """Not set: a file in the home, for one gateway."""
+    password_env: EnvName | None = None
+    prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
+    lease_s: float = Field(default=10, ge=2, le=300)
+    accept_loss: bool = False
+
+    def password(self) -> SecretSource | None:
+        """Return where the server's password is kept, `None` if it asks for none."""
+        return SecretSource("redis.password_env", self.password_env, None) if self.url and self.password_env else None
+
+
 class MemorySettings(Section):
     """What memory puts into the prompt, and how it is searched."""
 
@@ -397,6 +421,7 @@ class Config(Section):
     models: dict[AgentName, ModelSettings] = {}
     memory: MemorySettings = MemorySettings()
     qdrant: QdrantSettings = QdrantSettings()
+    redis: RedisSettings = RedisSettings()
     context: ContextSettings = ContextSettings()
     sessions: SessionSettings = SessionSettings()
     limits: LimitSettings = LimitSettings()

@@ -37,6 +37,8 @@ class Account:
     """Loads what the adapter needs and makes it. Raises ConfigError."""
     state: ListeningState = ListeningState.LOADING
     detail: str = ""
+    may_listen: Callable[[str, str], Awaitable[None]] | None = None
+    """Called with channel and account before each time that it listens; returns once no other gateway does."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -54,9 +56,12 @@ async def listen(account: Account, receive: Receive, loaded: Callable[[Adapter],
         adapter = await account.build()
         loaded(adapter)
         while True:
-            account.state, account.detail = ListeningState.LISTENING, ""
             started = asyncio.get_running_loop().time()
             try:
+                if account.may_listen:
+                    account.state, account.detail = ListeningState.WAITING, "another gateway listens"
+                    await account.may_listen(*account.key)
+                account.state, account.detail = ListeningState.LISTENING, ""
                 await adapter.listen(receive)
             except (ChannelUnavailableError, StoreError) as exc:
                 if asyncio.get_running_loop().time() - started > LONGEST_WAIT_S:

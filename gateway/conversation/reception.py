@@ -8,7 +8,7 @@ import structlog
 from adapters.channel import Address, InboundMessage
 from gateway.door.admission import Refused, admit
 from gateway.door.routing import Routes, SessionKey, route
-from gateway.stores.ports import InboxRow, Store
+from gateway.stores.ports import Arrivals, InboxRow, Store
 
 log = structlog.get_logger()
 
@@ -33,14 +33,24 @@ class Reception:
         if row is None:
             await self.store.count("duplicate")
             return
-        self._hand_on(row)
+        if not isinstance(self.store.inbox, Arrivals):  # else it comes back in its order among what others take in
+            self._hand_on(row)
 
     async def recover(self, is_ours: Callable[[Address], bool]) -> int:
         """Hand on the messages from addresses that are ours, taken in before and not answered; return how many."""
+        if isinstance(self.store.inbox, Arrivals):
+            return 0  # `follow` begins with them
         rows = [row for row in await self.store.inbox.waiting() if is_ours(row.message.address)]
         for row in rows:
             self._hand_on(row)
         return len(rows)
+
+    async def follow(self, is_ours: Callable[[Address], bool]) -> None:
+        """Hand on what any of several gateways takes in for our agents, as long as this runs."""
+        if isinstance(self.store.inbox, Arrivals):
+            async for row in self.store.inbox.arrivals():
+                if is_ours(row.message.address):
+                    self._hand_on(row)
 
     def _hand_on(self, row: InboxRow) -> None:
         self.submit(route(row.message, self.routes).key, row)

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType, Protocol
+from typing import NewType, Protocol, runtime_checkable
 
 from adapters.channel import Address, InboundMessage
 from gateway.errors import StoreError
@@ -192,6 +192,7 @@ class Inbox(Protocol):
         """Close a message without an answer (its sender was revoked) and count *reason*."""
 
 
+@runtime_checkable
 class Arrivals(Protocol):
     """What an inbox can do besides if several gateways fill it: each answers what is meant for its own agents."""
 

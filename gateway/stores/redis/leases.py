@@ -8,7 +8,6 @@ import structlog
 from redis.exceptions import RedisError
 
 from gateway.errors import StoreError
-from gateway.stores.ports import LeaseLostError
 from gateway.stores.redis.link import Link, Member, script
 from gateway.stores.redis.server import Server, check, told
 
@@ -35,7 +34,7 @@ class RedisLeases:
 
     @classmethod
     async def join(cls, server: Server, prefix: str, name: str, lease_s: float, *, accept_loss: bool) -> "RedisLeases":
-        """Take a lease as *name*; whoever had it before under that name is certainly gone.
+        """Take a lease as *name*, with what hangs on that name: whoever had it before is certainly gone.
 
         Raises ConfigError for a server that would forget, StoreError if none lets us in for `START_PATIENCE_S`.
         """
@@ -77,17 +76,23 @@ class RedisLeases:
                 await self._link.run("leave")
         except (StoreError, TimeoutError) as exc:
             log.info("lease not given back; it runs out", detail=str(exc))
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connection; what is held stays ours until the lease runs out, or until we join again."""
         await self._link.close()
+
+    async def renew(self) -> bool:
+        """Make the lease run on from now; `False` if it is over. Raises StoreError while the server is away."""
+        (is_ours,) = await self._link.run("renew", round(self._lease_s * 1000))
+        return bool(is_ours)
 
     async def _renewed(self) -> bool:
         while True:
             try:
-                (is_ours,) = await self._link.run("renew", round(self._lease_s * 1000))
-            except LeaseLostError:
-                return False
+                return await self.renew()
             except StoreError:
                 continue  # it waited for the server already; the deadline ends this
-            return bool(is_ours)
 
 
 async def _first_lease(server: Server, nobody: Member, lease_s: float, *, accept_loss: bool) -> int:

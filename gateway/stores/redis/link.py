@@ -172,7 +172,7 @@ class Link:
             if self._client is None:
                 self._client = await self._server.connect()
                 self._digest = str(await self._client.script_load(script()))
-            pool = self._client.connection_pool
+            pool: Any = self._client.connection_pool  # its methods have no types
             await pool.release(await pool.get_connection())  # notices an end that came while nothing was sent
         except (RedisError, OSError) as exc:
             self._notice(exc)

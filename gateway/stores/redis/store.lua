@@ -143,6 +143,17 @@ function reads.waiting(...)
     return rows
 end
 
+-- A message that was taken in under other bindings goes to the end of the queue of the agent that it is for now.
+function writes.move(id, agent)
+    local entry = call('XRANGE', key('inbox', call('HGET', key('waiting'), id) or ''), id .. '-0', id .. '-0')[1]
+    if entry then
+        take(id)
+        local fresh = next_id('inbox')
+        call('XADD', key('inbox', agent), fresh .. '-0', unpack(entry[2]))
+        call('HSET', key('waiting'), fresh, agent)
+    end
+end
+
 function writes.drop(id, reason)
     if take(id) then
         count(reason, 1)
@@ -350,7 +361,7 @@ function reads.members()
     return alive
 end
 
--- Before there is a lease: take one under a new fence. Whoever held it under this name before is gone: the caller has
+-- Before there is a lease: take one under a new fence, with all that hangs on this name already. Whoever held it under this name before is gone: the caller has
 -- the lock of their common home.
 if operation == 'join' then
     local lease_ms = args[1]
@@ -362,6 +373,12 @@ if operation == 'join' then
         end
     end
     call('HSET', key('members'), member .. '#' .. fresh, 1)
+    local owners = call('HGETALL', key('owners'))
+    for n = 1, #owners, 2 do
+        if string.match(owners[n + 1], '^(.*)#%d+$') == member then
+            call('HSET', key('owners'), owners[n], member .. '#' .. fresh)
+        end
+    end
     return fresh
 end
 

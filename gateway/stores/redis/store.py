@@ -1,10 +1,18 @@
 """This file is the store of a gateway that shares its state with others, kept in Redis or Valkey."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from redis.exceptions import RedisError
 
 from adapters.channel import InboundMessage
+from gateway.errors import StoreError
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
 from gateway.stores.ports import (
     NOTICE_PREFIX,
@@ -26,8 +34,15 @@ from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, 
 from gateway.stores.retention import Retention
 from gateway.timing import Clock, SystemClock
 
+log = structlog.get_logger()
+
 PRUNED_AT_ONCE = 1_000
 """Rows of a kind that one script removes; others wait for a millisecond or two."""
+
+READ_AT_ONCE = 256
+REREAD_AFTER_S = 0.2
+KNOWN = 10_000
+"""Messages that are not handed on again when the connection breaks and the queues are read anew."""
 
 AgentOf = Callable[[InboundMessage], str]
 """Says which agent a message is for."""
@@ -57,6 +72,40 @@ class RedisInbox:
 
     async def drop(self, row: InboxId, reason: str) -> None:
         await self.link.run("drop", row, reason)
+
+    async def arrivals(self) -> AsyncIterator[InboxRow]:
+        known: OrderedDict[InboxId, None] = OrderedDict()
+        while True:
+            try:
+                async with aclosing(self._read()) as rows:
+                    async for row in rows:
+                        if row.id in known:
+                            continue
+                        known[row.id] = None
+                        while len(known) > KNOWN:
+                            known.popitem(last=False)
+                        if (agent := self.agent_of(row.message)) in self.agents:
+                            yield row
+                        else:
+                            await self.link.run("move", row.id, agent)
+            except (RedisError, OSError, StoreError) as exc:
+                log.info("arrivals interrupted", detail=str(exc))
+                await asyncio.sleep(REREAD_AFTER_S)
+
+    async def _read(self) -> AsyncGenerator[InboxRow, None]:
+        """Give every row of our queues from the first on, over one connection."""
+        client = await self.leases.server.connect()
+        last: dict[Any, Any] = {f"{self.leases.member.prefix}:inbox:{agent}": "0" for agent in self.agents}
+        wait_ms = round(self.leases.server.timeout_s * 500)
+        try:
+            while True:
+                arrived: Any = await client.xread(last, count=READ_AT_ONCE, block=wait_ms)
+                for queue, entries in arrived:
+                    for entry, fields in entries:
+                        last[queue] = entry
+                        yield _inbox_row(entry, fields["message"], fields["received_at"])
+        finally:
+            await client.aclose()
 
 
 class RedisStore:
