@@ -161,11 +161,12 @@ class Planner:
         files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
         window = Window(window_tokens or agent.model.window_tokens, self.settings.prune, self.compaction.settings)
-        scale = measured_scale(asked.transcript.entries, agent.model.name)
+        records = asked.transcript.records
+        scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), (), self.settings.temperature.get(agent.id))
         tools = (await self._toolbox(asked, bare, _unused)).specs
         base = scale.steady.tokens(request_characters(replace(bare, tools=tools)))
-        shown = show(asked.transcript.records, window, base, scale)
+        shown = show(records, window, base, scale)
         request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries, tools=tools)
         return _Draft(request, files, shown, scale, window.tokens)
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.entries import CallStartEntry, Entry, Mark, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, ToolSpec
 
 CHARACTERS_A_TOKEN = 3
@@ -36,13 +36,13 @@ class Scale:
 CAUTIOUS = Scale()
 
 
-def measured_scale(entries: Iterable[Entry], model: str) -> Scale:
-    """Return the scale that *model*'s latest reply among *entries* gives.
+def measured_scale(newest_first: Iterable[Entry | Mark], model: str) -> Scale:
+    """Return the scale that *model*'s latest reply gives.
 
     A request is mostly the one before it, so what was counted there holds for nearly all of it: on recorded
     conversations of mixed text the error is 0.3 % on average, 6 % at most (tests/gateway/agent/window/test_count.py).
     """
-    for entry in reversed(list(entries)):
+    for entry in newest_first:
         if isinstance(entry, ReplyEntry) and entry.model == model and entry.usage.input_tokens > 0:
             each = entry.usage.characters / entry.usage.input_tokens
             return Scale(each, is_measured=True) if _FEWEST <= each <= _MOST else Scale()

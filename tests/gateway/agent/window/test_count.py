@@ -48,7 +48,7 @@ def test_a_count_that_cannot_be_is_not_believed(usage: Usage) -> None:
 def test_only_the_models_own_count_is_taken_and_the_latest() -> None:
     """Another model of the chain has another tokenizer."""
     entries = [reply(Usage(100, 5, 0, 200)), reply(Usage(100, 5, 0, 500)), reply(Usage(100, 5, 0, 300), "other")]
-    assert measured_scale(entries, "m") == Scale(5.0, is_measured=True)
+    assert measured_scale(reversed(entries), "m") == Scale(5.0, is_measured=True)
 
 
 def test_everything_that_is_sent_is_counted() -> None:
