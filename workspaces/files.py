@@ -7,9 +7,10 @@ import os
 import re
 import stat
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
@@ -153,12 +154,17 @@ class Folder:
         raise FileChangedError(f"{path} is being replaced by another program again and again; try later")
 
     def delete(self, path: PurePosixPath, expected: str) -> None:
-        """Remove the file whose digest is *expected*. Raises FileChangedError as `write` does."""
-        with self._telling(path), _told(path), self._place(path) as place:
-            before = place.remove(expected)
-            if before is None:
-                raise no_such_file(path)
-            self._written(Written(place.path, before, None))
+        """Remove the file whose digest is *expected*, and the folders that it leaves empty.
+
+        Raises FileChangedError as `write` does.
+        """
+        with self._telling(path), _told(path):
+            with self._place(path) as place:
+                before = place.remove(expected)
+                if before is None:
+                    raise no_such_file(path)
+                self._written(Written(place.path, before, None))
+            self._remove_empty(path.parents)
 
     def listing(self, path: PurePosixPath) -> tuple[FolderEntry, ...]:
         """Return the folders and plain files in the folder at *path*, sorted by name."""
@@ -250,11 +256,27 @@ class Folder:
 
     @contextmanager
     def _changing(self, path: PurePosixPath) -> Iterator[Place]:
-        """Hold the lock and open the place of a file that is about to be written, with the folders above it."""
-        with self._telling(path), _told(path, writing=True), self._place(path, create=True) as place:
-            _refuse_twin(place.folder, place.name, path)
-            self._refuse_full(place.folder, place.name, path)
-            yield place
+        """Hold the lock and open the place of a file that is about to be written, with the folders above it.
+
+        Folders that were made for a file that then was refused go again: nobody fills a disk with them.
+        """
+        path = clean_path(str(path))
+        with self._telling(path), _told(path, writing=True):
+            missing = list(takewhile(lambda folder: not self.holds_folder(folder), path.parents))
+            try:
+                with self._place(path, create=True) as place:
+                    _refuse_twin(place.folder, place.name, path)
+                    self._refuse_full(place.folder, place.name, path)
+                    yield place
+            finally:
+                self._remove_empty(missing)
+
+    def _remove_empty(self, folders: Iterable[PurePosixPath]) -> None:
+        """Remove *folders*, the innermost first, until one holds something."""
+        with suppress(OSError):
+            for folder in folders:
+                with self._opened(folder.parent) as above:
+                    os.rmdir(folder.name, dir_fd=above)
 
     @contextmanager
     def resting(self) -> Iterator[None]:

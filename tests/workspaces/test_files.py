@@ -250,6 +250,22 @@ def test_sizes_and_numbers_have_caps(folder: Folder, root: Path) -> None:
     folder.write(PurePosixPath("notes/below/x.md"), b"", expected=None)
 
 
+def test_no_folder_is_left_that_holds_nothing(folder: Folder, root: Path) -> None:
+    """Whoever writes and deletes, or is refused, again and again fills no disk with folders; the owner's stay."""
+    (root / "a").mkdir()
+    for refused in (b"x" * 100_001, b"x"):
+        with pytest.raises((TooLargeError, FileChangedError)):
+            folder.write(PurePosixPath("a/b/c/d.md"), refused, expected=None if len(refused) > 1 else "f" * 64)
+    assert [*map(str, folder.folders())] == [".", "a", "notes"]
+    folder.write(PurePosixPath("a/b/other.md"), b"1", expected=None)
+    digest = folder.write(PurePosixPath("a/b/c/d.md"), b"1", expected=None)
+    folder.delete(PurePosixPath("a/b/c/d.md"), digest)
+    assert [*map(str, folder.folders())] == [".", "a", "a/b", "notes"]
+    (root / "a/b/.hidden\nname").write_bytes(b"what is not taken is something too")
+    folder.delete(PurePosixPath("a/b/other.md"), digest)
+    assert (root / "a/b").is_dir()
+
+
 def test_lines_are_added_below_what_an_editor_left(folder: Folder, root: Path) -> None:
     """A new file gets its heading; a last line without end, and CRLF line ends, are respected."""
     assert folder.append(NOTE, "- one\n", "# day\n\n") == 3
