@@ -1,4 +1,4 @@
-"""This file is `make bench`: it measures gateway, search, history and long talks, and prints their goals beside.
+"""This file is `make bench`: it measures gateway, search, history, transcripts and talks, and prints goals beside.
 
 The rivals' figures were taken on such a machine (two cores, an instant model): nanobot, hermes-agent, OpenClaw.
 """
@@ -8,16 +8,16 @@ import asyncio
 import json
 import os
 
-from bench import gateway, history, index, search, talk
+from bench import gateway, history, index, search, talk, transcripts
 
 
 def main() -> None:
     """Print a table, or JSON."""
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--only", choices=("gateway", "search", "index", "history", "talk"))
+    parser.add_argument("--only", choices=("gateway", "search", "index", "history", "talk", "transcripts"))
     given = parser.parse_args()
-    every = (gateway, search, index, history, talk)
+    every = (gateway, search, index, history, talk, transcripts)
     parts = [part for part in every if given.only in {None, part.__name__.rpartition(".")[2]}]
     figures = [figure for part in parts for figure in asyncio.run(part.run())]
     if given.json:
