@@ -202,6 +202,15 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
     )
 
 
+def assumed_windows(config: Config) -> tuple[str, ...]:
+    """Say, a line each, which models' windows are not set and how large they are taken to be."""
+    return tuple(
+        f"the window of model {name} is {settings.window:,} tokens; window_tokens is not set"
+        for name, settings in config.models.items()
+        if settings.window_tokens is None
+    )
+
+
 def turn_settings(config: Config) -> TurnSettings:
     """Return what the configuration says about turns."""
     limits = config.limits

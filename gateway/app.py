@@ -15,7 +15,15 @@ from adapters.terminal import CHAT
 from gateway.agent.agent import Agent
 from gateway.agent.alarm import Alarm, Tell
 from gateway.agent.keeper import Keeper
-from gateway.agents import Threads, lifecycle_settings, open_agents, turn_settings, watch_settings, watched_folders
+from gateway.agents import (
+    Threads,
+    assumed_windows,
+    lifecycle_settings,
+    open_agents,
+    turn_settings,
+    watch_settings,
+    watched_folders,
+)
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
 from gateway.commands.families import every_command
 from gateway.commands.registry import Commands
@@ -143,7 +151,18 @@ class App:
             settings, patience = turn_settings(config), timedelta(days=config.limits.approval_days)
             approvals = Approvals(agents, store, patience, owner_now, delivery.wake)
             desk = LocalDesk(
-                str(home.path), zone, agents, default, terminals, store, sessions, outcomes, delivery, health, approvals
+                str(home.path),
+                zone,
+                agents,
+                default,
+                terminals,
+                store,
+                sessions,
+                outcomes,
+                delivery,
+                health,
+                approvals,
+                assumed_windows(config),
             )
 
             compaction = Compaction(settings.compact, Flush(settings.flush, owner_now), lifecycle, count, owner_now)

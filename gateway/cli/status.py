@@ -52,6 +52,8 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
 def _oddities(state: Status) -> Iterator[str]:
     for unsure in state.unsure:
         yield f"unsure    {unsure.at:%Y-%m-%d %H:%M:%SZ} part {unsure.part + 1} to {unsure.address}: {unsure.why}"
+    for each in state.assumed:
+        yield f"assumed   {each}"
     for repair in state.repairs:
         yield f"repaired  {repair}"
     for reason, count in sorted(state.reasons.items()):

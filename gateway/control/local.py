@@ -80,6 +80,8 @@ class LocalDesk:
     delivery: Delivery
     health: Health
     changes: Approvals
+    assumed: tuple[str, ...] = ()
+    """What the configuration does not say and is taken for granted, in words."""
 
     async def brief(self) -> str:
         """Return the state of the gateway as a few lines of Markdown. Raises StoreError."""
@@ -105,6 +107,7 @@ class LocalDesk:
             reasons=report.reasons,
             approvals_waiting=report.approvals_waiting,
             repairs=(*self.transcripts.repairs(), *self._history_repairs()),
+            assumed=self.assumed,
         )
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:

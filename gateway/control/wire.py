@@ -82,6 +82,8 @@ class Status:
     """Changes of files that wait for the owner's decision."""
     repairs: tuple[str, ...] = ()
     """What was found damaged and mended, in words."""
+    assumed: tuple[str, ...] = ()
+    """What is not set and taken for granted, in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,9 +185,8 @@ class Planner:
 
 
 def _ordered(asked: Asked) -> SummaryOrder | None:
-    """Return the model's own wish for a summary, from before this turn."""
-    before = (each.entry for each in reversed(asked.transcript.records) if each.turn_id != asked.row.turn_id)
-    focus = asked_focus(before)
+    """Return the model's own wish for a summary."""
+    focus = asked_focus(each.entry for each in reversed(asked.transcript.records))
     return None if focus is None else SummaryOrder(focus)
 
 

@@ -8,8 +8,8 @@ from gateway.agent.entries import UserEntry
 from gateway.agent.models.port import ModelRequest
 from gateway.conversation.daily_log import LOG
 from gateway.conversation.flush import Flush, unflushed
+from gateway.conversation.record import Record, command_turns
 from gateway.conversation.session import Ending, Pause, Session
-from gateway.conversation.transcript import Record
 
 Draft = Callable[[Session, Sequence[Record]], Awaitable[ModelRequest]]
 """Gives a request that shows some records of a session."""
@@ -48,4 +48,7 @@ class RestFlush:
 
 
 def _last_said(records: Sequence[Record]) -> datetime | None:
-    return next((record.at for record in reversed(records) if isinstance(record.entry, UserEntry)), None)
+    """Return when somebody last said something but a command: what the notes are about."""
+    orders = command_turns(records)
+    said = (record for record in reversed(records) if isinstance(record.entry, UserEntry))
+    return next((record.at for record in said if record.turn_id not in orders), None)

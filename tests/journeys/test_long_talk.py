@@ -49,6 +49,7 @@ async def test_a_provider_that_takes_less_than_assumed_is_talked_to_for_ever(tmp
     assert answers == ["Understood."] * len(said)
     assert status.reasons["overflow"] >= 2
     assert "compaction_failed" not in status.reasons
+    assert status.assumed == ("the window of model stub is 32,000 tokens; window_tokens is not set",)
     agent = home.agent("main")
     transcript = next(agent.sessions.glob("*.jsonl")).read_text("utf-8")
     assert all(text.strip() in transcript for text in said)

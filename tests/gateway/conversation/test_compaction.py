@@ -364,6 +364,16 @@ async def test_an_end_is_flushed_with_what_was_said_since_the_last(house: House,
     assert "One." not in shown(request)
 
 
+async def test_notes_of_an_end_belong_to_the_day_on_which_somebody_last_spoke(house: House) -> None:
+    """Not to the day on which the command to end it came."""
+    for text in ("One.", "Two.", "Three."):
+        await house.says(text)
+    house.clock.advance(2 * 86_400)
+    await house.says("/new")
+    assert "- 14:05 The offer is 4,000." in house.text("memory/2026-03-01.md")
+    assert not (house.folder / "workspace" / "memory" / "2026-03-03.md").exists()
+
+
 async def test_an_end_where_nothing_new_was_said_asks_nobody(house: House) -> None:
     """A flush that was just made is enough; and a model that is away keeps no session from its end."""
     for text in ("One.", "Two.", "Three."):
