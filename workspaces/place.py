@@ -20,6 +20,10 @@ _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """No link is followed, and opening a FIFO does not wait for its other end."""
 
 
+_TRIES = 10
+"""How often a file is opened that an editor has just replaced by another one: where it has no name any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """A file as the system knows it, whatever it is called."""
@@ -67,19 +71,16 @@ class Place:
 
     def read(self) -> Content | None:
         """Return what is here; `None` for nothing, and for everything that is not a plain file."""
-        try:
-            with self._opened(os.O_RDONLY) as handle:
-                facts = os.fstat(handle)
-                if not is_plain(facts):
+        for _ in range(_TRIES):
+            try:
+                with self._opened(os.O_RDONLY) as handle:
+                    if (facts := os.fstat(handle)).st_nlink:
+                        return self._content(handle, facts) if is_plain(facts) else None
+            except OSError as exc:
+                if exc.errno in ABSENT:
                     return None
-                data = _read(handle, self.cap + 1)
-        except OSError as exc:
-            if exc.errno in ABSENT:
-                return None
-            raise
-        if len(data) > self.cap:
-            self._refuse_size(max(len(data), facts.st_size))
-        return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode))
+                raise
+        return None  # another program put a new file in its place each time that it was opened
 
     def size(self) -> int | None:
         """Return how many bytes the plain file here has; `None` where there is none."""
@@ -162,6 +163,12 @@ class Place:
             os.close(handle)
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=self.folder)
+
+    def _content(self, handle: int, facts: os.stat_result) -> Content:
+        data = _read(handle, self.cap + 1)
+        if len(data) > self.cap:
+            self._refuse_size(max(len(data), facts.st_size))
+        return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode))
 
     def _read_or_refuse(self) -> Content | None:
         """Read, but refuse where something is that is not a plain file."""

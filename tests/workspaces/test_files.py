@@ -488,3 +488,27 @@ def test_whoever_keeps_the_history_is_told_what_was_and_what_is(folder: Folder, 
         Written(NOTE, b"theirs\n- two\n", b"ours"),
         Written(NOTE, b"ours", None),
     ]
+
+
+def test_a_file_that_an_editor_is_just_replacing_is_there(
+    folder: Folder, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Editors save by putting a new file in the old one's place: a read or write at that moment takes the new one."""
+    digest = folder.write(NOTE, b"old", expected=None)
+    opened = os.open
+    saves = [b"new", b"newer"]
+
+    def just_before_the_save(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        handle = opened(path, flags, mode, dir_fd=dir_fd)
+        if path == NOTE.name and saves:
+            (root / ".saved").write_bytes(saves.pop(0))
+            (root / ".saved").replace(root / NOTE)
+        return handle
+
+    monkeypatch.setattr(os, "open", just_before_the_save)
+    assert folder.read(NOTE).data == b"newer"
+    saves.append(b"newest")
+    with pytest.raises(FileChangedError) as caught:
+        folder.write(NOTE, b"mine", digest)
+    assert caught.value.current == b"newest"
+    assert (root / NOTE).read_bytes() == b"newest"
