@@ -6,21 +6,21 @@ from functools import partial
 
 from adapters.channel import Adapter, Count
 from adapters.terminal import OWNER, TerminalAdapter
-from gateway.config import Config, TelegramSettings
+from gateway.config import BotSettings, Config, DiscordSettings, TelegramSettings
 from gateway.conversation.listening import Account
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.door.routing import Binding, Routes
 from workspaces.access import AgentId
 
-TELEGRAM, TERMINAL = "telegram", "terminal"
+TERMINAL = "terminal"
 
 
 def policy_of(config: Config) -> Policy:
     """Return who may talk: the owner at every terminal, and on each bot account whom the configuration lets in."""
     accounts = {(TERMINAL, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
-    for name, bot in config.channels.telegram.items():
+    for name, bot in config.channels.bots():
         groups = {chat: GroupPolicy(group.mention) for chat, group in bot.groups.items()}
-        accounts[TELEGRAM, name] = AccountPolicy(DirectPolicy(bot.direct), groups)
+        accounts[bot.channel, name] = AccountPolicy(DirectPolicy(bot.direct), groups)
     return Policy(frozenset({f"{TERMINAL}:{OWNER.id}", *config.owner.people}), accounts)
 
 
@@ -56,13 +56,21 @@ def terminal_account(adapter: TerminalAdapter) -> Account:
 def bot_accounts(config: Config, environ: Mapping[str, str], count: Count) -> list[Account]:
     """Return the bot accounts; what each one's platform needs is loaded when it is built."""
     return [
-        Account(TELEGRAM, name, partial(asyncio.to_thread, _telegram, name, bot, environ, count))
-        for name, bot in config.channels.telegram.items()
+        Account(bot.channel, name, partial(asyncio.to_thread, _adapter, name, bot, environ, count))
+        for name, bot in config.channels.bots()
     ]
 
 
-def _telegram(account: str, bot: TelegramSettings, environ: Mapping[str, str], count: Count) -> Adapter:
-    from adapters.telegram import TelegramAdapter  # seconds and 130 MB: on a thread, once the gateway is ready
-
+def _adapter(account: str, bot: BotSettings, environ: Mapping[str, str], count: Count) -> Adapter:
+    """Load the platform's SDK, which takes seconds and up to 130 MB: on a thread, once the gateway is ready."""
     token = bot.token(account).read(environ)
-    return TelegramAdapter(account, token, count, base_url=bot.base_url, poll_timeout_s=bot.poll_timeout_s)
+    match bot:
+        case TelegramSettings():
+            from adapters.telegram import TelegramAdapter
+
+            return TelegramAdapter(account, token, count, base_url=bot.base_url, poll_timeout_s=bot.poll_timeout_s)
+        case DiscordSettings():
+            from adapters.discord import DiscordAdapter
+
+            return DiscordAdapter(account, token, count, base_url=bot.base_url, gateway_url=bot.gateway_url)
+    raise TypeError(f"no adapter for {type(bot).__name__}")

@@ -35,7 +35,7 @@ def tables(section: type[BaseModel], heading: str = "") -> Iterator[tuple[str, d
         inside, way = _table_within(field.annotation)
         if inside is not None:
             yield from tables(inside, heading + _heading(name, way, heading))
-        if inside is None or (way == "dict" and heading.startswith("channels.telegram")):
+        if inside is None or (way == "dict" and heading.startswith("channels.")):
             keys[name] = _default(field)
     if keys:
         yield heading, keys

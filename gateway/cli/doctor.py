@@ -131,8 +131,12 @@ def check_config(config: "Config", home: Home, environ: Mapping[str, str]) -> li
         _zone(config, environ),
         *_models(config),
         *_secrets(config, environ),
-        Finding("channels", Level.OK, ", ".join(["terminal", *(f"telegram.{a}" for a in config.channels.telegram)])),
+        Finding("channels", Level.OK, ", ".join(["terminal", *_bots(config)])),
     ]
+
+
+def _bots(config: "Config") -> Iterator[str]:
+    yield from (f"{bot.channel}.{account}" for account, bot in config.channels.bots())
 
 
 def _zone(config: "Config", environ: Mapping[str, str]) -> Finding:

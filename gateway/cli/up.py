@@ -74,7 +74,7 @@ def greeting(config: "Config", address: str, invocation: Invocation, home: Home)
     """Say where the gateway is, what it does, and how to talk to it."""
     from importlib.metadata import version
 
-    bots = [f"telegram.{account}" for account in config.channels.telegram]
+    bots = [f"{bot.channel}.{account}" for account, bot in config.channels.bots()]
     yield f"Strandline {version('strandline')} is running at {address}"
     yield f"  home      {home.path}"
     for agent, settings in config.agents.items():

@@ -4,9 +4,11 @@ from gateway.config.reading import read_config
 from gateway.config.schema import (
     AgentSettings,
     BindingSettings,
+    BotSettings,
     ChannelsSettings,
     Config,
     ContextSettings,
+    DiscordSettings,
     EmbeddingSettings,
     GatewaySettings,
     GroupSettings,
@@ -26,9 +28,11 @@ from gateway.config.zone import OwnerZone, owner_zone
 __all__ = [
     "AgentSettings",
     "BindingSettings",
+    "BotSettings",
     "ChannelsSettings",
     "Config",
     "ContextSettings",
+    "DiscordSettings",
     "EmbeddingSettings",
     "GatewaySettings",
     "GroupSettings",

@@ -22,6 +22,7 @@ _PATTERNS = {
     "agents": "names are small letters, digits and hyphens, such as [agents.home-office]",
     "models": "names are small letters, digits and hyphens, such as [models.command-a]",
     "telegram": "names are small letters, digits and hyphens, such as [channels.telegram.home]",
+    "discord": "names are small letters, digits and hyphens, such as [channels.discord.home]",
     "token_env": 'must be the name of an environment variable, such as "TELEGRAM_TOKEN", not the token itself',
     "api_key_env": 'must be the name of an environment variable, such as "CO_API_KEY", not the key itself',
 }
@@ -73,6 +74,7 @@ def _contradictions(config: Config) -> Iterator[str]:
     yield from _unknown_agents(config)
     yield from _unknown_accounts(config)
     yield from _unreachable_bots(config)
+    yield from _two_discords(config)
     yield from _open_metrics(config)
 
 
@@ -95,21 +97,28 @@ def _unknown_agents(config: Config) -> Iterator[str]:
 
 
 def _unknown_accounts(config: Config) -> Iterator[str]:
-    bots = config.channels.telegram
     for position, binding in enumerate(config.bindings):
-        if binding.channel == "telegram" and binding.account not in {None, *bots}:
-            yield f"bindings[{position}].account: no such account; {nearest(binding.account or '', bots)}"
+        bots = [account for account, bot in config.channels.bots() if bot.channel == binding.channel]
+        if binding.account is not None and binding.account not in bots:
+            yield f"bindings[{position}].account: no such account; {nearest(binding.account, bots)}"
 
 
 def _unreachable_bots(config: Config) -> Iterator[str]:
     """An account that nobody may talk to is a mistake, not a policy."""
-    has_owner = any(person.startswith("telegram:") for person in config.owner.people)
-    for account, bot in config.channels.telegram.items():
+    for account, bot in config.channels.bots():
+        has_owner = any(person.startswith(f"{bot.channel}:") for person in config.owner.people)
         if not bot.groups and (bot.direct == "closed" or not has_owner):
             yield (
-                f"channels.telegram.{account}: nobody may talk to it; add your numeric id to owner.people, "
-                'such as people = ["telegram:12345"], or a group to its groups'
+                f"channels.{bot.channel}.{account}: nobody may talk to it; add your numeric id to owner.people, "
+                f'such as people = ["{bot.channel}:12345"], or a group to its groups'
             )
+
+
+def _two_discords(config: Config) -> Iterator[str]:
+    """The SDK keeps one address of Discord's REST API for a whole process."""
+    bots = config.channels.discord
+    if len({bot.base_url for bot in bots.values()}) > 1:
+        yield f"channels.discord: all accounts need the same base_url; give it to each of {', '.join(bots)}"
 
 
 def _open_metrics(config: Config) -> Iterator[str]:

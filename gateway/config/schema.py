@@ -4,8 +4,9 @@
 """
 
 import ipaddress
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, model_validator
@@ -31,6 +32,13 @@ def _plain_url(url: str) -> str:
     return url.rstrip("/")
 
 
+def _socket_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"ws", "wss"} or not parts.hostname or parts.username or parts.password:
+        raise ValueError("must be an address that begins with ws:// or wss://, without a password")
+    return url
+
+
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
@@ -48,10 +56,11 @@ def _known_zone(name: str) -> str:
 
 AgentName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-PersonId = Annotated[str, StringConstraints(pattern=r"^telegram:[0-9]+$")]
+PersonId = Annotated[str, StringConstraints(pattern=r"^(telegram|discord):[0-9]+$")]
 ChatId = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+$")]
 RootedPath = Annotated[Path, AfterValidator(_rooted)]
 Url = Annotated[str, AfterValidator(_plain_url)]
+SocketUrl = Annotated[str, AfterValidator(_socket_url)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 
 
@@ -120,7 +129,7 @@ class BindingSettings(Section):
     """Messages like this go to that agent; the most specific binding wins."""
 
     agent: str
-    channel: Literal["telegram"] | None = None
+    channel: Literal["telegram", "discord"] | None = None
     account: str | None = None
     chat: str | None = None
     thread: str | None = None
@@ -142,13 +151,12 @@ class GroupSettings(Section):
     """Answer only when mentioned or replied to."""
 
 
-class TelegramSettings(Section):
-    """One Telegram bot."""
+class BotSettings(Section):
+    """What every bot account has: its token, and who may talk to it."""
 
+    channel: ClassVar[str]
     token_env: EnvName | None = None
     token_file: RootedPath | None = None
-    base_url: Url = "https://api.telegram.org"
-    poll_timeout_s: int = Field(default=30, ge=1, le=50)
     direct: Literal["owner", "closed"] = "owner"
     groups: dict[ChatId, GroupSettings] = {}
 
@@ -161,13 +169,35 @@ class TelegramSettings(Section):
     def token(self, account: str) -> SecretSource:
         """Return where the bot's token is kept; *account* is its name in the file."""
         key = "token_env" if self.token_env is not None else "token_file"
-        return SecretSource(f"channels.telegram.{account}.{key}", self.token_env, self.token_file)
+        return SecretSource(f"channels.{self.channel}.{account}.{key}", self.token_env, self.token_file)
+
+
+class TelegramSettings(BotSettings):
+    """One Telegram bot."""
+
+    channel: ClassVar[str] = "telegram"
+    base_url: Url = "https://api.telegram.org"
+    poll_timeout_s: int = Field(default=30, ge=1, le=50)
+
+
+class DiscordSettings(BotSettings):
+    """One Discord bot; its groups are channels of servers, by the channel's id."""
+
+    channel: ClassVar[str] = "discord"
+    base_url: Url = "https://discord.com/api/v10"
+    gateway_url: SocketUrl = "wss://gateway.discord.gg/"
 
 
 class ChannelsSettings(Section):
     """The chat platforms, each with its accounts by name."""
 
     telegram: dict[AgentName, TelegramSettings] = {}
+    discord: dict[AgentName, DiscordSettings] = {}
+
+    def bots(self) -> Iterator[tuple[str, BotSettings]]:
+        """Give every bot account by its name, platform after platform; the bot knows its channel."""
+        yield from self.telegram.items()
+        yield from self.discord.items()
 
 
 PROVIDER_WINDOW = 128_000
@@ -433,7 +463,7 @@ class Config(Section):
 
     def secret_sources(self) -> tuple[SecretSource, ...]:
         """Return where every configured secret is kept."""
-        tokens = [bot.token(account) for account, bot in self.channels.telegram.items()]
+        tokens = [bot.token(account) for account, bot in self.channels.bots()]
         keys = [model.api_key(name) for name, model in self.models.items()]
         keys += [
             self.metrics.token(),
