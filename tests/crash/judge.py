@@ -1,0 +1,118 @@
+"""This file judges a home, and what people were shown, after a fault: each message answered once, in order."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from gateway.home import Home
+from gateway.stores.ports import StoreReport
+from tests.crash.platform import Platform
+from tests.crash.running import answer_to, content_of, file_of, note_of
+from workspaces.access import AgentId
+from workspaces.files import Folder
+from workspaces.history.kept import Looks, differing
+from workspaces.history.repository import Repository
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one chat was told by a person: numbers of messages with their orders."""
+
+    chat: int
+    session: str
+    """The name of the session's transcript, without its ending."""
+    messages: Sequence[tuple[int, str]]
+
+    def and_then(self, number: int, orders: str) -> "Told":
+        """Return this with one more message."""
+        return replace(self, messages=(*self.messages, (number, orders)))
+
+    def say(self, platform: Platform) -> None:
+        """Let the person write it all."""
+        for number, orders in self.messages:
+            platform.says(f"{number} {orders}".strip(), self.chat)
+
+
+def answers(platform: Platform, told: Told) -> list[str]:
+    """Return the answers that the chat was shown; a notice that something is delayed is none."""
+    return [text for text in platform.shown(told.chat) if text.startswith("Done")]
+
+
+def doubles(platform: Platform, told: Told) -> int:
+    """Return how many answers came twice; fails unless each came, and in order."""
+    shown = answers(platform, told)
+    assert [text for text, _ in groupby(shown)] == [answer_to(number) for number, _ in told.messages]
+    return len(shown) - len(told.messages)
+
+
+def check_transcript(home: Home, told: Told) -> None:
+    """Fail unless the conversation holds each message once, in order, and each call with one outcome."""
+    lines = transcript(home, told.session)
+    said = [line["entry"]["text"] for line in lines if line["type"] == "user"]
+    assert said == [f"{number} {orders}".strip() for number, orders in told.messages]
+    spoken = [line["entry"]["text"] for line in lines if line["type"] == "reply" and not line["entry"]["calls"]]
+    assert spoken == [answer_to(number) for number, _ in told.messages]
+    called = [call["id"] for line in lines if line["type"] == "reply" for call in line["entry"]["calls"]]
+    assert Counter(_call_ids(lines, "start")) == Counter(_call_ids(lines, "result")) == Counter(called)
+    assert len(called) == sum(len(orders.split()) for _, orders in told.messages)
+
+
+def check_effects(home: Home, tolds: Iterable[Told]) -> None:
+    """Fail unless each order was carried out once; at most once, if its call failed or was interrupted."""
+    notes = "".join(path.read_text() for path in home.agent("main").workspace.glob("memory/**/*.md"))
+    for told in tolds:
+        sure = {line["turn"]: 0 for line in transcript(home, told.session) if line["type"] == "user"}
+        outcomes = [line for line in transcript(home, told.session) if line["type"] == "result"]
+        for turn, (number, orders) in zip(sure, told.messages, strict=True):
+            mine = {line["entry"]["name"]: not line["entry"]["is_error"] for line in outcomes if line["turn"] == turn}
+            file = home.agent("main").workspace / file_of(number)
+            if "write" in orders:
+                assert file.exists() or not mine["write_file"]
+                assert not file.exists() or file.read_text() == content_of(number)
+            if "note" in orders:
+                assert notes.count(note_of(number)) in ({1} if mine["add_note"] else {0, 1})
+
+
+def check_files(home: Home) -> None:
+    """Fail unless the history holds the files as they are, and nothing half-made is left beside them."""
+    workspace = home.agent("main").workspace
+    assert not list(workspace.rglob(".strandline-*"))
+    repository = Repository(home.agent("main").history, AgentId("main"))
+    known = repository.files(repository.head())
+    folder = Folder(workspace)
+    try:
+        assert differing(folder, known, repository.id_of, Looks()) == {}
+    finally:
+        folder.close()
+
+
+def check_report(report: StoreReport) -> None:
+    """Fail if anything waits or was given up."""
+    assert (report.inbox_waiting, report.outbox_queued, report.outbox_dead) == (0, 0, 0)
+
+
+def transcript(home: Home, session: str) -> list[Line]:
+    """Return the records of a session's transcript; every line is whole."""
+    path = home.agent("main").sessions / f"{session}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def everything(home: Home, platform: Platform, tolds: Iterable[Told], report: StoreReport) -> object:
+    """Return all that a second recovery must leave as it is."""
+    workspace, sessions = home.agent("main").workspace, home.agent("main").sessions
+    head = Repository(home.agent("main").history, AgentId("main")).head()
+    return report, head, _contents(workspace), _contents(sessions), [platform.shown(told.chat) for told in tolds]
+
+
+def _contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _call_ids(lines: Iterable[Line], kind: str) -> list[str]:
+    return [line["entry"]["call_id"] for line in lines if line["type"] == kind]

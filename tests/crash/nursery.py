@@ -1,0 +1,109 @@
+"""This file is a process that has loaded everything and forks gateways, so that one starts in milliseconds.
+
+`python -m tests.crash.nursery` reads a JSON line for each child, prints the child's process id and, when it has
+ended, its exit status: negative for the signal that ended it. What children log goes to `<home>.log`.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import adapters.telegram  # noqa: F401  # loaded here, as the next one is, so that no child has to
+import workspaces.history.repository  # noqa: F401
+from gateway.home import Home
+from tests.crash.faults import Fault, Steps
+from tests.crash.running import running
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What one child lives through."""
+
+    home: str
+    fault: Fault = Fault.NONE
+    at: int = 0
+
+
+async def live(life: Life) -> None:
+    """Run until SIGTERM comes, or the fault."""
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with running(Home(Path(life.home)), Steps(life.fault, life.at), stop):
+        await stop.wait()
+
+
+def main() -> None:
+    """Fork a child for each line of standard input."""
+    gc.freeze()
+    for line in sys.stdin:
+        given = json.loads(line)
+        life = Life(given["home"], Fault(given["fault"]), given["at"])
+        child = os.fork()
+        if not child:
+            log = os.open(f"{life.home}.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            asyncio.run(live(life))
+            os._exit(0)
+        print(child, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+class Child:
+    """A gateway that was forked."""
+
+    def __init__(self, pid: int, said: asyncio.StreamReader) -> None:
+        self._pid = pid
+        self._status = asyncio.ensure_future(said.readline())
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, unless it has ended."""
+        if not self._status.done():
+            os.kill(self._pid, number)
+
+    async def ended(self, timeout_s: float = 15) -> int:
+        """Return its exit status. Raises TimeoutError."""
+        async with asyncio.timeout(timeout_s):
+            return int(await asyncio.shield(self._status))
+
+
+class Nursery:
+    """Forks one gateway after the other."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._orders = process.stdin
+        self._said = process.stdout
+
+    async def fork(self, life: Life) -> Child:
+        """Start a gateway; the one before has ended."""
+        self._orders.write(json.dumps(asdict(life)).encode() + b"\n")
+        return Child(int(await self._said.readline()), self._said)
+
+
+@asynccontextmanager
+async def nursery() -> AsyncIterator[Nursery]:
+    """Give a process that forks gateways."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.crash.nursery", cwd=ROOT, stdin=-1, stdout=-1, start_new_session=True
+    )
+    try:
+        yield Nursery(process)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+if __name__ == "__main__":
+    main()

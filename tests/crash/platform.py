@@ -1,0 +1,65 @@
+"""This file is the far side of the faults: a chat platform out of the gateway's reach, whose record is the judge.
+
+A platform is all that the fault tests know of a channel; another one joins by a class like `TelegramPlatform`.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from tests.fakes.botapi import BotApi
+from tests.journeys.house import OWNER
+
+
+class Platform(Protocol):
+    """People who write to one bot, and what they were shown."""
+
+    config: str
+    """The section of the configuration that leads there."""
+    doubles: int
+    """Messages that one crash may leave twice: 1 where the platform knows no nonce."""
+
+    def says(self, text: str, chat: int) -> None:
+        """The owner writes in a chat: `OWNER` is the direct one, the others are groups."""
+
+    def shown(self, chat: int) -> list[str]:
+        """Return what was shown in a chat, in order, whether the bot was told so or not."""
+
+    async def has_shown(self, texts: set[str], timeout_s: float) -> None:
+        """Wait until all *texts* were shown somewhere. Raises TimeoutError."""
+
+    async def is_rid_of_all(self, timeout_s: float) -> None:
+        """Wait until the bot has confirmed all that was said. Raises TimeoutError."""
+
+
+class TelegramPlatform:
+    """Implements `Platform` by the Bot API on loopback."""
+
+    doubles = 1
+
+    def __init__(self, bot: BotApi, groups: int) -> None:
+        self._bot = bot
+        listed = ", ".join(f'"{-number}" = {{ mention = false }}' for number in range(1, groups + 1))
+        self.config = (
+            f'[channels.telegram.home]\ntoken_env = "BOT_TOKEN"\nbase_url = "{bot.url}"\npoll_timeout_s = 5\n'
+            f"groups = {{ {listed} }}\n"
+        )
+
+    def says(self, text: str, chat: int) -> None:
+        self._bot.says(chat, text, user_id=OWNER, chat_type="private" if chat == OWNER else "supergroup")
+
+    def shown(self, chat: int) -> list[str]:
+        return [message.text for message in self._bot.sent if message.chat == chat]
+
+    async def has_shown(self, texts: set[str], timeout_s: float) -> None:
+        await self._bot.until(lambda: texts <= {message.text for message in self._bot.sent}, timeout_s)
+
+    async def is_rid_of_all(self, timeout_s: float) -> None:
+        await self._bot.until(lambda: not self._bot.updates, timeout_s)
+
+
+@asynccontextmanager
+async def telegram(groups: int = 0) -> AsyncIterator[Platform]:
+    """Give a Telegram on loopback with some groups in which the bot answers everybody whom it knows."""
+    async with BotApi() as bot:
+        yield TelegramPlatform(bot, groups)

@@ -1,0 +1,173 @@
+"""This file runs a whole gateway on a disk that may fail, with a model that does what it is asked to.
+
+Memory's worker is left out: its index is made of the files and may be lost at any time, and its start takes a second.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import cast
+from urllib.parse import unquote
+
+from adapters.channel import Adapter, OutboundMessage
+from gateway.agent.agent import Agent
+from gateway.agent.entries import ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.models.port import ModelRequest, OnText
+from gateway.app import App, Machine
+from gateway.config import read_config
+from gateway.conversation.session import Pause
+from gateway.door.routing import SessionKey
+from gateway.home import Home
+from gateway.stores.ports import StoreReport
+from gateway.stores.sqlite import SqliteStore
+from gateway.timing import SystemClock
+from tests.crash.faults import Steps, Wired
+from tests.crash.platform import Platform
+from tests.fakes.model import call, says
+from tests.journeys.house import ENVIRON, OWNER
+from workspaces.access import AgentId
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.wire import Frame
+from workspaces.workspace import Workspace
+
+CONFIG = f"""
+[owner]
+time_zone = "Europe/Berlin"
+people = ["telegram:{OWNER}"]
+[agents.main]
+[memory]
+recall = "off"
+watch = "off"
+"""
+LONGEST_WAIT_S = 0.05
+
+
+def prepared(folder: Path, platform: Platform) -> Home:
+    """Return a home whose agent talks on *platform*."""
+    home = Home(folder)
+    home.create()
+    home.write(home.config_file, CONFIG + platform.config)
+    Workspace.create(home.agent("main").workspace, AgentId("main")).folder.close()
+    return home
+
+
+def answer_to(number: int) -> str:
+    """Return what the agent answers to message *number*."""
+    return f"Done with {number}."
+
+
+class Secretary:
+    """A model that works through its orders: "5 write note" is message 5, and wants a file and a note."""
+
+    name = "secretary"
+    window_tokens = 128_000
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        last = max(i for i, entry in enumerate(request.entries) if isinstance(entry, UserEntry))
+        asked = request.entries[last]
+        words = asked.text.split() if isinstance(asked, UserEntry) else []
+        if not words or not words[0].isdecimal():
+            return says("NO_REPLY")
+        number, orders = int(words[0]), words[1:]
+        done = sum(isinstance(entry, ResultEntry) for entry in request.entries[last:])
+        if done >= len(orders):
+            await on_text(answer_to(number))
+            return says(answer_to(number))
+        if orders[done] == "write":
+            return says("", call("write_file", path=file_of(number), content=content_of(number)))
+        return says("", call("add_note", text=note_of(number)))
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def file_of(number: int) -> str:
+    """Return where message *number* wants a file."""
+    return f"plans/{number}.md"
+
+
+def content_of(number: int) -> str:
+    """Return what that file holds."""
+    return f"# Plan {number}\n\n" + "a line of the plan\n" * 40
+
+
+def note_of(number: int) -> str:
+    """Return what message *number* wants noted."""
+    return f"noted-for-{number}."
+
+
+class NoWorker:
+    """Memory without its worker: a search looks into the files."""
+
+    async def call(self, _op: str, _folder: Path, _arguments: Mapping[str, object]) -> Frame:
+        raise MemoryUnavailableError("there is no worker in this test")
+
+
+class HastyClock(SystemClock):
+    """The machine's clock; waits for another try are short."""
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        await super().wait(event, min(seconds, LONGEST_WAIT_S))
+
+
+@asynccontextmanager
+async def running(home: Home, steps: Steps, stop: asyncio.Event) -> AsyncIterator[App]:
+    """Run the gateway of *home* on the disk and the wire that *steps* are, until *stop* is set after the block."""
+    machine = Machine(HastyClock(), steps)
+    with home.lock("a fault test"):
+        async with App.open(home, read_config(home.config_file), ENVIRON, channels=True, machine=machine) as app:
+            _simplify(app, home)
+            for account in app.accounts:
+                account.build = partial(_wired, account.build, steps)
+            with app.desk.terminals[app.desk.default_agent].attach(_listens):
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(app.run(stop))
+                    yield app
+
+
+async def _listens(_: OutboundMessage) -> None:
+    """The owner sits at a terminal, where he is told of a disk that is full."""
+
+
+def _simplify(app: App, home: Home) -> None:
+    """Give the agents a model that costs nothing, and a memory without a worker."""
+    agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
+    for name, agent in list(agents.items()):
+        clock = Clock(time.monotonic, date.today)
+        memory = MemoryIndex(name, home.agent(name).index, [], NoWorker(), agent.run, clock)
+        agents[name] = replace(agent, model=Secretary(), memory=memory)
+
+
+async def _wired(build: Callable[[], Awaitable[Adapter]], steps: Steps) -> Adapter:
+    adapter = await build()
+    return adapter if adapter.channel == "terminal" else Wired(adapter, steps)
+
+
+async def settled(app: App, home: Home, platform: Platform, timeout_s: float = 10) -> None:
+    """Wait until all that was said is answered, delivered, and written into the day's notes. Raises TimeoutError."""
+    async with asyncio.timeout(timeout_s):
+        await platform.is_rid_of_all(timeout_s)
+        while (report := await app.desk.store.report()).inbox_waiting or report.outbox_queued:
+            await app.lanes.idle()
+            await asyncio.gather(*(app.delivery.finished(row.id) for row in await app.desk.store.outbox.unfinished()))
+        # A gateway that lives longer than this test looks by itself for what an earlier one left unwritten.
+        for file in home.agent("main").sessions.glob("*.jsonl"):
+            await app.lifecycle.pause_session(SessionKey(AgentId("main"), unquote(file.stem)), Pause.SHUTDOWN)
+
+
+async def survive(home: Home, platform: Platform) -> StoreReport:
+    """Start on what is left, go on with it, and stop; return what `status` says then."""
+    stop = asyncio.Event()
+    async with running(home, Steps(), stop) as app:
+        await settled(app, home, platform)
+        stop.set()
+    store = await SqliteStore.open(home.state_db)
+    report = await store.report()
+    await store.close()
+    return report
