@@ -155,8 +155,15 @@ class SummaryEntry:
     """Who wrote it."""
 
 
+@dataclass(frozen=True, slots=True)
+class ForgottenEntry:
+    """The journal's mark that these notes were to be forgotten: no note is made of them again."""
+
+    texts: tuple[str, ...]
+
+
 Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
-Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry | FlushEntry | SummaryEntry
+Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry | FlushEntry | SummaryEntry | ForgottenEntry
 """What the journal keeps beside the conversation; never sent to a model."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
 
+from gateway.agent.entries import ForgottenEntry
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
@@ -96,6 +97,8 @@ async def _taken_out(call: Call, notes: Sequence[Note]) -> str:
     is_owners = call.asker.may_run(Who.MAIN)
     revisions = await _recorded(call, notes) if is_owners else {}
     await call.run(forget, call.agent.workspace, call.access, notes)
+    texts = (without_time(note.text.split("\n")[0]) for note in notes)
+    await call.transcript.append(call.turn_id, ForgottenEntry(tuple(dict.fromkeys(texts))))
     call.agent.memory.touched()
     with suppress(MemoryUnavailableError):  # the next search looks again
         await call.agent.memory.sync()

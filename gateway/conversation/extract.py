@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from itertools import groupby
 from typing import Protocol
 
-from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.loop import NO_REPLY
 from gateway.agent.models.offline import OFFLINE
 from gateway.conversation.transcript import Record
@@ -55,10 +55,17 @@ def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[Sa
     """Return what people said in *records*, and what *agent* answered.
 
     Commands, tools and notices are left out, and so are words of third persons: what somebody forwards or quotes does
-    not become a note, nor does what an agent answers after it read such text.
+    not become a note, nor does what an agent answers after it read such text, nor what was to be forgotten afterwards.
     """
-    turns = [list(turn) for _, turn in groupby(records, key=lambda record: record.turn_id)]
-    return [said for turn in turns if not _is_command(turn) for said in _said(turn, agent, zone)]
+    every = list(records)
+    turns = [list(turn) for _, turn in groupby(every, key=lambda record: record.turn_id)]
+    said = (each for turn in turns if not _is_command(turn) for each in _said(turn, agent, zone))
+    forgotten = [(r.at, _folded(text)) for r in every if isinstance(r.entry, ForgottenEntry) for text in r.entry.texts]
+    return [each for each in said if not any(each.at <= at and text in _folded(each.text) for at, text in forgotten)]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _said(turn: Sequence[Record], agent: str, zone: tzinfo) -> Iterator[Said]:

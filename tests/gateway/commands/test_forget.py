@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, SHARED, House
 from workspaces.memory.search import Query
 
@@ -115,3 +116,17 @@ async def test_the_owners_chat_leaves_a_groups_notes_to_the_group(house: House) 
     assert "No note that I can change here" in told
     assert "our password" not in told
     assert house.text(f"{SHARED}/2026-02-28.md") == "- 10:00 our password is heron\n"
+
+
+async def test_what_was_forgotten_comes_into_no_note_again(house: House) -> None:
+    """The conversation in which it was told is noted without it when it ends; what is said later is noted."""
+    house.model = ScriptedModel("Noted.", "Fine.", "Noted again.", *["NO_REPLY"] * 9)
+    await house.says("Remember that the vault opens with  HERON, will you?")
+    await house.says("And tea is at five now.")
+    await house.says("/forget vault")
+    await house.says("The vault opens with stork now.")
+    await house.says("/new")
+    notes = "".join(path.read_text() for path in (house.folder / "workspace" / "memory").glob("*.md"))
+    assert "heron" not in notes.casefold()
+    assert "tea is at five" in notes
+    assert "stork" in notes

@@ -48,7 +48,7 @@ async def test_what_is_forgotten_can_be_purged(house: House) -> None:
     line = await forgotten(house)
     assert holders(house) == {"sessions", "history"}
     told = await house.says(line)
-    assert told.startswith("Purged: 2 older texts of files and 5 lines of conversations no longer hold it.")
+    assert told.startswith("Purged: 2 older texts of files and 6 lines of conversations no longer hold it.")
     assert "backups" in told
     assert PASSAGE not in told
     assert holders(house) == set()
