@@ -35,7 +35,8 @@ def _agent(agent: AgentStatus) -> str:
     parts = [f"model `{agent.model}`"]
     if agent.memory is not None:
         reason = f" ({agent.memory.reason})" if agent.memory.reason else ""
-        parts.append(f"{agent.memory.entries:,} memories, {agent.memory.mode} search{reason}")
+        entries = agent.memory.entries
+        parts.append(f"{entries:,} {'memory' if entries == 1 else 'memories'}, {agent.memory.mode} search{reason}")
         parts += [f"not indexed: {path}" for path in agent.memory.skipped]
     if agent.history:
         parts.append(f"changes are not recorded: {agent.history}")
