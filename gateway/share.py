@@ -172,6 +172,7 @@ async def _first_claim(share: Share, leases: "RedisLeases", *, alone: bool) -> N
             raise StoreError("every agent of this home is looked after by another gateway; stop that one first")
         log.info("standing by: every agent has its gateway")
         await asyncio.sleep(LOOK_EVERY_S)
+    await leases.release(_names([name for name in share.config.agents if name not in share.agents]))  # of the run before
 
 
 def _names(agents: Sequence[str]) -> list[str]:
