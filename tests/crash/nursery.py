@@ -70,6 +70,10 @@ class Child:
         if not self._status.done():
             os.kill(self._pid, number)
 
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.signal(signal.SIGKILL)
+
     async def ended(self, timeout_s: float = 15) -> int:
         """Return its exit status. Raises TimeoutError."""
         async with asyncio.timeout(timeout_s):

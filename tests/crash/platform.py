@@ -28,6 +28,9 @@ class Platform(Protocol):
     async def has_shown(self, texts: set[str], timeout_s: float) -> None:
         """Wait until all *texts* were shown somewhere. Raises TimeoutError."""
 
+    async def shows_more(self, texts: int, timeout_s: float) -> None:
+        """Wait until more than so many different texts were shown in all chats. Raises TimeoutError."""
+
     async def is_rid_of_all(self, timeout_s: float) -> None:
         """Wait until the bot has confirmed all that was said. Raises TimeoutError."""
 
@@ -53,6 +56,9 @@ class TelegramPlatform:
 
     async def has_shown(self, texts: set[str], timeout_s: float) -> None:
         await self._bot.until(lambda: texts <= {message.text for message in self._bot.sent}, timeout_s)
+
+    async def shows_more(self, texts: int, timeout_s: float) -> None:
+        await self._bot.until(lambda: len({message.text for message in self._bot.sent}) > texts, timeout_s)
 
     async def is_rid_of_all(self, timeout_s: float) -> None:
         await self._bot.until(lambda: not self._bot.updates, timeout_s)
