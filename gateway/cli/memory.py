@@ -13,6 +13,7 @@ import typer
 from gateway.agent.entries import HOW_USED
 from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.migrate import migrate
 from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
 from gateway.control.desk import Progress
@@ -21,7 +22,9 @@ from gateway.home import Home
 from gateway.visible import visible
 
 app = typer.Typer(
-    help="Look into an agent's memory: status, index, search, why, origin.", no_args_is_help=True, rich_markup_mode=None
+    help="Look into an agent's memory: status, index, search, why, origin, migrate.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -169,6 +172,9 @@ def found_lines(found: Found) -> Iterator[str]:
         yield f"Searched by keyword alone{': ' + found.reason if found.reason else ''}."
     elif found.reason:
         yield f"({found.reason})"
+
+
+app.command()(migrate)
 
 
 @contextmanager

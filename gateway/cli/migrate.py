@@ -1,0 +1,107 @@
+"""This file is `strandline memory migrate`: the index is built on a Qdrant server and compared before it is used."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.errors import ConfigError, StrandlineError
+
+if TYPE_CHECKING:
+    from gateway.config import Config, QdrantSettings
+    from gateway.home import Home
+    from gateway.moving import Compared, Progress
+
+
+def migrate(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="URL", help="Of the Qdrant server, such as http://qdrant:6333.")],
+    api_key_env: Annotated[str | None, typer.Option(help="The variable that holds its key.")] = None,
+    layout: Annotated[
+        Literal["agent", "shared"], typer.Option(help="A collection an agent, or one for all.")
+    ] = "agent",
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Build every agent's index on a Qdrant server and compare its answers; then say which settings use it.
+
+    The gateway must not run meanwhile; its own index stays as it is.
+    """
+    from gateway.config import QdrantSettings, read_config
+
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    if not place.exists:
+        raise StrandlineError(f"there is no home at {place.path}; make one: {invocation.command('init', place)}")
+    config = read_config(place.config_file)
+    if config.qdrant.url is not None:
+        raise ConfigError(f"qdrant.url: the index is on {config.qdrant.url} already")
+    server = _server(QdrantSettings, url, api_key_env, layout)
+    with place.lock("strandline memory migrate"), _bar() as progress:
+        compared = asyncio.run(_built(invocation, place, config, server, progress))
+    _tell(compared, server, as_json)
+    if not all(each.is_same for each in compared):
+        raise typer.Exit(1)
+
+
+def _server(kind: "type[QdrantSettings]", url: str, api_key_env: str | None, layout: str) -> "QdrantSettings":
+    from pydantic import ValidationError
+
+    try:
+        return kind.model_validate({"url": url, "api_key_env": api_key_env, "layout": layout})
+    except ValidationError as exc:
+        fault = exc.errors(include_url=False, include_input=False)[0]
+        raise ConfigError(f"qdrant.{fault['loc'][0]}: {fault['msg'].removeprefix('Value error, ')}") from exc
+
+
+async def _built(
+    invocation: Invocation, home: "Home", config: "Config", server: "QdrantSettings", progress: "Progress"
+) -> "list[Compared]":
+    from gateway.moving import build_on_server
+
+    return await build_on_server(home, config, server, invocation.environ, progress)
+
+
+def _tell(compared: "list[Compared]", server: "QdrantSettings", as_json: bool) -> None:
+    is_same = all(each.is_same for each in compared)
+    if as_json:
+        print_json({"same": is_same, "agents": [asdict(each) for each in compared]})
+        return
+    for each in compared:
+        there = f"{each.entries_there:,} of {each.entries_here:,} entries are there"
+        print(f"agent {each.agent}: {there}, {each.queries - len(each.different)} of {each.queries} answers the same")
+        for question in each.different[:5]:
+            print(f"    different: {question}")
+    if not is_same:
+        print("Nothing was changed here: the server does not answer as this machine does.")
+        return
+    print("The same answers. To use it, add to config.toml, and start the gateway:\n\n[qdrant]")
+    print(f'url = "{server.url}"')
+    if server.api_key_env:
+        print(f'api_key_env = "{server.api_key_env}"')
+    if server.layout != "agent":
+        print(f'layout = "{server.layout}"')
+
+
+@contextmanager
+def _bar() -> "Iterator[Progress]":
+    """Show progress on a terminal's standard error; elsewhere only the outcome is told."""
+    if not sys.stderr.isatty():
+        yield lambda _agent, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True)) as bar:
+        tasks: dict[str, object] = {}
+
+        def tell(agent: str, done: int, total: int) -> None:
+            task = tasks.setdefault(agent, bar.add_task(agent)) if agent not in tasks else tasks[agent]
+            bar.update(task, completed=done, total=total)  # type: ignore[arg-type]  # rich's own id
+
+        yield tell
