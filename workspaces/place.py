@@ -42,6 +42,8 @@ class Content:
     identity: Identity
     mode: int
     """Permission bits."""
+    changed_ns: int
+    """When it was last changed, by the system's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class Place:
             if now is not None:
                 os.fchmod(staged, now.mode)
             self.checkpoint("file.replace", 0)
+            self._refuse_newer(now)
             os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
             self._sync(self.folder)
         return now.data if now is not None else None
@@ -168,7 +171,7 @@ class Place:
         data = _read(handle, self.cap + 1)
         if len(data) > self.cap:
             self._refuse_size(max(len(data), facts.st_size))
-        return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode))
+        return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode), facts.st_ctime_ns)
 
     def _read_or_refuse(self) -> Content | None:
         """Read, but refuse where something is that is not a plain file."""
@@ -213,6 +216,14 @@ class Place:
             raise FileChangedError(f"{self.path} exists already; read it before you replace it", now.data)
         if (now.digest if now else None) != expected:
             raise FileChangedError(f"{self.path} is not what was read; nothing was written", now.data if now else None)
+
+    def _refuse_newer(self, read: Content | None) -> None:
+        """Refuse where an editor saved since the file was *read*: hashing a large one takes milliseconds."""
+        facts = facts_of(self.folder, self.name)
+        now = (identity_of(facts), facts.st_size, facts.st_ctime_ns) if facts is not None else None
+        if now != ((read.identity, len(read.data), read.changed_ns) if read is not None else None):
+            found = self.read()
+            raise FileChangedError(f"{self.path} is being saved just now; try again", found.data if found else None)
 
     def _wrong_kind(self) -> BadPathError:
         return BadPathError(f"{self.path} is not a plain file with one name; it is left alone")

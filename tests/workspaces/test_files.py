@@ -512,3 +512,35 @@ def test_a_file_that_an_editor_is_just_replacing_is_there(
         folder.write(NOTE, b"mine", digest)
     assert caught.value.current == b"newest"
     assert (root / NOTE).read_bytes() == b"newest"
+
+
+@pytest.mark.parametrize("now", [b"mine", b"MY OWN", None])
+def test_what_an_editor_saves_at_the_last_moment_stays(folder: Folder, root: Path, now: bytes | None) -> None:
+    """Between the look at a file and the step that replaces it: in its place, in place, or gone."""
+    digest = folder.write(NOTE, b"old", expected=None)
+    os.utime(root / NOTE, (1, 1))
+
+    def saves(step: str, size: int, /) -> int:
+        if step == "file.replace":
+            save_as_editors_do(root / NOTE, now)
+        return size
+
+    folder.checkpoint = saves
+    with pytest.raises(FileChangedError) as caught:
+        folder.write(NOTE, b"new", digest)
+    assert caught.value.current == now
+    assert ((root / NOTE).read_bytes() if (root / NOTE).exists() else None) == now
+    assert [path.name for path in (root / "notes").iterdir()] == (["a.md"] if now else [])
+
+
+def save_as_editors_do(file: Path, text: bytes | None) -> None:
+    """Put a new file in the place of an old one, write into it, or remove it."""
+    match text:
+        case None:
+            file.unlink()
+        case b"mine":
+            beside = file.with_name("beside")
+            beside.write_bytes(text)
+            beside.replace(file)
+        case _:
+            file.write_bytes(text)
