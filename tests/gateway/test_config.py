@@ -146,6 +146,35 @@ def test_a_bot_that_nobody_may_talk_to_is_refused(file: Path) -> None:
     assert accepted(file, TELEGRAM).channels.telegram
 
 
+def test_a_discord_bot_is_configured_like_any_other(file: Path) -> None:
+    """Its own token, people and channels; an owner on Telegram does not open it."""
+    bot = '[channels.discord.home]\ntoken_env = "D"\n'
+    refused = refusal(file, f'[owner]\npeople = ["telegram:1"]\n{bot}')
+    assert "channels.discord.home: nobody may talk to it" in refused
+    assert 'people = ["discord:12345"]' in refused
+    config = accepted(file, f'[owner]\npeople = ["discord:1"]\n{bot}groups = {{ "300" = {{}} }}')
+    assert config.channels.discord["home"].groups["300"].mention
+    assert [source.key for source in config.secret_sources()] == ["channels.discord.home.token_env"]
+    assert [(bot.channel, account) for account, bot in config.channels.bots()] == [("discord", "home")]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('gateway_url = "https://g"', "channels.discord.home.gateway_url: must be an address that begins with ws://"),
+        ('gateway_url = "ws://u:p@g"', "without a password"),
+        ("gruops = {}", "channels.discord.home.gruops: unknown key; did you mean groups?"),
+        ('groups = { "#general" = {} }', "must be a numeric chat id in quotes"),
+        ('[channels.discord.work]\ntoken_env = "W"\nbase_url = "http://h"', "all accounts need the same base_url"),
+        ("[[bindings]]\nagent = 'main'\nchannel = 'discord'\naccount = 'hom'", "did you mean home?"),
+        ("[channels.slack.home]", "channels.slack: unknown key"),
+    ],
+)
+def test_a_wrong_discord_bot_is_refused(file: Path, text: str, line: str) -> None:
+    """The line names the dotted key and what is wrong."""
+    assert line in refusal(file, f'[owner]\npeople = ["discord:1"]\n[channels.discord.home]\ntoken_env = "D"\n{text}')
+
+
 def test_a_host_beyond_loopback_needs_to_be_meant(file: Path) -> None:
     """`allow_remote = true` is the long way of saying so."""
     assert accepted(file, '[gateway]\nhost = "0.0.0.0"\nallow_remote = true').gateway.host == "0.0.0.0"

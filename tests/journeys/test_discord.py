@@ -1,0 +1,131 @@
+"""A message's whole way on Discord: gateway and REST server, discord.py, the gateway of ours, a model's SDK, files."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gateway.app import App
+from gateway.control.wire import ChannelStatus, ChatOrder
+from gateway.conversation.listening import ListeningState
+from gateway.home import Home
+from tests.fakes.discord import BOT_ID, CHANNEL, DIRECT, PERSON, THREAD, TOKEN, Discord, Fault
+from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.provider_stub import Body, without_note
+from tests.journeys.house import make_home, openai_section, running
+
+STRANGER = "43"
+OTHER_CHANNEL = "301"
+
+
+def echo(body: Body) -> str:
+    """A model that repeats what was said."""
+    content = body["messages"][-1]["content"]
+    return f"You said: {without_note(content if isinstance(content, str) else content[0]['text'])}"
+
+
+@asynccontextmanager
+async def at_home(path: Path, server: Discord, provider: OpenAIStub) -> AsyncIterator[App]:
+    """Run a gateway with one Discord bot, which answers in one channel."""
+    home = make_home(path, model=openai_section(provider.url))
+    configure(home, server, path)
+    async with running(home) as app:
+        yield app
+
+
+def configure(home: Home, server: Discord, path: Path) -> None:
+    token = path / "token"
+    token.write_text(TOKEN, "utf-8")
+    token.chmod(0o600)
+    text = home.config_file.read_text("utf-8").replace('people = ["telegram:7"]', f'people = ["discord:{PERSON}"]')
+    account = (
+        f'[channels.discord.home]\ntoken_file = "{token}"\nbase_url = "{server.url}"\n'
+        f'gateway_url = "{server.gateway_url}"\ngroups = {{ "{CHANNEL}" = {{ mention = true }} }}\n'
+    )
+    home.write(home.config_file, f"{text}\n{account}")
+
+
+async def test_a_mention_in_a_channel_is_answered_with_a_reply(tmp_path: Path) -> None:
+    """By anybody there, in the thread where it was said, tied to the question; the sign of writing shows before."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        async with at_home(tmp_path / "home", server, provider):
+            asked = server.says(f"<@{BOT_ID}> what is it?", CHANNEL, STRANGER)
+            await server.wait_for_posted(1)
+            below = server.says(f"<@{BOT_ID}> and here?", THREAD, STRANGER)
+            await server.wait_for_posted(2)
+        first, second = server.posted
+        assert (first.channel, first.reply_to) == (CHANNEL, asked)
+        assert (second.channel, second.reply_to) == (THREAD, below)
+        assert "what is it?" in first.text
+        assert server.calls("/typing")
+        assert server.problems == []
+
+
+async def test_only_who_may_is_answered(tmp_path: Path) -> None:
+    """A stranger's direct message, a channel that is not listed, words to nobody, bots: no model call, all counted."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        server.channels[OTHER_CHANNEL] = {"id": OTHER_CHANNEL, "type": 0, "guild_id": "200"}
+        async with at_home(tmp_path / "home", server, provider) as app:
+            server.says("let me in", DIRECT, STRANGER)
+            server.says(f"<@{BOT_ID}> here?", OTHER_CHANNEL)
+            server.says("to nobody", CHANNEL)
+            server.says(f"<@{BOT_ID}> loop", CHANNEL, webhook_id="9", author={"id": "9", "username": "hook"})
+            server.says("it is me", DIRECT)
+            await server.wait_for_posted(1)
+            refused = (await app.desk.status()).reasons
+        assert len(provider.bodies) == 1
+        reasons = ("stranger", "group_not_allowed", "not_for_us", "bot")
+        assert refused == {f"refused.{reason}": 1 for reason in reasons}
+        assert [posted.channel for posted in server.posted] == [DIRECT]
+
+
+async def test_a_command_behind_a_mention_costs_no_model_call(tmp_path: Path) -> None:
+    """The call at the beginning is addressing, as on every platform."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        async with at_home(tmp_path / "home", server, provider):
+            server.says(f"<@{BOT_ID}> /whoami", CHANNEL)
+            (answer,) = await server.wait_for_posted(1)
+        assert f"discord:{PERSON}" in answer.text
+        assert provider.bodies == []
+
+
+async def test_an_answer_that_was_taken_and_reset_comes_once(tmp_path: Path) -> None:
+    """The outbox sends it again under the same nonce, and Discord answers with the message that is there."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        server.fault(Fault(accepts=True, drops=True))
+        async with at_home(tmp_path / "home", server, provider):
+            server.says("once, please")
+            await server.until(lambda: len(server.calls("/messages")) == 2, 30)
+        assert len(server.posted) == 1
+        first, second = server.calls("/messages")
+        assert first["nonce"] == second["nonce"]
+
+
+@pytest.mark.parametrize("fault", ["token", "intent"])
+async def test_a_bot_that_cannot_work_says_why_and_the_others_go_on(tmp_path: Path, fault: str) -> None:
+    """A wrong token and a missing intent stand in the status with the way to mend them."""
+    replies: list[str] = []
+
+    async def on_reply(text: str, _: bool) -> None:
+        replies.append(text)
+
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        server.may_read_content = fault != "intent"
+        server.token = "another" if fault == "token" else TOKEN
+        async with at_home(tmp_path / "home", server, provider) as app:
+            async with asyncio.timeout(10):
+                while not (shown := await discord_of(app)).reason:  # noqa: ASYNC110 - what a command shows
+                    await asyncio.sleep(0.01)
+                await app.desk.chat(ChatOrder("hello"), on_reply)
+        assert shown.state == ListeningState.REFUSED
+        assert "[channels.discord.home]" in shown.reason
+        assert "Developer Portal" in shown.reason
+        assert replies == ["You said: hello"]
+
+
+async def discord_of(app: App) -> ChannelStatus:
+    """How the bot stands."""
+    (found,) = [channel for channel in (await app.desk.status()).channels if channel.channel == "discord"]
+    return found
