@@ -56,12 +56,12 @@ class Exposition:
         except StrandlineError as exc:  # the state cannot be read: Prometheus marks the gateway as down
             return PlainTextResponse(f"{exc}\n", 503)
         now = CollectorRegistry()
-        now.register(_Standing(state))
+        now.register(Standing(state))
         text = generate_latest(self._meter.registry) + generate_latest(now)
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
-class _Standing:
+class Standing:
     """How things stand, as Prometheus collects it."""
 
     def __init__(self, state: Status) -> None:

@@ -1,5 +1,7 @@
 """What Prometheus is told is what happened, under labels that never name a chat, and told to nobody else."""
 
+import json
+import re
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from gateway.cli.up import exposed
 from gateway.config import Config, read_config
 from gateway.config.reading import parse_config
 from gateway.control.desk import Desk
-from gateway.control.exposition import Exposition
+from gateway.control.exposition import Exposition, Standing
 from gateway.control.server import control_app
 from gateway.control.wire import ChannelStatus, ChatOrder, Status
 from gateway.errors import ConfigError, StoreError
@@ -22,6 +24,7 @@ from gateway.metrics import Meter
 from tests.fakes.desk import FakeDesk
 from tests.journeys.house import make_home, running
 
+ROOT = Path(__file__).parents[2]
 Samples = dict[tuple[str, str], float]
 
 
@@ -139,8 +142,7 @@ async def test_nothing_is_counted_unless_it_is_wanted(tmp_path: Path) -> None:
     """No meter, no wrapped model, no page."""
     async with running(make_home(tmp_path / "home")) as app:
         composed = Composed(app.desk, app.readiness, app.run, app.meter)
-        plain = control_app(app.desk, app.readiness, "t")
-        assert exposed(plain, composed, Config(), {}) is plain
+        assert not isinstance(exposed("t", composed, Config(), {}), Exposition)
         assert type(app.desk.agents[app.desk.default_agent].model).__name__ != "MeteredModel"
 
 
@@ -149,9 +151,9 @@ def test_the_token_comes_from_where_the_settings_say(home: Home) -> None:
     desk: Desk = FakeDesk()
     config = parse_config('[metrics]\nenabled = true\ntoken_env = "SCRAPE"\n', home.config_file)
     composed = Composed(desk, FakeDesk(), run, Meter())
-    assert isinstance(exposed(control_app(desk, FakeDesk(), "t"), composed, config, {"SCRAPE": "x"}), Exposition)
+    assert isinstance(exposed("t", composed, config, {"SCRAPE": "x"}), Exposition)
     with pytest.raises(ConfigError, match="SCRAPE is not set"):
-        exposed(control_app(desk, FakeDesk(), "t"), composed, config, {})
+        exposed("t", composed, config, {})
     for wrong in (
         '[gateway]\nhost = "0.0.0.0"\nallow_remote = true\n[metrics]\nenabled = true\n',
         '[metrics]\ntoken_env = "A"\ntoken_file = "b"\n',
@@ -163,3 +165,16 @@ def test_the_token_comes_from_where_the_settings_say(home: Home) -> None:
 
 async def run(_: object) -> None:
     """A gateway that does nothing."""
+
+
+def test_the_dashboard_asks_for_what_there_is() -> None:
+    """Every metric of a panel is one that a gateway shows, and every one that it shows is in a panel."""
+    dashboard = json.loads((ROOT / "deploy" / "grafana" / "strandline.json").read_text("utf-8"))
+    targets = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked_for = {name for expr in targets for name in re.findall(r"strandline_\w+", expr)}
+    standing = list(Standing(Status("0.0", "/home", True, 1, "UTC", "setting")).collect())
+    families = [*Meter().registry.collect(), *standing]
+    shown = {family.name for family in families}
+    endings = ("_total", "_count", "_bucket")
+    plain = {name.removesuffix(next((e for e in endings if name.endswith(e)), "")) for name in asked_for}
+    assert plain == shown - {"strandline_build"}
