@@ -11,7 +11,8 @@ import pytest
 from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, ChatKind, InboundMessage
 from adapters.discord import DiscordAdapter
 from adapters.discord.parse import Ignored
-from tests.fakes.discord import BOT_ID, CHANNEL, DIRECT, THREAD, TOKEN, Discord, Fault
+from tests.fakes.discord import Discord, Fault
+from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, THREAD, TOKEN
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
 

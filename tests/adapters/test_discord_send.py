@@ -18,7 +18,8 @@ from adapters.channel import (
 )
 from adapters.discord import DiscordAdapter
 from adapters.discord.send import nonce_of
-from tests.fakes.discord import CHANNEL, SCHEMA_FILE, THREAD, TOKEN, Discord, Fault, problems_of
+from tests.fakes.discord import Discord, Fault
+from tests.fakes.discord_shapes import CHANNEL, SCHEMA_FILE, THREAD, TOKEN, problems_of
 from tests.fakes.tally import Tally
 
 HERE = Address("discord", "home", CHANNEL)

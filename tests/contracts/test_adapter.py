@@ -21,8 +21,10 @@ from adapters.channel import (
 from adapters.discord import DiscordAdapter
 from adapters.telegram import TelegramAdapter
 from adapters.terminal import CHANNEL, CHAT, TerminalAdapter
-from tests.fakes import discord
 from tests.fakes.botapi import TOKEN, BotApi
+from tests.fakes.discord import Discord
+from tests.fakes.discord_shapes import DIRECT
+from tests.fakes.discord_shapes import TOKEN as DISCORD_TOKEN
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
 
@@ -100,12 +102,12 @@ class TelegramChat:
 class DiscordChat:
     """A person in a direct chat on Discord, who writes as soon as the bot is online."""
 
-    address = Address("discord", "home", discord.DIRECT)
+    address = Address("discord", "home", DIRECT)
 
-    def __init__(self, server: discord.Discord) -> None:
+    def __init__(self, server: Discord) -> None:
         self._server = server
         self.adapter: Adapter = DiscordAdapter(
-            "home", discord.TOKEN, Tally().count, base_url=server.url, gateway_url=server.gateway_url
+            "home", DISCORD_TOKEN, Tally().count, base_url=server.url, gateway_url=server.gateway_url
         )
 
     def says(self, text: str) -> None:
@@ -140,7 +142,7 @@ async def telegram() -> AsyncIterator[Platform]:
 
 @asynccontextmanager
 async def discord_chat() -> AsyncIterator[Platform]:
-    async with discord.Discord() as server:
+    async with Discord() as server:
         platform = DiscordChat(server)
         yield platform
         await platform.adapter.close()

@@ -6,31 +6,34 @@ test: `async with Discord() as server`.
 """
 
 import asyncio
-import functools
 import json
 import socket
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Self
 
 from aiohttp import WSMsgType, web
-from jsonschema import Draft202012Validator
 
-Json = dict[str, Any]
-
-TOKEN = "MTAw.loopback.bot-token"
-BOT_ID, BOT_ROLE = "100", "101"
-GUILD, CHANNEL, THREAD, PERSON = "200", "300", "400", "42"
-DIRECT = "500"
-LIMIT = 2000
-MESSAGE_CONTENT = 1 << 15
-SCHEMA_FILE = Path(__file__).parents[3] / "shared" / "data" / "discord-openapi.json"
-_CREATE = "#/paths/~1channels~1{channel_id}~1messages/post/requestBody/content/application~1json/schema"
+from tests.fakes.discord_shapes import (
+    APPLICATION,
+    BOT_ID,
+    BOT_ROLE,
+    CHANNEL,
+    DIRECT,
+    GUILD,
+    LIMIT,
+    MESSAGE_CONTENT,
+    PERSON,
+    THREAD,
+    TOKEN,
+    Json,
+    message,
+    problems_of,
+    user,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class Discord:
         self.channels: dict[str, Json] = {
             CHANNEL: {"id": CHANNEL, "type": 0, "guild_id": GUILD, "name": "general"},
             THREAD: {"id": THREAD, "type": 11, "guild_id": GUILD, "parent_id": CHANNEL, "name": "a thread"},
-            DIRECT: {"id": DIRECT, "type": 1, "recipients": [_user(PERSON)]},
+            DIRECT: {"id": DIRECT, "type": 1, "recipients": [user(PERSON)]},
         }
         self.closed_channels: set[str] = set()
         self._messages: dict[str, str] = {}
@@ -136,12 +139,12 @@ class Discord:
 
     def says(self, text: str, channel: str = DIRECT, person: str = PERSON, **extra: Any) -> str:
         """A person writes, once the bot is online; mentions are marked as Discord marks them. Returns the id."""
-        message: Json = _message(self._new_id(channel), channel, _user(person), text)
-        message["mentions"] = [_user(BOT_ID, is_bot=True)] if f"<@{BOT_ID}>" in text else []
+        said: Json = message(self._new_id(channel), channel, user(person), text)
+        said["mentions"] = [user(BOT_ID, is_bot=True)] if f"<@{BOT_ID}>" in text else []
         if "guild_id" in self.channels.get(channel, {}):
-            message |= {"guild_id": GUILD, "member": {"nick": None, "roles": []}}
-        self.dispatch("MESSAGE_CREATE", message | extra)
-        return str(message["id"])
+            said |= {"guild_id": GUILD, "member": {"nick": None, "roles": []}}
+        self.dispatch("MESSAGE_CREATE", said | extra)
+        return str(said["id"])
 
     def dispatch(self, name: str, data: Json) -> None:
         """Tell the bot of something; before its first session, once that begins."""
@@ -233,7 +236,7 @@ class Discord:
     @property
     def _known(self) -> dict[str, Json]:
         channels = {f"/channels/{number}": channel for number, channel in self.channels.items()}
-        return {"/users/@me": _user(BOT_ID, is_bot=True), "/oauth2/applications/@me": _APPLICATION, **channels}
+        return {"/users/@me": user(BOT_ID, is_bot=True), "/oauth2/applications/@me": APPLICATION, **channels}
 
     def _create(self, channel: str, body: Json) -> web.Response:
         self.problems += problems_of(body)
@@ -254,9 +257,9 @@ class Discord:
             self._nonces[key] = posted
             self.posted.append(posted)
             self._notify()
-            said = _message(posted.id, channel, _user(BOT_ID, is_bot=True), text)
+            said = message(posted.id, channel, user(BOT_ID, is_bot=True), text)
             self.dispatch("MESSAGE_CREATE", said)
-        return _answer(_message(posted.id, channel, _user(BOT_ID, is_bot=True), posted.text))
+        return _answer(message(posted.id, channel, user(BOT_ID, is_bot=True), posted.text))
 
     # The gateway.
 
@@ -303,7 +306,7 @@ class Discord:
             "READY",
             {
                 "v": 10,
-                "user": _user(BOT_ID, is_bot=True),
+                "user": user(BOT_ID, is_bot=True),
                 "session_id": self._session,
                 "resume_gateway_url": self.gateway_url,
                 "guilds": [{"id": GUILD, "unavailable": True}],
@@ -346,71 +349,6 @@ class _Wire:
                     await self.ws.send_str(text)
                 else:
                     await self.ws.send_bytes(self._zlib.compress(text.encode()) + self._zlib.flush(zlib.Z_SYNC_FLUSH))
-
-
-def problems_of(body: Json) -> Iterator[str]:
-    """Say what is wrong with the body of a message, by Discord's schema and by what safety asks for."""
-    validator = _validator()
-    if validator is not None:
-        # The SDK writes the ids of a reference as numbers, which Discord takes as well.
-        reference = {name: str(found) if name.endswith("_id") else found for name, found in _reference(body).items()}
-        written = body | ({"message_reference": reference} if reference else {})
-        yield from (f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(written))
-    if body.get("allowed_mentions") != {"parse": []}:
-        yield "somebody may be pinged"
-    if not body.get("flags", 0) & 4:
-        yield "links are shown with a preview"
-    if not body.get("enforce_nonce"):
-        yield "a second try would come twice"
-
-
-def _reference(body: Json) -> Json:
-    return body.get("message_reference") or {}
-
-
-@functools.cache
-def _validator() -> Draft202012Validator | None:
-    if not SCHEMA_FILE.exists():
-        return None
-    return Draft202012Validator({**json.loads(SCHEMA_FILE.read_text("utf-8")), "$ref": _CREATE})
-
-
-def _user(user_id: str, *, is_bot: bool = False) -> Json:
-    name = "strand" if is_bot else f"person{user_id}"
-    return {"id": user_id, "username": name, "discriminator": "0", "global_name": None, "avatar": None, "bot": is_bot}
-
-
-_APPLICATION: Json = {
-    "id": BOT_ID,
-    "name": "Strand",
-    "icon": None,
-    "description": "",
-    "bot_public": False,
-    "bot_require_code_grant": False,
-    "owner": _user(PERSON),
-    "summary": "",
-    "verify_key": "00",
-    "team": None,
-    "flags": 0,
-}
-
-
-def _message(message_id: str, channel: str, author: Json, text: str) -> Json:
-    empty: Json = {"mentions": [], "mention_roles": [], "attachments": [], "embeds": []}
-    return {
-        **empty,
-        "id": message_id,
-        "channel_id": channel,
-        "author": author,
-        "content": text,
-        "timestamp": datetime.now(UTC).isoformat(),
-        "edited_timestamp": None,
-        "tts": False,
-        "mention_everyone": False,
-        "pinned": False,
-        "type": 0,
-        "flags": 0,
-    }
 
 
 def _answer(content: Json, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:

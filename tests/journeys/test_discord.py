@@ -11,7 +11,8 @@ from gateway.app import App
 from gateway.control.wire import ChannelStatus, ChatOrder
 from gateway.conversation.listening import ListeningState
 from gateway.home import Home
-from tests.fakes.discord import BOT_ID, CHANNEL, DIRECT, PERSON, THREAD, TOKEN, Discord, Fault
+from tests.fakes.discord import Discord, Fault
+from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, PERSON, THREAD, TOKEN
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, without_note
 from tests.journeys.house import make_home, openai_section, running
