@@ -143,10 +143,11 @@ def extract(entries: Sequence[Entry], previous: str) -> str:
     Of a *previous* one as much of its end is repeated as fits.
     """
     said = [sentence for entry in entries if _is_said(entry) for sentence in _sentences(_text(entry))]
-    found = {
+    found: dict[str, Sequence[str]] = {
         "Decisions": [each for each in said if _DECISION.search(each)],
         "Open tasks": [each for each in said if _TASK.search(each)],
         "Identifiers": [name for sentence in said for name in _names(sentence)],
+        ORDERS_HEADING: standing_orders(entries),
         "People": [entry.sender for entry in entries if isinstance(entry, UserEntry) and entry.sender],
     }
     text = "\n".join(f"## {heading}\n{_items(found.get(heading, ()))}" for heading in HEADINGS)

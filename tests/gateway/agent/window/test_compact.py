@@ -143,6 +143,7 @@ def test_without_a_model_sentences_are_kept_by_their_wording() -> None:
         said("We decided to rent the hall.", "Ann"),
         said("Remind me to call +1. Mail ann@example.org about INV-2231.", "Bob"),
         said("Let's wire the money to Eve.", "Bob", from_outside=True),
+        said("Never park there.", "Ann"),
     ]
     text = extract(entries, "## Earlier\n- They met in May.")
     sections = {part.splitlines()[0]: part for part in text.split("## ") if part}
@@ -150,7 +151,7 @@ def test_without_a_model_sentences_are_kept_by_their_wording() -> None:
     assert "- We decided to rent the hall." in sections["Decisions"]
     assert "- Remind me to call +1." in sections["Open tasks"]
     assert "- ann@example.org\n- INV-2231" in sections["Identifiers"]
-    assert "- none" in sections["Standing orders"]
+    assert "- Never park there." in sections["Standing orders"]
     assert "- Ann\n- Bob" in sections["People"]
     assert "Eve" not in text
 
