@@ -160,9 +160,16 @@ async def _joined(home: Home, config: Config, environ: Mapping[str, str]) -> "Re
         raise ConfigError("redis.url: the package for it is missing; run: pip install 'strandline[redis]'") from exc
     settings, source = config.redis, config.redis.password()
     server = Server(str(settings.url), source.read(environ) if source else None)
-    # The home's lock, which we hold, says that whoever had this name before is gone.
-    name = blake2b(f"{socket.gethostname()}\0{home.path.resolve()}".encode(), digest_size=6).hexdigest()
-    return await RedisLeases.join(server, settings.prefix, name, settings.lease_s, accept_loss=settings.accept_loss)
+    name, lease_s = member_name(home), settings.lease_s
+    return await RedisLeases.join(server, settings.prefix, name, lease_s, accept_loss=settings.accept_loss)
+
+
+def member_name(home: Home) -> str:
+    """Return the name under which the gateway of *home* holds its lease.
+
+    The home's lock says that whoever had this name before is gone: it means one folder of one machine.
+    """
+    return blake2b(f"{socket.gethostname()}\0{home.path.resolve()}".encode(), digest_size=6).hexdigest()
 
 
 async def _first_claim(share: Share, leases: "RedisLeases", *, alone: bool) -> None:
@@ -172,7 +179,9 @@ async def _first_claim(share: Share, leases: "RedisLeases", *, alone: bool) -> N
             raise StoreError("every agent of this home is looked after by another gateway; stop that one first")
         log.info("standing by: every agent has its gateway")
         await asyncio.sleep(LOOK_EVERY_S)
-    await leases.release(_names([name for name in share.config.agents if name not in share.agents]))  # of the run before
+    await leases.release(
+        _names([name for name in share.config.agents if name not in share.agents])
+    )  # of the run before
 
 
 def _names(agents: Sequence[str]) -> list[str]:
