@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import shlex
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -145,10 +146,12 @@ def explained(path: Path, exc: sqlite3.Error | OSError) -> StoreError:
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             told = f"{path} cannot be opened for writing ({exc}); check its owner and permissions."
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            folder, name = shlex.quote(str(path.absolute().parent)), shlex.quote(path.name)
             told = (
-                f"{path} is damaged ({exc}) and was left as it is. Restore it from a backup; or move it away, with "
-                f"{path.name}-wal and {path.name}-shm beside it, to start with an empty state: conversations stay in "
-                "their transcripts, only unanswered messages and unsent replies are lost."
+                f"{path} is damaged ({exc}) and was left as it is. Restore it from a backup; or move it away, by "
+                f"`mkdir -p {folder}/damaged && mv {folder}/{name}* {folder}/damaged/`, to start with an empty "
+                "state: conversations stay in their transcripts, only unanswered messages and unsent replies "
+                "are lost."
             )
         case _:
             told = f"{path} cannot be used: {exc}"

@@ -44,15 +44,15 @@ VERSION = len(STEPS)
 """Stored as the database's `user_version`."""
 
 
-def open_database(path: Path) -> sqlite3.Connection:
-    """Open the state at *path*, made if absent, for the calling thread.
+def open_database(path: Path, begin_after: int = 0) -> sqlite3.Connection:
+    """Open the state at *path*, made if absent, for the calling thread; the ids of a new inbox begin after a number.
 
     Raises StoreError for a file that is damaged, from a newer version or not ours; it is then left as it was.
     """
     try:
         _make_file(path)
         _inspect(path)
-        return _connect(path)
+        return _connect(path, begin_after)
     except (sqlite3.Error, OSError) as exc:
         raise explained(path, exc) from exc
 
@@ -83,16 +83,16 @@ def _inspect(path: Path) -> None:
         connection.close()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, begin_after: int) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=5, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # each commit is on the disk before it is acknowledged
     connection.execute("PRAGMA foreign_keys = ON")
-    _upgrade(connection)
+    _upgrade(connection, begin_after)
     return connection
 
 
-def _upgrade(connection: sqlite3.Connection) -> None:
+def _upgrade(connection: sqlite3.Connection, begin_after: int) -> None:
     """Bring an older database, or an empty one, to this version: wholly or not at all."""
     version = _version(connection)
     if version == VERSION:
@@ -101,6 +101,8 @@ def _upgrade(connection: sqlite3.Connection) -> None:
     for step in STEPS[version:]:
         for statement in step:
             connection.execute(statement)
+    if version == 0:
+        connection.execute("INSERT INTO sqlite_sequence VALUES ('inbox', ?)", (begin_after,))
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
 
