@@ -19,6 +19,7 @@ FILES = {
     for room in ("adapters", "gateway", "workspaces")
     for file in (ROOT / room).rglob("*.py")
 }
+CODE = re.compile(r"[a-z][a-z_]*(\.[a-z_]+)?")
 COUNTERS = {"count", "_count", "_tell", "drop"}
 """What the functions are called that take a reason code."""
 
@@ -46,7 +47,7 @@ def reasons_given(tree: ast.AST) -> Iterator[ast.expr]:
 def is_of_text(call: ast.Call) -> bool:
     """Say whether it looks like `str.count`: what is counted is no code."""
     given = call.args[0]
-    return isinstance(given, ast.Constant) and not re.fullmatch(r"[a-z][a-z_]*(\.[a-z_]+)?", str(given.value))
+    return isinstance(given, ast.Constant) and not CODE.fullmatch(str(given.value))
 
 
 def meant(given: ast.expr, constants: Mapping[str, str]) -> Iterable[str]:
@@ -55,7 +56,7 @@ def meant(given: ast.expr, constants: Mapping[str, str]) -> Iterable[str]:
         case ast.Constant(value=str(code)):
             return [code]
         case ast.Name(id=name) if name.isupper():
-            return [constants[name]] if name in constants else []
+            return [constants[name]] if CODE.fullmatch(constants.get(name, "")) else []
         case ast.JoinedStr():
             pattern = ast.unparse(given).strip("f'\"").replace("{FAILED}", constants.get("FAILED", ""))
             return COMPOSED[pattern]

@@ -42,8 +42,10 @@ class Moment:
 
 
 @contextmanager
-def held_moment(home: Home) -> Iterator[Moment]:
+def held_moment(home: Home, *, has_state: bool = True) -> Iterator[Moment]:
     """Give a moment of *home*, kept in `run/backup` while the block runs; a gateway may be at work.
+
+    Where its state is kept elsewhere it *has_state* none: a database of earlier days would not belong to it.
 
     Raises BackupError if another backup is being made, StoreError if the state is damaged or the disk fails.
     """
@@ -55,7 +57,9 @@ def held_moment(home: Home) -> Iterator[Moment]:
             shutil.rmtree(folder, ignore_errors=True)  # left by one that was killed
             folder.mkdir(mode=FOLDER_MODE)
             try:
-                yield _take(home, folder)
+                yield (
+                    _take(home, folder) if has_state and home.state_db.exists() else Moment(None, _named(home, folder))
+                )
             finally:
                 shutil.rmtree(folder)
     except Timeout as exc:
@@ -64,13 +68,18 @@ def held_moment(home: Home) -> Iterator[Moment]:
 
 def _take(home: Home, folder: Path) -> Moment:
     try:
-        if not home.state_db.exists():
-            return Moment(None, _linked(home, folder))
         with closing(_opened(home.state_db)) as reader:
             transcripts = _at_once(home, folder, reader)
             return Moment(_copied(reader, folder / "state.db"), transcripts)
     except sqlite3.Error as exc:
         raise explained(home.state_db, exc) from exc
+    except OSError as exc:
+        raise disk_trouble(home.path, exc) from exc
+
+
+def _named(home: Home, folder: Path) -> tuple[KeptFile, ...]:
+    try:
+        return _linked(home, folder)
     except OSError as exc:
         raise disk_trouble(home.path, exc) from exc
 

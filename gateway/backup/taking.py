@@ -30,6 +30,8 @@ class Taken:
     agents: tuple[str, ...]
     left_out: tuple[str, ...]
     """Secrets, by the setting that names each one: they are to be put in place again by hand."""
+    elsewhere: tuple[str, ...]
+    """What another server keeps, by the setting that names it: it has backups of its own."""
 
 
 @dataclass(slots=True)
@@ -58,7 +60,7 @@ def take_backup(home: Home, config: Config, target: Path, progress: Progress) ->
         raise BackupError(f"{target} lies among the files that are backed up; choose a place outside of them")
     head = Head(format=FORMAT, version=version("strandline"), state=VERSION, made_at=f"{datetime.now(UTC):%FT%TZ}")
     try:
-        with held_moment(home) as moment, writing(target, head) as writer:
+        with held_moment(home, has_state=config.redis.url is None) as moment, writing(target, head) as writer:
             told = _Told(progress, _size(parts, moment))
             _write_moment(writer, moment, told)
             for part in parts:
@@ -69,7 +71,8 @@ def take_backup(home: Home, config: Config, target: Path, progress: Progress) ->
         raise disk_trouble(target, exc) from exc
     agents = sorted({name.split("/")[1] for name in writer.manifest.folders if name.startswith("agents/")})
     left_out = tuple(source.key for source in config.secret_sources())
-    return Taken(target, target.stat().st_size, len(writer.manifest.files), tuple(agents), left_out)
+    elsewhere = () if config.redis.url is None else ("redis.url",)
+    return Taken(target, target.stat().st_size, len(writer.manifest.files), tuple(agents), left_out, elsewhere)
 
 
 def _write_moment(writer: Writer, moment: Moment, told: _Told) -> None:

@@ -28,6 +28,8 @@ def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = Fal
         print_json(asdict(taken))
         return
     print(f"{taken.file}: {taken.files:,} files of {', '.join(taken.agents)}, {taken.bytes:,} bytes, yours alone")
+    if taken.elsewhere:
+        print(f"Not in it is what other servers keep, back it up there: {', '.join(taken.elsewhere)}")
     if taken.left_out:
         print(f"Not in it are the secrets, keep them elsewhere: {', '.join(taken.left_out)}")
 

@@ -206,6 +206,17 @@ def test_a_history_is_read_while_nobody_packs_or_writes_it(home: Home) -> None:
     assert parts.index(history) < [part.name for part in parts].index("agents/main")
 
 
+def test_a_state_that_redis_keeps_is_not_made_up(home: Home, tmp_path: Path) -> None:
+    """A database of the days before does not belong to the conversations of now; where the state is, is told."""
+    home.write(home.config_file, '[redis]\nurl = "redis://127.0.0.1:1/0"\n')
+    taken = back_up(home, tmp_path / "backup.tar.gz")
+    assert taken.elsewhere == ("redis.url",)
+    with tarfile.open(taken.file) as tar:
+        names = tar.getnames()
+    assert "state.db" not in names
+    assert "agents/main/sessions/main.jsonl" in names
+
+
 def test_a_backup_after_a_killed_one_cleans_up(home: Home, tmp_path: Path) -> None:
     """What a killed one had put aside is removed, and afterwards nothing is left in `run`."""
     left = home.path / "run" / "backup"
