@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import discord
@@ -89,6 +89,8 @@ class Listening:
         except ReconnectWebSocket:
             raise ChannelUnavailableError("Discord closed the connection at once") from None
         except CALL_FAULTS as fault:
+            if session:  # the address to resume at may be gone; the main one knows the session too
+                self._session = replace(session, gateway=self._gateway)
             raise self._faults.of_call(fault) from None
         socket._discord_parsers = {}  # else the SDK builds a model of every server, which nobody reads
         return socket

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -103,6 +104,24 @@ async def test_a_dropped_connection_is_resumed_without_a_gap(server: Discord, ad
     assert received.texts == ["one", "two", "three"]
     assert len(server.ops(IDENTIFY)) == 1
     assert len(server.ops(RESUME)) == 2
+
+
+async def test_a_session_is_resumed_elsewhere_when_its_own_address_is_gone(
+    server: Discord, adapter: DiscordAdapter
+) -> None:
+    """Discord names an address to resume at; the main one knows the session too."""
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        server.resume_url = f"ws://127.0.0.1:{nobody.getsockname()[1]}/"
+    received = Received()
+    async with listening(adapter, received):
+        server.says("one")
+        await received.wait_for(1)
+    server.says("two")
+    assert isinstance(await failure(adapter), ChannelUnavailableError)
+    async with listening(adapter, received):
+        await received.wait_for(2)
+    assert received.texts == ["one", "two"]
+    assert len(server.ops(IDENTIFY)) == 1
 
 
 async def test_what_was_not_durable_is_told_again(server: Discord, adapter: DiscordAdapter) -> None:

@@ -88,6 +88,8 @@ class Discord:
         self.faults: list[Fault] = []
         self.token = TOKEN
         self.may_read_content = True
+        self.resume_url: str | None = None
+        """Where the bot is told to resume; not set: where it began."""
         self.channels: dict[str, Json] = {
             CHANNEL: {"id": CHANNEL, "type": 0, "guild_id": GUILD, "name": "general"},
             THREAD: {"id": THREAD, "type": 11, "guild_id": GUILD, "parent_id": CHANNEL, "name": "a thread"},
@@ -308,7 +310,7 @@ class Discord:
                 "v": 10,
                 "user": user(BOT_ID, is_bot=True),
                 "session_id": self._session,
-                "resume_gateway_url": self.gateway_url,
+                "resume_gateway_url": self.resume_url or self.gateway_url,
                 "guilds": [{"id": GUILD, "unavailable": True}],
             },
         )
