@@ -205,7 +205,8 @@ def _said(record: SessionRecord) -> str:
 
 def _match(match: SessionMatch) -> str:
     around = [f"  {match.before}"] * bool(match.before), [f"  {match.after}"] * bool(match.after)
-    return "\n".join([match.citation, *around[0], f"> {match.text}", *around[1]])
+    place = f"{match.citation}  {match.day}" if match.day else match.citation
+    return "\n".join([place, *around[0], f"> {match.text}", *around[1]])
 
 
 def _tell_faults(damaged: int, unknown: int) -> None:

@@ -325,7 +325,7 @@ class SessionRow:
     ended: datetime | None
     """`None` while it goes on."""
     messages: int
-    """Messages and replies."""
+    """Messages and replies that say something."""
     size: int
     """In bytes."""
     last: datetime

@@ -13,11 +13,13 @@ from gateway.agent.entries import CallStartEntry, LoggedEntry
 from gateway.conversation.record import Fault, Record, in_line, is_whole, to_line
 from gateway.conversation.sessions import ARCHIVE
 from gateway.conversation.tail import NewestFirst
-from gateway.conversation.transcript_source import MESSAGE, SUFFIX, scope_of_session
+from gateway.conversation.transcript_source import SUFFIX, scope_of_session
 from workspaces.access import Access, readable_scopes
 
 PAGE_BYTES = 1_000_000
 """An export is read in parts of about so much."""
+_SAID = re.compile(rb'"type":"(?:user|reply)","entry":\{"text":"(?!")')
+"""A message or a reply with some text, as `record.py` writes it."""
 _ENDED = re.compile(r"(.+)\.(\d{8}T\d{12}Z)")
 
 
@@ -37,7 +39,7 @@ class Extent:
     """How much a conversation is."""
 
     messages: int
-    """Messages and replies, those without text included."""
+    """Messages and replies that say something."""
     size: int
     """In bytes."""
     last: datetime
@@ -81,7 +83,7 @@ def extent(kept: Kept) -> Extent:
     """Return how much there is of it; the file is gone through and not parsed."""
     facts = kept.path.stat()
     with kept.path.open("rb") as lines:
-        messages = sum(len(MESSAGE.findall(line)) for line in lines)
+        messages = sum(len(_SAID.findall(line)) for line in lines)
     return Extent(messages, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
 
 

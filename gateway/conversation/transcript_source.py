@@ -31,7 +31,7 @@ SETTLE_S = 5.0
 LONGEST_TALK = 32 * 1024 * 1024
 """Of what was said, as records, in bytes: some hundred thousand messages."""
 
-MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
+_MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
 """Cannot stand inside a text, where quotation marks are escaped."""
 _NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
 """Numbers that count the messages of all chats: one chat's transcript is not to be found sooner for their length."""
@@ -52,7 +52,7 @@ class _Count:
         if line.endswith(b"\n"):  # another one is being written
             self.read += len(line)
             self.size += len(line) - sum(map(len, _NUMBERED.findall(line)))
-            self.messages += len(MESSAGE.findall(line))
+            self.messages += len(_MESSAGE.findall(line))
 
 
 class TranscriptNotes:
@@ -140,7 +140,7 @@ def _spoken(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Give the lines with every one empty in which nobody speaks: results of tools are most of a long transcript."""
     size = 0
     for line in lines:
-        is_said = MESSAGE.search(line) is not None
+        is_said = _MESSAGE.search(line) is not None
         size += is_said * len(line)
         if size > LONGEST_TALK:
             raise UnreadableDocumentError(f"more than {LONGEST_TALK:,} bytes were said; so many are indexed")

@@ -93,10 +93,10 @@ def test_what_was_said_is_found(at_home: Terminal) -> None:
     at_home.gateway.desk.said["main"] = ["tea at four", "nothing", f"tea {EVIL}"]
     found = at_home("sessions", "search", "tea", "--since", "2026-03-01", "--until", "2026-03-04", "--limit", "5")
     assert found.out.splitlines() == [
-        "sessions/main.jsonl#L1-L1",
+        "sessions/main.jsonl#L1-L1  2026-03-01",
         "> tea at four",
         "  next",
-        "sessions/main.jsonl#L1-L1",
+        "sessions/main.jsonl#L1-L1  2026-03-01",
         r"> tea \x1b[2J\u202eoops",
         "  next",
         "(until 2026-03-04)",

@@ -38,6 +38,7 @@ ZONE = timezone(timedelta(hours=1))
 OURS = f"group:{GROUP_CHAT.removeprefix('shared:')}"
 ENDED = "main.20260301T233000000000Z"
 SAID = UserEntry("the zebra is called Konrad", AT, "", "1")
+SILENT = ReplyEntry("", (ToolCall("c", "list_files", "{}"),), "m", Usage())
 ANSWERED = ReplyEntry("noted", (ToolCall("c", "add_note", '{"text":"Konrad"}'),), "m", Usage())
 
 
@@ -56,7 +57,9 @@ class Archive:
         await self.sessions.archive(main, AT)
         later = await self.sessions.open(main)
         await later.append(TurnId("t2"), replace(SAID, text="hello"))
-        await (await self.sessions.open(ours)).append(TurnId("t3"), replace(SAID, text="our lion", sender="Sam"))
+        await (await self.sessions.open(ours)).append(
+            TurnId("t3"), replace(SAID, text="our lion", sender="Sam"), SILENT
+        )
 
     async def asked(self, order: SessionsOrder, access: Access = MAIN) -> SessionsAnswer:
         return await answer_sessions(order, [Shelf(access, self.folder, ZONE)], self.sessions.run)

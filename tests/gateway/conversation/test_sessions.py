@@ -3,6 +3,7 @@
 import asyncio
 import weakref
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,18 @@ async def test_long_conversations_are_not_all_kept_in_memory(
     one, two = [weakref.ref(await sessions.open(key)) for key in keys[:2]]
     assert (one() is None, two() is None) == (False, False)
     three = weakref.ref(await sessions.open(keys[2]))
+    await threads(int)  # lets go of what it read last
     assert (one() is None, two() is None, three() is None) == (True, True, False)
+
+
+async def test_what_goes_on_after_an_end_is_another_transcript(tmp_path: Path, threads: Threads) -> None:
+    """Also for who still holds the one that was put away."""
+    sessions, key = Sessions({MAIN: tmp_path}, threads), SessionKey(MAIN, "main")
+    held = await sessions.open(key)
+    await held.append(TurnId("t1"), ReplyEntry("before", (), "m", Usage()))
+    await sessions.archive(key, datetime(2026, 3, 1, tzinfo=UTC))
+    assert (await sessions.open(key)).records == []
+    assert len(held.records) == 1
 
 
 async def test_a_session_has_one_transcript_however_many_ask_at_once(tmp_path: Path, threads: Threads) -> None:

@@ -137,6 +137,22 @@ async def test_a_transcript_cut_anywhere_keeps_its_whole_records(path: Path, wri
         assert read(path) == (written[: cut + 1] if cut in ends else written[:start])
 
 
+async def test_a_torn_record_is_kept_whole_before_it_is_cut(
+    path: Path, written: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that takes a few bytes at a time, as a nearly full one does, costs none of them."""
+    at_once = os.write
+
+    def three(file: int, content: bytes) -> int:
+        return at_once(file, content[:3])
+
+    torn = written[written[:-1].rindex(b"\n") + 1 : -20]
+    write(path, written[:-20])
+    monkeypatch.setattr(os, "write", three)
+    assert (await Transcript.open(path, here)).repairs == Repairs(torn=1)
+    assert read(path.with_name("main.jsonl.torn")) == torn + b"\n"
+
+
 async def test_after_a_cut_the_transcript_goes_on(path: Path, written: bytes) -> None:
     """A mended file takes new records, also where only the header was left, torn."""
     for cut in (3, len(written) - 10, len(written) - 1):

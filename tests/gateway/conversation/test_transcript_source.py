@@ -178,6 +178,35 @@ async def test_a_conversation_is_looked_at_again_after_fifty_messages(house: Hou
     assert house.source.stamps() != long
 
 
+async def test_a_transcript_is_measured_by_what_was_added(house: House) -> None:
+    """What grew, what is being written, what was replaced by more or less: the same as for who sees it first."""
+    file = house.home / "sessions/main.jsonl"
+
+    def measured() -> str:
+        stamps = house.source.stamps()
+        assert stamps == TranscriptNotes(AGENT, house.home / "sessions", UTC, lambda: house.now_s).stamps()
+        return stamps["sessions/main.jsonl"].partition("-")[2]
+
+    await house.says("main", *[said("hello")] * (AFTER_MESSAGES - 1))
+    assert measured() == "0-0"
+    line = file.read_bytes().splitlines(keepends=True)[-1]
+    with file.open("ab") as writing:
+        writing.write(line[:100])
+        writing.flush()
+        assert measured() == "0-0"
+        writing.write(line[100:])
+    assert measured() == "0-1"
+    for content, expected in ((line * 2, "0-0"), (line * 2 * AFTER_MESSAGES, "0-2"), (b"{}\n" * 20_000, "0-0")):
+        other = file.with_name("other")
+        other.write_bytes(content)
+        other.replace(file)
+        assert measured() == expected
+    file.write_bytes(line * AFTER_MESSAGES)
+    assert measured() == "0-1"
+    file.write_bytes(line)
+    assert measured() == "0-0"
+
+
 async def test_a_transcript_that_is_too_long_is_named(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is left out with the reason, in the status too, and memory_get says it."""
     await house.says("main", said("hello"))
