@@ -25,6 +25,7 @@ ALL_FILES = {
     "workspaces/history/history.py": "records every file and shows none",
     "gateway/app.py": "hands the disk's trouble to whoever tells the owner",
     "gateway/agents.py": "gives the index and the keeper what they keep",
+    "gateway/moving.py": "builds an index anew at the command line, and tells the owner which lines it finds otherwise",
     "gateway/cli/agents.py": "counts files for the owner at the command line",
 }
 """Who may take a workspace's files without `Access`, and what for: the index and the history keep each file's scope."""
