@@ -182,6 +182,13 @@ async def test_no_verdict_means_that_we_do_not_know(server: Discord, hasty: Disc
     assert len(server.posted) == 1
 
 
+async def test_a_page_of_a_machine_in_between_is_not_repeated(server: Discord, hasty: DiscordAdapter) -> None:
+    """Only what Discord says with a code of its own is shown."""
+    server.fault(Fault(status=503, page=PAGE))
+    with pytest.raises(UnsureSendError, match=r"^Discord answers with status 503$"):
+        await hasty.send(to())
+
+
 async def test_what_discord_will_never_take_is_refused(server: Discord, adapter: DiscordAdapter) -> None:
     """With Discord's own words, and how to mend it where we know."""
     server.closed_channels.add(CHANNEL)
