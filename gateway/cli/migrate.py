@@ -11,6 +11,7 @@ import typer
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.errors import ConfigError, StrandlineError
+from gateway.visible import visible
 
 if TYPE_CHECKING:
     from gateway.config import Config, QdrantSettings
@@ -76,7 +77,7 @@ def _tell(compared: "list[Compared]", server: "QdrantSettings", as_json: bool) -
         there = f"{each.entries_there:,} of {each.entries_here:,} entries are there"
         print(f"agent {each.agent}: {there}, {each.queries - len(each.different)} of {each.queries} answers the same")
         for question in each.different[:5]:
-            print(f"    different: {question}")
+            print(f"    different: {visible(question)}")
     if not is_same:
         print("Nothing was changed here: the server does not answer as this machine does.")
         return
