@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.telegram.parse import Ignored
+from adapters.discord.parse import Ignored as IgnoredByDiscord
+from adapters.telegram.parse import Ignored as IgnoredByTelegram
 from gateway.agent.trust import Reason as ToAsk
 from gateway.door.admission import Reason as ToRefuse
 from workspaces.history.mending import RepairReason
@@ -63,7 +64,7 @@ def meant(given: ast.expr, constants: Mapping[str, str]) -> Iterable[str]:
         case ast.Attribute():
             return COMPOSED.get(ast.unparse(given), [])
         case ast.Name(id="found"):
-            return list(Ignored)
+            return [*IgnoredByTelegram, *IgnoredByDiscord]
         case _:
             return []
 
