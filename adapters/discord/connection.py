@@ -46,6 +46,7 @@ class Connection:
                 await self._client.close()
 
     async def _log_in(self) -> discord.Client:
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody asked for voice
         client = discord.Client(
             intents=INTENTS,
             allowed_mentions=discord.AllowedMentions.none(),

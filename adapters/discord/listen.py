@@ -127,7 +127,7 @@ class Listening:
             await receive(found)
 
     async def _parsed(self, event: Event, client: discord.Client) -> InboundMessage | Ignored | None:
-        """Return what *event* is for the gateway; `None` for what is about channels and for what was not asked for."""
+        """Return what *event* is for the gateway; `None` for our own and for what is about channels."""
         bot_id = str(client.application_id if client.user is None else client.user.id)
         match event.name:
             case "MESSAGE_CREATE":

@@ -36,18 +36,19 @@ class Ignored(StrEnum):
     """Somebody joined, a pin, an empty poll: nothing that we can read."""
     NO_CHAT = "discord_no_chat"
     """A group of direct chats, or a kind of channel that we do not know."""
-    OWN = "discord_own"
-    """Our own message, come back."""
     UNREADABLE = "discord_unreadable"
     """Discord sent a shape that we do not know."""
 
 
-def parse_message(message: Message, place: Place | None, me: BotUser) -> InboundMessage | Ignored:
-    """Return what *message*, written in *place*, is for the gateway, or why it is nothing."""
+def parse_message(message: Message, place: Place | None, me: BotUser) -> InboundMessage | Ignored | None:
+    """Return what *message*, written in *place*, is for the gateway, or why it is nothing.
+
+    `None` for our own, which Discord tells us each time: not worth counting.
+    """
+    if message.author.id == me.id:
+        return None
     if place is None:
         return Ignored.NO_CHAT
-    if message.author.id == me.id:
-        return Ignored.OWN
     forwarded = _forwarded(message)
     text = _text(message, me)
     if message.type not in _SAID or not (text or forwarded):

@@ -138,8 +138,11 @@ class _Parts:
 def _split(text: str, limit: int) -> Sequence[str]:
     parts = _Parts(limit)
     for line in text.split("\n"):
-        for piece in _pieces(line, limit - _ROOM_FOR_FENCES):
+        *cut_off, last = _pieces(line, limit - _ROOM_FOR_FENCES)
+        for piece in cut_off:
             parts.add(piece)
+            parts.close()
+        parts.add(last)
     parts.close()
     return parts.full
 

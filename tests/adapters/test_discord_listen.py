@@ -189,7 +189,7 @@ async def test_what_is_ignored_is_counted_and_does_not_stop_the_rest(
         server.says("hello")
         await received.wait_for(1)
     assert received.texts == ["hello"]
-    assert tally.reasons == {Ignored.EDITED: 1, Ignored.OWN: 1, Ignored.UNREADABLE: 2}
+    assert tally.reasons == {Ignored.EDITED: 1, Ignored.UNREADABLE: 2}
 
 
 @pytest.mark.parametrize("token", ["MTAw.wrong.token", "rubbish"])

@@ -22,7 +22,7 @@ def message(content: str = "hello", **more: Any) -> dict[str, Any]:
     return {**plain, "content": content, **more}
 
 
-def read(place: Place | None = GROUP, **given: Any) -> InboundMessage | Ignored:
+def read(place: Place | None = GROUP, **given: Any) -> InboundMessage | Ignored | None:
     return parse_message(Message.model_validate(message(**given)), place, ME)
 
 
@@ -142,7 +142,6 @@ def test_what_lies_beside_the_words_is_named() -> None:
     ("place", "given", "why"),
     [
         (None, {}, Ignored.NO_CHAT),
-        (GROUP, {"author": BOT}, Ignored.OWN),
         (GROUP, {"content": "  "}, Ignored.NO_TEXT),
         (GROUP, {"type": 7}, Ignored.NO_TEXT),
         (GROUP, {"type": 21, "content": "begins a thread"}, Ignored.NO_TEXT),
@@ -151,6 +150,12 @@ def test_what_lies_beside_the_words_is_named() -> None:
 def test_what_is_no_message_for_us_says_why(place: Place | None, given: dict[str, Any], why: Ignored) -> None:
     """Each has a reason code of its own."""
     assert read(place, **given) is why
+
+
+def test_what_we_said_ourselves_is_nothing() -> None:
+    """Discord tells us each of our own messages: no answer to it, and no line in the status either."""
+    assert read(author=BOT) is None
+    assert read(None, author=BOT) is None
 
 
 @pytest.mark.parametrize(

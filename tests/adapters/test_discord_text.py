@@ -87,6 +87,13 @@ def test_a_code_block_that_does_not_fit_begins_in_the_next_part() -> None:
     assert second == f"```python\n{code}\n```"
 
 
+def test_a_long_line_is_not_cut_within_backticks() -> None:
+    """Three of them begin a code block; two and one would not."""
+    first, second = texts("x" * 150 + "```" + "y" * 40 + "```", 200)
+    assert first == "x" * 150
+    assert second == "```" + "y" * 40 + "```"
+
+
 def test_a_table_becomes_aligned_code() -> None:
     """Discord shows no tables; letters of double width count as two."""
     (part,) = texts("Prices:\n\n| Fruit | Euro |\n|:--|--:|\n| apple | 1 |\n| 林檎 | 12 |\n\nBye")
