@@ -86,12 +86,9 @@ class Share:
                 self.over.set()
 
     async def claim(self, members: int) -> list[str]:
-        """Take agents that are free up to our share, give back what is beyond it; return those that are new."""
+        """Take agents that are free, up to our share; return those that are new."""
         assert self.leases is not None  # noqa: S101  # only gateways that share have to claim
         wanted = at_most(len(self.config.agents), members)
-        if surplus := self.agents[wanted:]:
-            await self.leases.release(_names(surplus))
-            self.agents = self.agents[:wanted]
         new: list[str] = []
         for agent in self.config.agents:
             if len(self.agents) + len(new) < wanted and agent not in self.agents and await self._took(agent):
@@ -122,8 +119,10 @@ class Share:
 
     async def keep(self, leases: "RedisLeases") -> None:
         """Renew the lease; once it is lost, end the run."""
-        await leases.keep()
-        self.over.set()
+        try:
+            await leases.keep()
+        finally:
+            self.over.set()
 
     async def _has_changed(self, leases: "RedisLeases") -> bool:
         try:
@@ -147,15 +146,15 @@ async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, 
         return
     leases = await _joined(home, config, environ)
     share = Share(home, config, leases)
-    async with asyncio.TaskGroup() as tasks:
-        keeping = tasks.create_task(share.keep(leases))
-        try:
-            await _first_claim(share, leases, alone=alone)
-            yield share
-        finally:
-            keeping.cancel()
-            share.locks.close()
-            await (leases.leave() if share.is_leaving else leases.close())
+    keeping = asyncio.get_running_loop().create_task(share.keep(leases), name="lease")
+    try:
+        await _first_claim(share, leases, alone=alone)
+        yield share
+    finally:
+        keeping.cancel()
+        await asyncio.wait([keeping])
+        share.locks.close()
+        await (leases.leave() if share.is_leaving else leases.close())
 
 
 async def _joined(home: Home, config: Config, environ: Mapping[str, str]) -> "RedisLeases":

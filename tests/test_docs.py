@@ -88,7 +88,10 @@ def test_every_setting_is_read_by_somebody() -> None:
     """A setting that nothing outside the configuration uses would promise what does not happen."""
     files = [file for file in (ROOT / "gateway").rglob("*.py") if file.parent.name != "config"]
     readers = "\n".join(text for text in (file.read_text("utf-8") for file in files) if "gateway.config import" in text)
-    of_the_config_itself = {"token_env", "token_file", "api_key_env", "api_key_file", "preset", "allow_remote"}
+    of_the_config_itself = {"token_env", "token_file", "api_key_env", "api_key_file", "password_env"} | {
+        "preset",
+        "allow_remote",
+    }
     keys = {key for _, table in tables(Config) for key in table} - of_the_config_itself
     assert not {key for key in keys if not re.search(rf"\.{key}\b", readers)}
 

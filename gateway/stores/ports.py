@@ -7,7 +7,7 @@ Operations take effect in the order in which they were called, and each returns 
 nothing) once its outcome is durable. A caller that is cancelled while it waits cannot know the outcome.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -196,7 +196,7 @@ class Inbox(Protocol):
 class Arrivals(Protocol):
     """What an inbox can do besides if several gateways fill it: each answers what is meant for its own agents."""
 
-    def arrivals(self) -> AsyncIterator[InboxRow]:
+    def arrivals(self) -> AsyncGenerator[InboxRow, None]:
         """Give every unanswered message of our agents, oldest first, then each that comes, whoever took it in."""
 
 

@@ -70,6 +70,10 @@ class Watchers:
         """Return how many messages these agents have still to answer."""
         return sum(int(self._client.xlen(f"{{strandline}}:inbox:{agent}")) for agent in agents)  # type: ignore[arg-type]
 
+    def unsent(self) -> int:
+        """Return how many replies are not delivered yet."""
+        return int(self._client.zcard("{strandline}:unfinished"))  # type: ignore[arg-type]
+
     def until_shared(self, gateways: int) -> None:
         """Wait until so many gateways have the same number of agents each."""
         deadline = time.monotonic() + 40
@@ -126,7 +130,7 @@ class Trial:
         everything = len(CHATS) * self.burst
         state(self.bot, timeout_s=90, sent=everything)
         deadline = time.monotonic() + 20
-        while self.has_work():
+        while self.has_work() or Watchers(self.redis).unsent():
             assert time.monotonic() < deadline
             time.sleep(0.05)
         sent = state(self.bot)["sent"]

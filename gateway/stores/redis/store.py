@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -73,7 +73,7 @@ class RedisInbox:
     async def drop(self, row: InboxId, reason: str) -> None:
         await self.link.run("drop", row, reason)
 
-    async def arrivals(self) -> AsyncIterator[InboxRow]:
+    async def arrivals(self) -> AsyncGenerator[InboxRow, None]:
         known: OrderedDict[InboxId, None] = OrderedDict()
         while True:
             try:
@@ -89,6 +89,7 @@ class RedisInbox:
                         else:
                             await self.link.run("move", row.id, agent)
             except (RedisError, OSError, StoreError) as exc:
+                _end_if_cancelled()
                 log.info("arrivals interrupted", detail=str(exc))
                 await asyncio.sleep(REREAD_AFTER_S)
 
@@ -99,6 +100,7 @@ class RedisInbox:
         wait_ms = round(self.leases.server.timeout_s * 500)
         try:
             while True:
+                _end_if_cancelled()
                 arrived: Any = await client.xread(last, count=READ_AT_ONCE, block=wait_ms)
                 for queue, entries in arrived:
                     for entry, fields in entries:
@@ -167,6 +169,13 @@ class RedisStore:
 
     async def close(self) -> None:
         await self._link.close()
+
+
+def _end_if_cancelled() -> None:
+    """End a task that was cancelled while redis-py connected or read: it can swallow that, and the loop would go on."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _inbox_row(entry: str, message: str, received_at: str) -> InboxRow:
