@@ -26,6 +26,8 @@ from gateway.stores.disk import sync_folder
 
 FORMAT = 1
 HEAD, MANIFEST = "backup.json", "manifest.json"
+_EFFORT = 3
+"""Of gzip, 1 to 9. Measured: 117 MB of conversations took 2.2, 3.1, 7.9, 28 s at 1, 3, 6, 9, and became 52, 48, 43, 43 MB."""
 _READ_AT_ONCE = 1 << 20
 _HELD_IN_MEMORY = 16 << 20
 _SEAL = "strandline backup, sha256 of what is before this: {}\n"
@@ -126,7 +128,7 @@ def writing(target: Path, head: Head) -> Iterator[Writer]:
     try:
         with os.fdopen(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as out:
             with (
-                gzip.GzipFile("", "wb", fileobj=out, mtime=0) as packed,
+                gzip.GzipFile("", "wb", _EFFORT, fileobj=out, mtime=0) as packed,
                 tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
             ):
                 writer = Writer(tar)
