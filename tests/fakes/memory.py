@@ -9,11 +9,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from workspaces.memory.desk import Desk
 from workspaces.memory.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding
 from workspaces.memory.engine import FloatArray
 from workspaces.memory.search import Clock
 from workspaces.memory.wire import Decoder, Frame, encode
-from workspaces.memory.worker import Desk
 
 T = TypeVar("T")
 TODAY = date(2026, 3, 10)

@@ -17,6 +17,7 @@ from tests.workspaces.turns import AGENT, GROUP, MAIN, OTHER, OWN
 from workspaces.access import AgentId
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
+from workspaces.memory.desk import Desk
 from workspaces.memory.engine import EngineAwayError
 from workspaces.memory.hybrid import Shelf
 from workspaces.memory.index import layout
@@ -26,7 +27,6 @@ from workspaces.memory.server import PAUSE_S, connect
 from workspaces.memory.settings import QdrantServer
 from workspaces.memory.sync import Calls
 from workspaces.memory.wire import Frame
-from workspaces.memory.worker import Desk
 
 KEY = "canary-qdrant-key"
 

@@ -9,12 +9,12 @@ from tests.fakes.memory import TODAY, WordsEmbedder
 from workspaces.access import PRIVATE
 from workspaces.memory.chunking import Chunking
 from workspaces.memory.client import WorkerSettings
+from workspaces.memory.desk import open_desk
 from workspaces.memory.engine import DayRange
 from workspaces.memory.entry import Document
 from workspaces.memory.finder import Asked, Finder
 from workspaces.memory.index import Index, layout
 from workspaces.memory.settings import Decay
-from workspaces.memory.worker import open_desk
 
 
 def _take_in(index: Index, *documents: Document) -> None:

@@ -10,11 +10,12 @@ import pytest
 
 from tests.fakes.memory import WordsEmbedder
 from workspaces.access import PRIVATE
+from workspaces.memory.desk import Desk
 from workspaces.memory.embeddings import Embedding
 from workspaces.memory.entry import Document
 from workspaces.memory.vectors import PORTION, EmbeddingCache, Vectors
 from workspaces.memory.wire import Frame, document_out
-from workspaces.memory.worker import Desk, Loop
+from workspaces.memory.worker import Loop
 
 
 class MeetsAnother(WordsEmbedder):
