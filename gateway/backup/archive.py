@@ -27,7 +27,7 @@ from gateway.stores.disk import sync_folder
 FORMAT = 1
 HEAD, MANIFEST = "backup.json", "manifest.json"
 _EFFORT = 3
-"""Of gzip, 1 to 9. Measured: 117 MB of conversations took 2.2, 3.1, 7.9, 28 s at 1, 3, 6, 9, and became 52, 48, 43, 43 MB."""
+"""Of gzip, 1 to 9. Measured: 117 MB of conversations took 2.2, 3.1, 7.9, 28 s at 1, 3, 6, 9: 52, 48, 43, 43 MB."""
 _READ_AT_ONCE = 1 << 20
 _HELD_IN_MEMORY = 16 << 20
 _SEAL = "strandline backup, sha256 of what is before this: {}\n"
