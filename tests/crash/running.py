@@ -79,9 +79,10 @@ class Secretary:
         if done >= len(orders):
             await on_text(answer_to(number))
             return says(answer_to(number))
+        wanted = call("add_note", text=note_of(number))
         if orders[done] == "write":
-            return says("", call("write_file", path=file_of(number), content=content_of(number)))
-        return says("", call("add_note", text=note_of(number)))
+            wanted = call("write_file", path=file_of(number), content=content_of(number))
+        return says("", replace(wanted, id=f"call_{number}_{done}"))  # no id of an earlier life's comes again
 
     async def close(self) -> None:
         """Nothing to release."""
