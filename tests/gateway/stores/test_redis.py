@@ -68,7 +68,7 @@ async def cluster(redis: RedisServer) -> AsyncIterator[Cluster]:
 
 async def admin(redis: RedisServer, *command: str) -> object:
     async with Redis.from_url(redis.url) as client:
-        return await client.execute_command(*command)
+        return await client.execute_command(*command)  # type: ignore[no-untyped-call]
 
 
 # --- outages
@@ -197,7 +197,7 @@ async def test_a_wrong_password_is_told_and_tried_again(
     store = await cluster.alone()
     async with Redis.from_url(redis.url) as client:
         await client.config_set("requirepass", "right")
-        await client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        await client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")  # type: ignore[no-untyped-call]
         with pytest.raises(StoreError, match=r"refuses the password .*redis\.password_env"):
             await accepted(store)
         monkeypatch.setattr(leases_module, "START_PATIENCE_S", 0.3)
