@@ -17,8 +17,8 @@ import pytest
 from gateway.errors import StoreError
 from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ports import InboxRow, Outgoing, RowStateError, Store, TurnCommit
-from gateway.stores.schema import STEPS, VERSION, open_database
 from gateway.stores.retention import Retention
+from gateway.stores.schema import STEPS, VERSION, open_database
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.adapter import message
 from tests.fakes.clock import ManualClock
