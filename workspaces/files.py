@@ -169,7 +169,7 @@ class Folder:
     def listing(self, path: PurePosixPath) -> tuple[FolderEntry, ...]:
         """Return the folders and plain files in the folder at *path*, sorted by name."""
         with _told(path), self._opened(path) as folder:
-            names = sorted(filter(is_taken, names_in(folder)))
+            names = filter(is_taken, names_in(folder))
             return tuple(entry for name in names if (entry := _entry(folder, name)))
 
     def folders(self) -> Iterator[PurePosixPath]:
@@ -215,7 +215,7 @@ class Folder:
         files: list[FoundFile] = []
         folders: list[PurePosixPath] = []
         with suppress(NoSuchFileError), _told(path), self._opened(path) as folder:
-            for name in sorted(filter(is_taken, names_in(folder))):
+            for name in filter(is_taken, names_in(folder)):
                 facts = facts_of(folder, name)
                 if facts is not None and stat.S_ISDIR(facts.st_mode) and len(path.parts) < DEPTH - 1:
                     folders.append(path / name)

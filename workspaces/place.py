@@ -243,8 +243,8 @@ def digest_of(data: bytes) -> str:
 
 
 def names_in(folder: int) -> list[str]:
-    """Return the names in an open folder, in no order."""
-    return os.listdir(folder)
+    """Return the names in an open folder, in order; one that is replaced meanwhile may be listed twice by the system."""
+    return sorted(set(os.listdir(folder)))
 
 
 def facts_of(folder: int, name: str) -> os.stat_result | None:

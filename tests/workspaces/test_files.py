@@ -79,6 +79,15 @@ def test_a_write_needs_to_know_what_it_replaces(folder: Folder, root: Path) -> N
     assert [found.path for found in folder.walk()] == [NOTE]
 
 
+def test_a_name_listed_twice_is_one_file(folder: Folder, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may list a file twice that is replaced while it lists; the walk and the listing show it once."""
+    (root / NOTE).write_bytes(b"text")
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda place: listed(place) * 2)
+    assert [found.path for found in folder.walk()] == [NOTE]
+    assert [entry.name for entry in folder.listing(NOTE.parent)] == [NOTE.name]
+
+
 def test_a_file_is_deleted_by_who_knows_it(folder: Folder, root: Path) -> None:
     """Deleting removes the file; a second time there is none."""
     digest = folder.write(NOTE, b"text", expected=None)
