@@ -9,7 +9,7 @@ Errors an adapter raises, and nothing else:
     └── SendRefusedError         the platform will never take this message (chat gone, bot blocked)
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -45,6 +45,45 @@ class Sender:
     """The platform's numeric id; empty for anonymous senders and channels, who get least privilege."""
     name: str
     is_bot: bool = False
+    roles: tuple[str, ...] = ()
+    """The platform's ids of the roles that they have where the chat belongs (Discord)."""
+
+
+class AttachmentKind(StrEnum):
+    """What a file is to the people who send it."""
+
+    PHOTO = "photo"
+    DOCUMENT = "document"
+    VOICE = "voice"
+    AUDIO = "audio"
+    VIDEO = "video"
+    STICKER = "sticker"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a message, still at the platform."""
+
+    kind: AttachmentKind
+    ref: str
+    """By which the adapter that brought it can fetch it: no secret in it."""
+    name: str = ""
+    """As its sender called it: others' words."""
+    mime: str = ""
+    size: int | None = None
+    """In bytes, as the platform says, if it does."""
+
+
+class Via(StrEnum):
+    """How somebody said something."""
+
+    TEXT = "text"
+    SLASH = "slash"
+    """A command of the platform's own menu; `text` is the command as if it were typed."""
+    BUTTON = "button"
+    """A button below one of our messages; `text` is the command that the button holds."""
+    EDIT = "edit"
+    """A change of an earlier message; `text` is how it reads now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +94,16 @@ class Quote:
     text: str
     is_ours: bool = False
     """The sender's own earlier words, or our bot's: the transport says so, and they were not forwarded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message of a group that was not meant for us: others' words, kept as context for when we are asked."""
+
+    author: str
+    text: str
+    sent_at: datetime
+    """In UTC, with its zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +121,19 @@ class InboundMessage:
     sent_at: datetime
     """In UTC, with its zone."""
     quote: Quote | None = None
+    attachments: tuple[Attachment, ...] = ()
+    via: Via = Via.TEXT
+    target: str | None = None
+    """The platform's id of the earlier message that an edit changes or a button belongs to."""
+    space: str | None = None
+    """The platform's id of what the chat belongs to: a Discord server."""
+    heard: tuple[Heard, ...] = ()
+    """What was said in the group since we were last asked; the gateway adds it, no adapter does."""
+
+    @property
+    def reply_target(self) -> str:
+        """The platform's id of the message that an answer replies to."""
+        return self.target or self.id
 
 
 class EntityType(StrEnum):
@@ -101,11 +163,30 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
+class Upload:
+    """A file to send."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Body:
     """What one platform message shows; it fits the platform's limits."""
 
     text: str
     entities: tuple[Entity, ...] = ()
+    upload: Upload | None = None
+    """A file that this message carries; *text* is its caption then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button below a message: pressing it gives a command, as whoever presses it."""
+
+    label: str
+    command: str
+    """Such as `/approve 3`: at most 64 bytes of UTF-8, Telegram's limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +198,7 @@ class OutboundMessage:
     key: str
     """The same for every try at the same part: a nonce where the platform takes one."""
     reply_to: str | None = None
+    buttons: tuple[Button, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +268,59 @@ class ShowsTyping(Protocol):
 
     async def show_typing(self, address: Address) -> None:
         """Show the sign once; it fades by itself. Raises ChannelError."""
+
+
+@runtime_checkable
+class ShowsDrafts(Protocol):
+    """A channel that can show an answer while it is being written, and shows it nowhere once that is over."""
+
+    async def show_draft(self, address: Address, text: str) -> None:
+        """Show *text* in place of the last draft there; it fades by itself. Raises ChannelError."""
+
+
+@runtime_checkable
+class Reacts(Protocol):
+    """A channel where we can put a sign on somebody's message."""
+
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        """Put *emoji* on the message in place of our last one there; empty takes it away. Raises ChannelError."""
+
+
+@runtime_checkable
+class FetchesFiles(Protocol):
+    """A channel whose messages may carry files."""
+
+    def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+        """Yield the content of *attachment* in pieces of at most 64 KiB. Raises ChannelError."""
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """A command as a platform's own menu shows it."""
+
+    name: str
+    """Lower case letters, digits, underscores, at most 32."""
+    usage: str
+    """What may follow it; empty if nothing does."""
+    help: str
+    for_owner: bool
+    """It is of use to the owner's Persons only."""
+
+
+@runtime_checkable
+class HasMenu(Protocol):
+    """A channel with a menu of commands of its own."""
+
+    async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
+        """Make the menu hold *entries*; *owners* are the owner's ids on this platform. Raises ChannelError."""
+
+
+@runtime_checkable
+class TakesUpdates(Protocol):
+    """A channel whose platform may bring its updates to us by HTTP (a webhook), while `listen` waits."""
+
+    async def take(self, secret: str, body: bytes) -> int:
+        """Take one request, and return the HTTP status to answer with: 200 only once all in it is durable."""
 
 
 @runtime_checkable
