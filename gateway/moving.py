@@ -15,8 +15,7 @@ from pathlib import Path
 
 from gateway.agent.agent import Agent
 from gateway.agents import open_agents
-from gateway.config import Config, owner_zone
-from gateway.config.schema import QdrantSettings
+from gateway.config import Config, QdrantSettings, owner_zone
 from gateway.conversation.transcript_source import TranscriptNotes
 from gateway.embedding import memory_worker
 from gateway.home import FOLDER_MODE, Home

@@ -1,28 +1,28 @@
 """This package turns the one TOML file into typed settings and names the key when it refuses."""
 
-from gateway.config.reading import read_config
-from gateway.config.schema import (
-    AgentSettings,
+from gateway.config.channels import (
     BindingSettings,
     BotSettings,
     ChannelsSettings,
+    DiscordSettings,
+    GroupSettings,
+    TelegramSettings,
+)
+from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
+from gateway.config.reading import read_config
+from gateway.config.schema import (
+    AgentSettings,
     Config,
     ContextSettings,
-    DiscordSettings,
-    EmbeddingSettings,
     GatewaySettings,
-    GroupSettings,
     LimitSettings,
-    MemorySettings,
     MetricsSettings,
     ModelSettings,
     OwnerSettings,
-    QdrantSettings,
-    RerankSettings,
     SessionSettings,
-    TelegramSettings,
 )
 from gateway.config.secrets import SecretSource, collect_secrets
+from gateway.config.stores import QdrantSettings, RedisSettings
 from gateway.config.zone import OwnerZone, owner_zone
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "OwnerSettings",
     "OwnerZone",
     "QdrantSettings",
+    "RedisSettings",
     "RerankSettings",
     "SecretSource",
     "SessionSettings",

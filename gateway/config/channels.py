@@ -1,0 +1,84 @@
+"""This file is the configuration's shape for bot accounts: their tokens, who may talk to them, and to which agent."""
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from gateway.config.secrets import SecretSource
+from gateway.config.section import AgentName, ChatId, EnvName, PersonId, RootedPath, Section, SocketUrl, Url
+
+
+class BindingSettings(Section):
+    """Messages like this go to that agent; the most specific binding wins."""
+
+    agent: str
+    channel: Literal["telegram", "discord"] | None = None
+    account: str | None = None
+    chat: str | None = None
+    thread: str | None = None
+    person: PersonId | None = None
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if self.account is not None and self.channel is None:
+            raise ValueError("account needs channel beside it")
+        if not any((self.channel, self.chat, self.thread, self.person)):
+            raise ValueError("needs at least one of channel, chat, thread, person")
+        return self
+
+
+class GroupSettings(Section):
+    """A group in which the bot may answer."""
+
+    mention: bool = True
+    """Answer only when mentioned or replied to."""
+
+
+class BotSettings(Section):
+    """What every bot account has: its token, and who may talk to it."""
+
+    channel: ClassVar[str]
+    token_env: EnvName | None = None
+    token_file: RootedPath | None = None
+    direct: Literal["owner", "closed"] = "owner"
+    groups: dict[ChatId, GroupSettings] = Field(default={})
+
+    @model_validator(mode="after")
+    def _has_one_token(self) -> Self:
+        if (self.token_env is None) == (self.token_file is None):
+            raise ValueError("needs either token_env, the name of an environment variable, or token_file, a path")
+        return self
+
+    def token(self, account: str) -> SecretSource:
+        """Return where the bot's token is kept; *account* is its name in the file."""
+        key = "token_env" if self.token_env is not None else "token_file"
+        return SecretSource(f"channels.{self.channel}.{account}.{key}", self.token_env, self.token_file)
+
+
+class TelegramSettings(BotSettings):
+    """One Telegram bot."""
+
+    channel: ClassVar[str] = "telegram"
+    base_url: Url = "https://api.telegram.org"
+    poll_timeout_s: int = Field(default=30, ge=1, le=50)
+
+
+class DiscordSettings(BotSettings):
+    """One Discord bot; its groups are channels of servers, by the channel's id."""
+
+    channel: ClassVar[str] = "discord"
+    base_url: Url = "https://discord.com/api/v10"
+    gateway_url: SocketUrl = "wss://gateway.discord.gg/"
+
+
+class ChannelsSettings(Section):
+    """The chat platforms, each with its accounts by name."""
+
+    telegram: dict[AgentName, TelegramSettings] = Field(default={})
+    discord: dict[AgentName, DiscordSettings] = Field(default={})
+
+    def bots(self) -> Iterator[tuple[str, BotSettings]]:
+        """Give every bot account by its name, platform after platform; the bot knows its channel."""
+        yield from self.telegram.items()
+        yield from self.discord.items()

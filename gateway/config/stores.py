@@ -1,0 +1,48 @@
+"""This file is the configuration's shape for servers that keep state: Qdrant for the index, Redis for the rest."""
+
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from gateway.config.secrets import SecretSource
+from gateway.config.section import EnvName, Section, Url
+
+
+class QdrantSettings(Section):
+    """A Qdrant server that keeps the index instead of the engine inside the gateway."""
+
+    url: Url | None = None
+    """Not set: the embedded engine."""
+    api_key_env: EnvName | None = None
+    timeout_s: float = Field(default=5, ge=1, le=60)
+    prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
+    layout: Literal["agent", "shared"] = "agent"
+
+    def api_key(self) -> SecretSource | None:
+        """Return where the server's key is kept, `None` if it asks for none."""
+        return SecretSource("qdrant.api_key_env", self.api_key_env, None) if self.url and self.api_key_env else None
+
+
+def _redis_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"redis", "rediss", "unix", "redis+sentinel"} or not (parts.netloc or parts.path):
+        raise ValueError("must begin with redis://, rediss://, unix:// or redis+sentinel://")
+    if "@" in parts.netloc:
+        raise ValueError("must not hold a password; use the setting for the secret")
+    return url
+
+
+class RedisSettings(Section):
+    """A Redis or Valkey that keeps what must survive a crash, for several gateways at once."""
+
+    url: Annotated[str, AfterValidator(_redis_url)] | None = None
+    """Not set: a file in the home, for one gateway."""
+    password_env: EnvName | None = None
+    prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
+    lease_s: float = Field(default=10, ge=2, le=300)
+    accept_loss: bool = False
+
+    def password(self) -> SecretSource | None:
+        """Return where the server's password is kept, `None` if it asks for none."""
+        return SecretSource("redis.password_env", self.password_env, None) if self.url and self.password_env else None
