@@ -23,7 +23,7 @@ ALL_FILES = {
     "workspaces/bootstrap.py": "looks for the identities of files that are to be hidden",
     "workspaces/forgetting.py": "looks for the names of notes; each is read with the turn's access",
     "workspaces/history/history.py": "records every file and shows none",
-    "gateway/app.py": "hands the disk's trouble to whoever tells the owner",
+    "gateway/ground.py": "hands the disk's trouble to whoever tells the owner",
     "gateway/agents.py": "gives the index and the keeper what they keep",
     "gateway/moving.py": "builds an index anew at the command line, and tells the owner which lines it finds otherwise",
     "gateway/cli/agents.py": "counts files for the owner at the command line",

@@ -1,0 +1,30 @@
+"""This file tells the owner what no conversation of theirs caused: a disk that is full, a reply nobody took."""
+
+from collections.abc import Callable, Sequence
+
+from adapters.channel import Address
+from gateway.stores.ports import OutboxRow, Outgoing, Store
+
+
+class Notices:
+    """Puts what the owner must know into the outbox, once for each key."""
+
+    def __init__(self, store: Store, owner: Address) -> None:
+        self._store = store
+        self._owner = owner
+        self.wake: Callable[[Sequence[OutboxRow]], None] = _leave
+        """Told of each notice that now waits to be sent."""
+
+    async def tell(self, key: str, said: str) -> None:
+        """Tell the owner *said*, unless they were told under the same *key*. Raises StoreError."""
+        if notice := await self._store.notify(key, Outgoing(self._owner, said)):
+            self.wake([notice])
+
+    async def dead_letter(self, row: OutboxRow, why: str) -> None:
+        """Tell the owner that a reply can never be delivered. Raises StoreError."""
+        said = f"A reply to {row.outgoing.address} could not be delivered: {why}"
+        await self.tell(f"dead:{row.id}", said)
+
+
+def _leave(_: Sequence[OutboxRow]) -> None:
+    """Leave a notice in the outbox: what is there is sent at the next start."""

@@ -1,0 +1,152 @@
+"""This file opens what all parts of one gateway stand on: its share, its agents, its store, its bot accounts."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from adapters.channel import Address
+from adapters.terminal import CHAT, TerminalAdapter
+from gateway.agent.agent import Agent
+from gateway.agents import Threads, open_agents
+from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
+from gateway.config import Config, OwnerZone, owner_zone
+from gateway.conversation.delivery import Adapters
+from gateway.conversation.listening import Account
+from gateway.conversation.presence import Presence
+from gateway.conversation.sessions import Sessions
+from gateway.door.routing import Routes
+from gateway.home import Home
+from gateway.measuring import metered_agents
+from gateway.metrics import Meter
+from gateway.share import Share, open_share
+from gateway.stores.ports import Store
+from gateway.timing import Clock, SystemClock
+from workspaces.access import AgentId
+from workspaces.checkpoint import Checkpoint, unchecked
+
+TRANSCRIPT_THREADS = 4
+"""Transcripts written at the same time; each write waits for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the gateway runs on, as far as a test may put something else in its place."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    checkpoint: Checkpoint = unchecked
+
+
+THIS_MACHINE = Machine()
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the parts of one gateway share."""
+
+    home: Home
+    config: Config
+    """With no agents but ours."""
+    routes: Routes
+    """Of all agents, ours or not."""
+    zone: OwnerZone
+    clock: Clock
+    share: Share
+    agents: Mapping[AgentId, Agent]
+    store: Store
+    sessions: Sessions
+    terminals: Mapping[AgentId, TerminalAdapter]
+    bots: list[Account]
+    adapters: Adapters
+    presence: Presence
+    tasks: asyncio.TaskGroup
+    meter: Meter | None
+
+    @property
+    def accounts(self) -> list[Account]:
+        """Every account that listens, the terminals first."""
+        return [*map(terminal_account, self.terminals.values()), *self.bots]
+
+    @property
+    def owner(self) -> Address:
+        """Where the owner is told what no conversation of theirs caused."""
+        return Address(TERMINAL, self.config.default_agent, CHAT)
+
+    def now(self) -> datetime:
+        """Return the time, in the owner's zone."""
+        return self.clock.now().astimezone(self.zone.zone)
+
+    async def count(self, reason: str) -> None:
+        """Count *reason* once in the store."""
+        await self.store.count(reason)
+
+
+@asynccontextmanager
+async def open_ground(
+    home: Home, config: Config, environ: Mapping[str, str], *, channels: bool, machine: Machine
+) -> AsyncIterator[Ground]:
+    """Open what the gateway of *home* stands on, and close it in turn; the caller holds the home's lock.
+
+    Raises ConfigError, StoreError and WorkspaceUnusableError before anything is touched.
+    """
+    clock, zone = machine.clock, owner_zone(config.owner.time_zone, environ)
+    meter = Meter() if channels and config.metrics.enabled else None
+
+    async def count(reason: str) -> None:
+        await store.count(reason)
+
+    def owner_now() -> datetime:
+        return clock.now().astimezone(zone.zone)
+
+    async with AsyncExitStack() as stack:
+        share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
+        routes, config = routes_of(config), share.mine
+        opened = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
+        agents = metered_agents(opened, meter)
+        _lead_through(machine.checkpoint, agents.values())
+        store = await share.open_store(routes, clock, machine.checkpoint)
+        stack.push_async_callback(store.close)
+        threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
+        folders = {name: home.agent(name).sessions for name in agents}
+        sessions = Sessions(folders, threads, machine.checkpoint, clock.now)
+        terminals, bots = terminals_of(config), _bots(config, environ, store, share) if channels else []
+        keys = [(TERMINAL, terminal.account) for terminal in terminals.values()]
+        adapters = Adapters([*keys, *(bot.key for bot in bots)])
+        stack.push_async_callback(_close, adapters)
+        presence = await stack.enter_async_context(Presence(adapters.loaded))
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        yield Ground(
+            home,
+            config,
+            routes,
+            zone,
+            clock,
+            share,
+            agents,
+            store,
+            sessions,
+            terminals,
+            bots,
+            adapters,
+            presence,
+            tasks,
+            meter,
+        )
+
+
+def _bots(config: Config, environ: Mapping[str, str], store: Store, share: Share) -> list[Account]:
+    bots = bot_accounts(config, environ, store.count)
+    for bot in bots:
+        bot.may_listen = share.may_listen
+    return bots
+
+
+def _lead_through(checkpoint: Checkpoint, agents: Iterable[Agent]) -> None:
+    for agent in agents:
+        agent.workspace.folder.checkpoint = checkpoint
+
+
+async def _close(adapters: Adapters) -> None:
+    for adapter in adapters.loaded.values():
+        await adapter.close()
