@@ -11,6 +11,7 @@ from adapters.channel import ChatKind, InboundMessage
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.loop import run_turn
+from gateway.conversation.drafts import Draft
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.plan import Asked, Shortcut, no_shortcut
 from gateway.conversation.planning import Planner
@@ -72,8 +73,8 @@ class Turns:
 
     async def _within_the_border(self, row: InboxRow, envelope: Envelope) -> None:
         try:
-            async with self.presence.typing(row.message.address):
-                text = await self._text(row, envelope)
+            async with self.presence.answering(row.message) as draft:
+                text = await self._text(row, envelope, draft)
         except ModelOverflowError:  # to ask again later cannot help
             text = await self._end(row, envelope, _NO_ROOM)
         except (ModelError, StoreError, WorkspaceUnusableError):
@@ -87,7 +88,7 @@ class Turns:
             text = await self._end(row, envelope, _FAILED.format(code=code))
         await self._commit(row, text)
 
-    async def _text(self, row: InboxRow, envelope: Envelope) -> str:
+    async def _text(self, row: InboxRow, envelope: Envelope, draft: Draft) -> str:
         """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
         agent = self.agents[envelope.key.agent]
         transcript = await self.sessions.open(envelope.key)
@@ -96,19 +97,21 @@ class Turns:
 
         async def journal(entry: Entry) -> None:
             await transcript.append(row.turn_id, entry)
+            if isinstance(entry, ReplyEntry):
+                draft.end_step()
 
         origin = Origin(str(envelope.key), str(row.id), row.turn_id)
         asked = Asked(row, envelope.access, agent, transcript, origin, self.planner.clock())
         plan = self.shortcut(asked) or await self.planner.plan(asked)
         limits = self.planner.settings.limits
         try:
-            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, _no_draft)
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, draft)
         except ModelOverflowError:
             await self.store.count("overflow")
             if await self.planner.make_room_at_overflow(asked) is None:
                 raise
             plan = await self.planner.plan(asked)
-            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, _no_draft)
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, draft)
         return plan.answer(answer.text)
 
     async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:
@@ -154,10 +157,6 @@ def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
 
 def _quotes_others(message: InboundMessage) -> bool:
     return message.quote is not None and not message.quote.is_ours
-
-
-async def _no_draft(_: str) -> None:
-    """Drop a draft: no channel shows them yet."""
 
 
 def _code(message: InboundMessage) -> str:

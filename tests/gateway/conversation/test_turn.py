@@ -131,6 +131,18 @@ async def test_a_turn_that_says_nothing_sends_nothing(house: House) -> None:
     assert (await house.outbox(), await house.store.inbox.waiting()) == ([], [])
 
 
+async def test_whoever_follows_a_chat_hears_its_answer_while_it_is_written(house: House) -> None:
+    """The draft of each reply of the model begins anew; silence is not heard at all."""
+    asked, silent = await house.take_in(DIRECT), await house.take_in(replace(DIRECT, id="2"))
+    turns = house.turns(ScriptedModel(says("Let me", call("list_files")), "Two files", "NO_REPLY"))
+    heard: list[tuple[str, str]] = []
+    with turns.presence.follow(DIRECT.address, lambda message, text: heard.append((message, text))):
+        async with turns.presence:
+            await turns.answer(asked)
+            await turns.answer(silent)
+    assert heard == [("1", "Let"), ("1", "Letme"), ("1", "Two"), ("1", "Twofiles")]
+
+
 async def test_the_conversation_goes_on_where_it_was(house: House) -> None:
     """The second request holds the first question and its answer."""
     first, second = await house.take_in(DIRECT), await house.take_in(replace(DIRECT, id="2", text="And now?"))

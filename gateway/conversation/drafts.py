@@ -1,0 +1,44 @@
+"""This file is the draft of an answer while a model writes it: as much of it as a reader may be shown."""
+
+from collections.abc import Callable
+
+from gateway.agent.loop import NO_REPLY
+
+HEARTBEAT_OK = "HEARTBEAT_OK"
+"""How an answer begins to a heartbeat that found nothing to do; it stays silent."""
+_SILENT_AFTER = 300
+"""Characters that may follow `HEARTBEAT_OK` in an answer that stays silent all the same (the requirements' number)."""
+
+Reader = Callable[[str], None]
+"""Told the whole text of a draft, at once and in the event loop, whenever it grows or begins anew."""
+
+
+class Draft:
+    """The text of an answer so far. A model's stream is its source, and what a reader hears is never the final word.
+
+    A model that calls tools writes several times in a turn: each time the draft begins anew.
+    """
+
+    def __init__(self, tell: Reader) -> None:
+        self._tell = tell
+        self._text = ""
+        self._is_over = False
+
+    async def __call__(self, piece: str) -> None:
+        """Add *piece*, as it streamed in."""
+        self._text = piece if self._is_over else self._text + piece
+        self._is_over = False
+        if not may_be_silence(self._text):
+            self._tell(self._text)
+
+    def end_step(self) -> None:
+        """Say that the model's reply is whole: what streams in later belongs to the next one."""
+        self._is_over = True
+
+
+def may_be_silence(text: str) -> bool:
+    """Say whether *text*, the beginning of an answer, may become one that no chat is to see."""
+    begun = text.strip().upper()
+    if begun.startswith(HEARTBEAT_OK):
+        return len(begun) - len(HEARTBEAT_OK) <= _SILENT_AFTER
+    return NO_REPLY.startswith(begun) or HEARTBEAT_OK.startswith(begun)
