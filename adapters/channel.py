@@ -6,7 +6,8 @@ Errors an adapter raises, and nothing else:
     ├── ChannelConfigError       the account cannot work as configured (wrong token): say so, do not retry
     ├── ChannelUnavailableError  not now; try again, after `retry_after_s` if it is given
     ├── UnsureSendError          the platform may or may not have taken the message
-    └── SendRefusedError         the platform will never take this message (chat gone, bot blocked)
+    ├── SendRefusedError         the platform will never take this message (chat gone, bot blocked)
+    └── FetchRefusedError        the platform will never give this file (too large, gone)
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -232,6 +233,10 @@ class SendRefusedError(ChannelError):
     """The platform refused the message for good."""
 
 
+class FetchRefusedError(ChannelError):
+    """The platform will not give the file, now or later."""
+
+
 Receive = Callable[[InboundMessage], Awaitable[None]]
 """Returns once the message is durable (or refused for good); only then may the platform be told that we have it."""
 
@@ -291,7 +296,10 @@ class FetchesFiles(Protocol):
     """A channel whose messages may carry files."""
 
     def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
-        """Yield the content of *attachment* in pieces of at most 64 KiB. Raises ChannelError."""
+        """Yield the content of *attachment* in pieces of at most 64 KiB.
+
+        Raises ChannelUnavailableError where another try may help, and FetchRefusedError where none does.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,10 +325,25 @@ class HasMenu(Protocol):
 
 @runtime_checkable
 class TakesUpdates(Protocol):
-    """A channel whose platform may bring its updates to us by HTTP (a webhook), while `listen` waits."""
+    """A channel whose platform may bring its updates to us by HTTP (a webhook), while `listen` waits.
 
-    async def take(self, secret: str, body: bytes) -> int:
-        """Take one request, and return the HTTP status to answer with: 200 only once all in it is durable."""
+    With several gateways one of them listens, and any of them may be asked to take.
+    """
+
+    async def take(self, secret: str, body: bytes, receive: Receive) -> int:
+        """Take one request, and return the HTTP status to answer with: 200 only once all in it is durable.
+
+        404 says that the account takes none (it polls). What *receive* raises passes through: answer 503 then, so
+        that the platform brings it again.
+        """
+
+
+@runtime_checkable
+class Moves(Protocol):
+    """A channel whose chats may get another id; the conversation goes on under the id that it had."""
+
+    def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
+        """Call *tell* from now on with the address of a chat that moved and the chat's new id, each time one is met."""
 
 
 @runtime_checkable
