@@ -32,9 +32,9 @@ def up(
 async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     """Run the gateway of *home* until a signal. Raises StrandlineError before anything is touched, if at all."""
     from gateway.config import collect_secrets
-    from gateway.control.server import serving
     from gateway.logs import logging_to_stderr
     from gateway.redact import Redactor
+    from gateway.serving import serving
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
     with home.lock("strandline up"), stop_on_signals(stop):

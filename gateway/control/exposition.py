@@ -9,10 +9,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.desk import Desk
-from gateway.control.server import is_numeric_or_local
 from gateway.control.wire import Status
 from gateway.errors import StrandlineError
 from gateway.metrics import Meter
+from gateway.serving import is_numeric_or_local
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

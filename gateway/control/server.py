@@ -1,17 +1,12 @@
-"""This file serves the operator's desk and the health probes on loopback, inside the gateway's own event loop."""
+"""This file serves the operator's desk and the health probes."""
 
 import asyncio
-import ipaddress
 import json
 import secrets
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import TypeVar
-from urllib.parse import urlsplit
 
-import uvicorn
 from pydantic import TypeAdapter, ValidationError
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -31,12 +26,11 @@ from gateway.control.wire import (
     SearchOrder,
     SessionsOrder,
 )
-from gateway.errors import ConfigError, StrandlineError
+from gateway.errors import StrandlineError
+from gateway.serving import is_numeric_or_local
 
 BODY_CAP = 1_000_000
 """Largest request, in bytes."""
-GRACE_S = 2
-"""How long open requests may go on when the gateway stops."""
 
 Order = TypeVar("Order")
 Tell = Callable[[Event], None]
@@ -187,60 +181,6 @@ def control_app(desk: Desk, readiness: Readiness, token: str) -> ASGIApp:
     refusals = dict.fromkeys(EXPECTED, _refused)
     pages = Starlette(routes=ControlPages(desk, readiness).routes(), exception_handlers=refusals)
     return Door(pages, token)
-
-
-@asynccontextmanager
-async def serving(app: ASGIApp, host: str, port: int, *, grace_s: int = GRACE_S) -> AsyncIterator[str]:
-    """Serve *app* while the block runs; yields the address. Port 0 is a free one.
-
-    At the end, requests may go on for *grace_s* seconds before they are cut.
-
-    Raises ConfigError if the port cannot be had.
-    """
-    listener = _listener(host, port)
-    settings = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=grace_s
-    )
-    server = _Server(settings)
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(server.serve(sockets=[listener]))
-        try:
-            yield _address(listener)
-        finally:
-            server.should_exit = True
-
-
-class _Server(uvicorn.Server):
-    """Leaves the signals alone: they are the gateway's."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-def is_numeric_or_local(host: str) -> bool:
-    """Say whether a Host header names an IP address or `localhost`, with or without a port."""
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or bool(ipaddress.ip_address(name))
-    except ValueError:
-        return False
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family)
-    except OSError as exc:
-        raise ConfigError(f"gateway.port: cannot listen on {host} port {port}: {exc.strerror}; choose another") from exc
-
-
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    address = ipaddress.ip_address(host)
-    if address.is_unspecified:  # every interface: this machine reaches it on loopback
-        host = "::1" if address.version == 6 else "127.0.0.1"
-    return f"http://[{host}]:{port}" if address.version == 6 else f"http://{host}:{port}"
 
 
 async def _order(request: Request, kind: type[Order]) -> Order:

@@ -20,9 +20,10 @@ from gateway.cli.memory import found_lines
 from gateway.cli.status import memory_line
 from gateway.cli.up import serve
 from gateway.config import read_config
-from gateway.control.server import control_app, serving
+from gateway.control.server import control_app
 from gateway.control.wire import Found, MemoryStatus
 from gateway.home import ControlFile, Home
+from gateway.serving import serving
 from tests.fakes.desk import FakeDesk, FakeGateway
 
 ENVIRON = {"TZ": "Europe/Berlin"}

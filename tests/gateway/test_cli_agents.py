@@ -13,8 +13,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.config import read_config
-from gateway.control.server import control_app, serving
+from gateway.control.server import control_app
 from gateway.home import ControlFile
+from gateway.serving import serving
 from tests.fakes.desk import FakeDesk
 from tests.gateway.test_cli import Terminal, at_home, terminal
 

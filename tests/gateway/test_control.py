@@ -11,10 +11,11 @@ import httpx
 import pytest
 
 from gateway.control.client import RemoteDesk, reached
-from gateway.control.server import BODY_CAP, control_app, is_numeric_or_local, serving
+from gateway.control.server import BODY_CAP, control_app
 from gateway.control.wire import AgentOrder, ChatOrder, OriginOrder, SearchOrder, SessionsAnswer, SessionsOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import ControlFile
+from gateway.serving import is_numeric_or_local, serving
 from tests.fakes.desk import FakeDesk
 
 TOKEN = "the-right-token"

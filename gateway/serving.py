@@ -1,0 +1,84 @@
+"""This file serves an HTTP application inside the gateway's own event loop, and says which hosts it goes by."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from urllib.parse import urlsplit
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from gateway.errors import ConfigError
+
+GRACE_S = 2
+"""How long open requests may go on when the gateway stops."""
+
+
+def _nothing() -> None:
+    """Let the requests that are open end by themselves."""
+
+
+@asynccontextmanager
+async def serving(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    *,
+    grace_s: int = GRACE_S,
+    key: str = "gateway.port",
+    on_stop: Callable[[], None] = _nothing,
+) -> AsyncIterator[str]:
+    """Serve *app* while the block runs; yields the address. Port 0 is a free one.
+
+    At the end, requests may go on for *grace_s* seconds before they are cut; *on_stop* tells those that would never
+    end by themselves.
+
+    Raises ConfigError, which names the setting *key*, if the port cannot be had.
+    """
+    listener = _listener(host, port, key)
+    settings = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=grace_s
+    )
+    server = _Server(settings)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(server.serve(sockets=[listener]))
+        try:
+            yield _address(listener)
+        finally:
+            on_stop()
+            server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals alone: they are the gateway's."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def is_numeric_or_local(host: str) -> bool:
+    """Say whether a Host header names an IP address or `localhost`, with or without a port."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
+
+
+def _listener(host: str, port: int, key: str) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
+    except OSError as exc:
+        raise ConfigError(f"{key}: cannot listen on {host} port {port}: {exc.strerror}; choose another") from exc
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    address = ipaddress.ip_address(host)
+    if address.is_unspecified:  # every interface: this machine reaches it on loopback
+        host = "::1" if address.version == 6 else "127.0.0.1"
+    return f"http://[{host}]:{port}" if address.version == 6 else f"http://{host}:{port}"
