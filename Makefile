@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 LOCKED := --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench nightly lock clean
+.PHONY: help up test check bench nightly oracles lock clean
 
 help:
 	@echo "make up        start the gateway (the first time it installs what it needs)"
@@ -17,6 +17,7 @@ help:
 	@echo "make check     format, lint, types, import rules"
 	@echo "make bench     measure, and print the goals beside the figures"
 	@echo "make nightly   the tests that take minutes"
+	@echo "make oracles   get what the tests judge by, where they can: Telegram's own library, from npm"
 	@echo "make lock      renew requirements.lock and requirements-dev.lock"
 	@echo "make clean     remove the environment and caches"
 
@@ -38,13 +39,18 @@ check: $(VENV)/.for-tests
 bench: $(VENV)/.for-tests
 	@$(BIN)/python -m bench $(ARGS)
 
+# Tests that judge by what is not here are skipped, and say so.
+oracles:
+	@npm install --prefix .oracles --no-audit --no-fund --no-save --ignore-scripts --loglevel=error \
+	  @prebuilt-tdlib/linux-x64-glibc@0.1008067.0
+
 # The lock files hold hashes and no address; a second Python or system gets its own lines by --universal.
 lock: $(VENV)/.for-tests
 	@$(BIN)/uv pip compile $(LOCKED) --extra redis pyproject.toml -o requirements.lock
 	@$(BIN)/uv pip compile $(LOCKED) --group dev --extra redis -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .oracles
 
 # --- the environment; each stamp is older than what it was made from when that has changed
 

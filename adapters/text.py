@@ -8,20 +8,27 @@ import logging
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from telegramify_markdown import MessageEntity, RenderConfig, convert, split_entities
 
-from adapters.channel import Body, Entity, EntityType
+from adapters.blocks import code_as_files, tables_as_code
+from adapters.channel import Body, Entity, EntityType, Upload
 
 logger = logging.getLogger(__name__)
 
 TELEGRAM_LIMIT = 4096
 """Longest text of one Telegram message, in UTF-16 code units (Bot API, `sendMessage`)."""
 
-# Telegram takes a link without a scheme for a host name: "notes.md" would lead to a stranger in Moldova.
-_LINKS_TELEGRAM_OPENS = ("http://", "https://")
+_LINK_TELEGRAM_TAKES = re.compile(
+    r"https?://(?:[\w-]+(?:\.[\w-]+)+|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?(?:[/?#].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Telegram refuses a message with a link to a host without a dot or to a port that cannot be; a link without a scheme
+it takes for a host's name: "notes.md" would lead to a stranger in Moldova. One that holds a name before the host
+(`https://bank.example@evil.example`) shows another host than it leads to."""
+_LAST_PORT = 65_535
 _ENTITY_TYPES = frozenset(EntityType)
 _PRIVATE_USE = range(0xE000, 0xF900)
 _BARS_THAT_MEAN_OR = re.compile(r"(?<=\s)\|\|(?=\s)")
@@ -32,14 +39,19 @@ _WORDS_THAT_MAY_GO = re.compile(r"\\[A-Za-z]+|^[\s>]*\d+[.)]|\[[xX]\](?=\s)", re
 def telegram_parts(markdown: str, limit: int = TELEGRAM_LIMIT) -> tuple[Body, ...]:
     """Return *markdown* as Telegram messages of at most *limit* UTF-16 units each; none for blank text.
 
-    Cut at line ends where there are any. Formatting that crosses a cut goes on in the next part. Text that
-    cannot be formatted without losing words comes out as it was written.
+    Cut at line ends where there are any. Formatting that crosses a cut goes on in the next part. Tables become
+    aligned code, and long code becomes a file. Text that cannot be formatted without losing words comes out as it was
+    written.
     """
-    text, entities = _formatted(valid_unicode(markdown))
-    return tuple(
-        Body(part, tuple(_entity(found) for found in clipped))
-        for part, clipped in split_entities(text, entities, limit)
-    )
+    return tuple(part for piece in code_as_files(valid_unicode(markdown)) for part in _parts(piece, limit))
+
+
+def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
+    if isinstance(piece, Upload):
+        return [Body("", upload=piece)]
+    text, entities = _formatted(tables_as_code(piece))
+    cut = split_entities(text, entities, limit)
+    return [Body(part, tuple(_entity(found) for found in clipped)) for part, clipped in cut]
 
 
 def terminal_parts(markdown: str) -> tuple[Body, ...]:
@@ -120,7 +132,10 @@ def _spell_out_links(text: str, entities: list[MessageEntity]) -> tuple[str, lis
 
 
 def _is_dead_link(found: MessageEntity) -> bool:
-    return found.type == EntityType.TEXT_LINK and not (found.url or "").lower().startswith(_LINKS_TELEGRAM_OPENS)
+    if found.type != EntityType.TEXT_LINK:
+        return False
+    link = _LINK_TELEGRAM_TAKES.fullmatch(found.url or "")
+    return link is None or int(link["port"] or 1) > _LAST_PORT
 
 
 def _moved(found: MessageEntity, at: int, by: int) -> MessageEntity:

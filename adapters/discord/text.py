@@ -4,25 +4,23 @@ Everything here is pure: the same Markdown gives the same parts after a restart,
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.channel import Body
+from adapters.blocks import FENCE, code_as_files, plain_lines, table_lines
+from adapters.channel import Body, Upload
 from adapters.text import valid_unicode
 
 DISCORD_LIMIT = 2000
 """Longest text of one message for a bot. Counted here in UTF-16 units, which are never fewer than characters."""
 
-FENCE = "```"
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,32}")
 _ROOM_FOR_FENCES = 48
 """A code block that goes on in the next part takes its opening line, at most 36 units, and its end again."""
 _UNBROKEN = "`\u200b``"
 """Three backticks within code, with a mark of no width, or they would end the block."""
-_LINE_ENDS = re.compile(r"\r\n?")
 _ITEM = re.compile(r"[\s>]*(?:[-*+]|[0-9]+[.)])\s")
 _BLOCKS = ("fence", "code_block", "table_open")
 
@@ -31,10 +29,15 @@ def discord_parts(markdown: str, limit: int = DISCORD_LIMIT) -> tuple[Body, ...]
     """Return *markdown* as Discord messages of at most *limit* UTF-16 units each; none for blank text.
 
     Cut at line ends where there are any. A code block that crosses a cut is closed and opened again. Tables, which
-    Discord does not know, become aligned code.
+    Discord does not know, become aligned code, and long code becomes a file.
     """
-    text = _fitted(valid_unicode(markdown))
-    return tuple(Body(part) for part in _split(text, limit) if part.strip())
+    return tuple(part for piece in code_as_files(valid_unicode(markdown)) for part in _parts(piece, limit))
+
+
+def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
+    if isinstance(piece, Upload):
+        return [Body("", upload=piece)]
+    return [Body(part) for part in _split(_fitted(piece), limit) if part.strip()]
 
 
 # --- what Discord does not know
@@ -42,7 +45,7 @@ def discord_parts(markdown: str, limit: int = DISCORD_LIMIT) -> tuple[Body, ...]
 
 def _fitted(markdown: str) -> str:
     """Write tables and every kind of code block as the one kind that Discord knows."""
-    markdown = _LINE_ENDS.sub("\n", markdown)
+    markdown = plain_lines(markdown)
     lines = markdown.split("\n")
     tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
     fitted: list[str] = []
@@ -51,7 +54,7 @@ def _fitted(markdown: str) -> str:
         if token.type in _BLOCKS and token.map is not None and token.map[0] >= done:
             begin, end = token.map
             fitted += [*lines[done:begin], *_marker(lines[begin], token)]
-            fitted += _table(tokens[number:]) if token.type == "table_open" else _code(token)
+            fitted += _fenced(table_lines(tokens[number:])) if token.type == "table_open" else _code(token)
             done = end
     return "\n".join(fitted + lines[done:])
 
@@ -71,30 +74,6 @@ def _code(token: Token) -> list[str]:
 
 def _fenced(lines: Sequence[str], language: str = "") -> list[str]:
     return [FENCE + language, *(line.replace(FENCE, _UNBROKEN) for line in lines), FENCE]
-
-
-def _table(tokens: Sequence[Token]) -> list[str]:
-    """Return the table that *tokens* begin with, its columns aligned."""
-    rows: list[list[str]] = []
-    for token in tokens:
-        if token.type == "table_close":
-            break
-        if token.type == "tr_open":
-            rows.append([])
-        elif token.type == "inline":
-            rows[-1].append(token.content)
-    widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
-    head, *body = [" | ".join(map(_padded, row, widths)).rstrip() for row in rows]
-    return _fenced([head, "-+-".join("-" * width for width in widths), *body])
-
-
-def _padded(cell: str, width: int) -> str:
-    return cell + " " * (width - _width(cell))
-
-
-def _width(text: str) -> int:
-    """Return how many columns *text* takes where every letter is as wide as another, or twice that."""
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 # --- parts
