@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from adapters.channel import Address, InboundMessage
+from adapters.channel import Address, Heard, InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.ports import Outgoing, Proposal
 
@@ -60,6 +60,16 @@ def decode_proposal(text: str) -> Proposal:
     return _decode(_proposals(), text)
 
 
+def encode_heard(heard: Heard) -> str:
+    """Return *heard* as JSON."""
+    return to_json(_heard(), _Versioned[Heard](body=heard))
+
+
+def decode_heard(text: str) -> Heard:
+    """Read what `encode_heard` wrote. Raises StoreError."""
+    return _decode(_heard(), text)
+
+
 def address_key(address: Address) -> str:
     """Return the one text that names a place to talk; `Address(*json.loads(key))` is the address again."""
     return json.dumps([address.channel, address.account, address.chat, address.thread])
@@ -96,3 +106,8 @@ def _outgoing() -> TypeAdapter[_Versioned[Outgoing]]:
 @cache
 def _proposals() -> TypeAdapter[_Versioned[Proposal]]:
     return TypeAdapter(_Versioned[Proposal])
+
+
+@cache
+def _heard() -> TypeAdapter[_Versioned[Heard]]:
+    return TypeAdapter(_Versioned[Heard])

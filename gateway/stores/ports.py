@@ -13,8 +13,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NewType, Protocol, runtime_checkable
 
-from adapters.channel import Address, InboundMessage
+from adapters.channel import Address, Button, InboundMessage
 from gateway.errors import StoreError
+from gateway.stores.door import Overheard, Pairings, Silences
 
 InboxId = NewType("InboxId", int)
 OutboxId = NewType("OutboxId", int)
@@ -64,6 +65,26 @@ class OutboxState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A file that goes out with a reply; its content lies apart until then, as it was when the turn asked for it."""
+
+    agent: str
+    key: str
+    """Names the content among what the agent's turns enclosed."""
+    path: str
+    """Where it was found, relative to the agent's workspace."""
+    size: int
+    """In bytes."""
+    caption: str = ""
+    """Markdown."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
 class Outgoing:
     """A reply to store."""
 
@@ -71,6 +92,10 @@ class Outgoing:
     text: str
     """Markdown, whole; it is rendered and split when it is sent."""
     reply_to: str | None = None
+    files: tuple[Enclosure, ...] = ()
+    """Sent after the text, in order."""
+    buttons: tuple[Button, ...] = ()
+    """Below the last message of the reply."""
 
 
 NOTICE_PREFIX = "notice:"
@@ -266,6 +291,9 @@ class Store(Protocol):
     inbox: Inbox
     outbox: Outbox
     changes: Changes
+    pairings: Pairings
+    overheard: Overheard
+    silences: Silences
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         """Store the replies, mark the turn committed, empty the inbox of what it answered: all or nothing.

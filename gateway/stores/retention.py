@@ -16,5 +16,9 @@ class Retention:
     """That a change was approved or refused; its texts are dropped at once."""
     keys: timedelta = timedelta(days=365)
     """Ids of committed turns and keys of notices: none may come again within this time."""
+    heard: timedelta = timedelta(days=1)
+    """What a group said without asking us."""
+    silences: timedelta = timedelta(days=30)
+    """That somebody got no answer, since it happened last."""
     unsure: int = 1000
     """How many unsure sends are listed; the newest are."""

@@ -37,8 +37,24 @@ _CHANGES = (
         expires_at TEXT NOT NULL, state TEXT NOT NULL, changed_at TEXT NOT NULL) STRICT""",
     "CREATE INDEX changes_by_state ON changes (state, id)",
 )
+_DOOR = (
+    # A request without a code was refused: who asked gets no other code until then.
+    """CREATE TABLE pairings (
+        channel TEXT NOT NULL, account TEXT NOT NULL, person TEXT NOT NULL, name TEXT NOT NULL, code TEXT,
+        asked_at TEXT NOT NULL, until TEXT NOT NULL, PRIMARY KEY (channel, account, person)) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE guests (
+        channel TEXT NOT NULL, account TEXT NOT NULL, person TEXT NOT NULL, name TEXT NOT NULL, since TEXT NOT NULL,
+        PRIMARY KEY (channel, account, person)) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE heard (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, place TEXT NOT NULL, message TEXT NOT NULL, heard TEXT NOT NULL,
+        at TEXT NOT NULL, UNIQUE (place, message)) STRICT""",
+    """CREATE TABLE silences (
+        place TEXT NOT NULL, person TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL, times INTEGER NOT NULL,
+        PRIMARY KEY (place, person, reason)) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX silences_by_time ON silences (at)",
+)
 
-STEPS = (_FIRST, _CHANGES)
+STEPS = (_FIRST, _CHANGES, _DOOR)
 """What each version added to the one before, in order; a step that was released is never edited."""
 VERSION = len(STEPS)
 """Stored as the database's `user_version`."""

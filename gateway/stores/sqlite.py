@@ -11,6 +11,7 @@ from pathlib import Path
 
 from adapters.channel import InboundMessage
 from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
+from gateway.stores.door import Overheard, Pairings, Silences
 from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ledger import count, counters
 from gateway.stores.ports import (
@@ -29,6 +30,7 @@ from gateway.stores.ports import (
 from gateway.stores.retention import Retention
 from gateway.stores.schema import open_database
 from gateway.stores.sqlite_changes import SqliteChanges, expire
+from gateway.stores.sqlite_door import SqliteOverheard, SqlitePairings, SqliteSilences
 from gateway.stores.sqlite_outbox import SqliteOutbox, enqueue, unsure_sends
 from gateway.timing import Clock, SystemClock
 from workspaces.checkpoint import Checkpoint, unchecked
@@ -62,6 +64,9 @@ class SqliteStore:
         self.inbox: Inbox = SqliteInbox(commits, clock, retention.dedupe)
         self.outbox: Outbox = SqliteOutbox(commits, clock, retention.unsure)
         self.changes: Changes = SqliteChanges(commits, clock)
+        self.pairings: Pairings = SqlitePairings(commits, clock)
+        self.overheard: Overheard = SqliteOverheard(commits, clock, retention.heard)
+        self.silences: Silences = SqliteSilences(commits)
 
     @classmethod
     async def open(
@@ -196,11 +201,15 @@ _PRUNING = (
     "DELETE FROM changes WHERE state != 'waiting' AND changed_at <= :decided",
     "DELETE FROM turns WHERE committed_at <= :keys",
     "DELETE FROM notices WHERE at <= :keys",
+    "DELETE FROM pairings WHERE until <= :now",
+    "DELETE FROM heard WHERE at <= :heard",
+    "DELETE FROM silences WHERE at <= :silences",
 )
 
 
 def _prune(now: datetime, retention: Retention, db: sqlite3.Connection) -> int:
     expire(now, db)
     ages = {"sent": retention.sent, "dead": retention.dead, "decided": retention.decided, "keys": retention.keys}
+    ages |= {"heard": retention.heard, "silences": retention.silences}
     limits = {"now": encode_time(now)} | {name: encode_time(now - age) for name, age in ages.items()}
     return sum(db.execute(statement, limits).rowcount for statement in _PRUNING)

@@ -1,6 +1,7 @@
 -- This file is what the store does inside Redis: each call is one operation, wholly or not at all.
 --
--- KEYS[1] is the caller's lease. Every other key begins with the same {prefix}, so a cluster keeps all in one slot.
+-- KEYS[1] is the caller's lease, KEYS[2] never exists: while a cluster moves our slot, naming it makes the cluster refuse the whole
+-- operation. Every other key begins with the same {prefix}, so a cluster keeps all in one slot.
 -- ARGV: prefix, member, fence, link, batch, number, operation, and what the operation takes. Times come twice where both are
 -- needed: as text to keep, and in microseconds since 1970 to sort by.
 
@@ -296,6 +297,151 @@ function writes.decide(id, state, score)
     return { id }
 end
 
+-- The door. A request to be let in: until when it counts, its code (none once it was refused), the account, when it was
+-- made, who asks.
+
+local REQUEST = '^(%d+)|([^|]*)|([^|]*)|([^|]*)|(.*)$'
+
+-- Calls `see` with each request that still counts at that time; returns who the others are of.
+local function requests(now, see)
+    local over, all = {}, call('HGETALL', key('pairings'))
+    for n = 1, #all, 2 do
+        local ends, code, account, asked, who = string.match(all[n + 1], REQUEST)
+        if tonumber(ends) > tonumber(now) then
+            see(all[n], { ends = ends, code = code, account = account, asked = asked, who = who })
+        else
+            over[#over + 1] = all[n]
+        end
+    end
+    return over
+end
+
+local function request_of(code, now)
+    local name, found
+    requests(now, function(each, request)
+        if request.code == code then
+            name, found = each, request
+        end
+    end)
+    return name, found
+end
+
+local function forget_requests(names)
+    for _, name in ipairs(names) do
+        call('HDEL', key('pairings'), name)
+    end
+    return #names
+end
+
+function writes.pair_ask(now, name, account, code, ends, asked, who, most, created, fallback, turn, chat, outgoing)
+    local is_known, waiting = false, 0
+    forget_requests(requests(now, function(each, request)
+        is_known = is_known or each == name
+        if request.account == account and request.code ~= '' then
+            waiting = waiting + 1
+        end
+    end))
+    if is_known or waiting >= tonumber(most) then
+        return {}
+    end
+    call('HSET', key('pairings'), name, table.concat({ ends, code, account, asked, who }, '|'))
+    return { enqueue(lane(chat, fallback), turn, chat, outgoing, created) }
+end
+
+function reads.pair_waiting(now)
+    local rows = {}
+    requests(now, function(_, request)
+        if request.code ~= '' then
+            rows[#rows + 1] = { request.code, request.ends, request.asked, request.who }
+        end
+    end)
+    return rows
+end
+
+function writes.pair_approve(now, code, since)
+    local name, request = request_of(code, now)
+    if not name then
+        return {}
+    end
+    call('HDEL', key('pairings'), name)
+    call('HSET', key('guests'), name, since .. '|' .. request.who)
+    return { request.who }
+end
+
+function writes.pair_refuse(now, code, ends)
+    local name, request = request_of(code, now)
+    if not name then
+        return {}
+    end
+    call('HSET', key('pairings'), name, table.concat({ ends, '', request.account, request.asked, request.who }, '|'))
+    return { request.who }
+end
+
+function writes.pair_revoke(...)
+    for _, name in ipairs({ ... }) do
+        call('HDEL', key('guests'), name)
+    end
+end
+
+function reads.guests()
+    return call('HVALS', key('guests'))
+end
+
+function reads.is_guest(name)
+    return call('HEXISTS', key('guests'), name)
+end
+
+local function drop_heard(place, messages)
+    for _, message in ipairs(messages) do
+        call('HDEL', key('heard', place), message)
+        call('ZREM', key('heard', place, 'order'), message)
+    end
+end
+
+function writes.overhear(place, message, text, most, life_s)
+    local texts, order = key('heard', place), key('heard', place, 'order')
+    if call('HSET', texts, message, text) == 1 then
+        call('ZADD', order, next_id('heard'), message)
+    end
+    drop_heard(place, call('ZRANGE', order, 0, -1 - tonumber(most)))
+    call('EXPIRE', texts, life_s)
+    call('EXPIRE', order, life_s)
+end
+
+function reads.overheard(place)
+    local rows, order = {}, call('ZRANGE', key('heard', place, 'order'), 0, -1, 'WITHSCORES')
+    for n = 1, #order, 2 do
+        rows[#rows + 1] = { order[n + 1], call('HGET', key('heard', place), order[n]) }
+    end
+    return rows
+end
+
+function writes.forget_heard(place, last)
+    drop_heard(place, call('ZRANGEBYSCORE', key('heard', place, 'order'), '-inf', last))
+end
+
+local function drop_silences(lines)
+    for _, line in ipairs(lines) do
+        call('ZREM', key('silences'), line)
+        call('HDEL', key('silences', 'times'), line)
+    end
+    return #lines
+end
+
+function writes.silence(line, at, times, most)
+    call('ZADD', key('silences'), at, line)
+    call('HINCRBY', key('silences', 'times'), line, times)
+    drop_silences(call('ZRANGE', key('silences'), 0, -1 - tonumber(most)))
+end
+
+function reads.silences()
+    local rows, lines = {}, call('ZREVRANGE', key('silences'), 0, -1, 'WITHSCORES')
+    for n = 1, #lines, 2 do
+        rows[#rows + 1] = { lines[n], lines[n + 1], call('HGET', key('silences', 'times'), lines[n]) }
+    end
+    return rows
+end
+
 function writes.count(reason, amount)
     count(reason, amount)
 end
@@ -317,9 +463,11 @@ function reads.report(score)
 end
 
 -- At most `limit` rows of a kind, so that nobody waits long; called again until it returns none.
-function writes.prune(now, sent, dead, decided, keys, limit)
+function writes.prune(now, sent, dead, decided, keys, silences, limit)
     expire(now)
     return {
+        forget_requests(requests(now, function() end))
+            + drop_silences(call('ZRANGEBYSCORE', key('silences'), '-inf', silences, 'LIMIT', 0, limit)) +
         trim(key('seen'), now, limit) + trim(key('sent'), sent, limit, 'reply') + trim(key('dead'), dead, limit, 'reply')
             + trim(key('changes', 'decided'), decided, limit, 'change')
             + trim(key('turns'), keys, limit) + trim(key('notices'), keys, limit),

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from adapters.channel import InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
+from gateway.stores.door import Overheard, Pairings, Silences
 from gateway.stores.ports import (
     NOTICE_PREFIX,
     Changes,
@@ -28,6 +29,7 @@ from gateway.stores.ports import (
     TurnId,
 )
 from gateway.stores.redis.changes import RedisChanges
+from gateway.stores.redis.door import RedisOverheard, RedisPairings, RedisSilences
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, unsure_send
@@ -90,6 +92,8 @@ class RedisInbox:
                             await self.link.run("move", row.id, agent)
             except (RedisError, OSError, StoreError) as exc:
                 _end_if_cancelled()
+                if not isinstance(exc, StoreError):
+                    self.leases.server.heed(exc)
                 log.info("arrivals interrupted", detail=str(exc))
                 await asyncio.sleep(REREAD_AFTER_S)
 
@@ -131,6 +135,9 @@ class RedisStore:
         self.inbox: Inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
         self.outbox: Outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
         self.changes: Changes = RedisChanges(link, self._clock, agents)
+        self.pairings: Pairings = RedisPairings(link, self._clock, agents)
+        self.overheard: Overheard = RedisOverheard(link, self._clock, self._retention.heard)
+        self.silences: Silences = RedisSilences(link)
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         now, along = self._clock.now(), [sent_along(each) for each in commit.outgoing]
@@ -161,7 +168,8 @@ class RedisStore:
 
     async def prune(self, now: datetime) -> int:
         kept = self._retention
-        limits = [score(now), *(score(now - age) for age in (kept.sent, kept.dead, kept.decided, kept.keys))]
+        ages = (kept.sent, kept.dead, kept.decided, kept.keys, kept.silences)
+        limits = [score(now), *(score(now - age) for age in ages)]
         total = 0
         while removed := int((await self._link.run("prune", *limits, PRUNED_AT_ONCE))[0]):
             total += removed

@@ -1,0 +1,124 @@
+"""This file keeps in Redis what the door remembers."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from adapters.channel import Address, Heard
+from gateway.stores.codec import address_key, decode_heard, encode_heard, encode_time
+from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
+from gateway.stores.ports import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
+from gateway.stores.redis.link import Link
+from gateway.stores.redis.outbox import queued, score, sent_along
+from gateway.timing import Clock
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class RedisPairings:
+    """Implements `Pairings`."""
+
+    link: Link
+    clock: Clock
+    agents: Sequence[str]
+
+    async def ask(self, request: PairingRequest, most: int, reply: Outgoing) -> OutboxRow | None:
+        now, visitor = self.clock.now(), request.visitor
+        turn, (chat, told) = TurnId(f"{NOTICE_PREFIX}pair:{request.code}"), sent_along(reply)
+        who = _key(visitor.channel, visitor.account, visitor.id), f"{visitor.channel}.{visitor.account}"
+        kept = request.code, score(request.expires_at), encode_time(request.asked_at), _told(visitor)
+        along = encode_time(now), self.agents[0], turn, chat, told
+        ids = await self.link.run("pair_ask", score(now), *who, *kept, most, *along)
+        return queued(ids[0], turn, told, now) if ids else None
+
+    async def waiting(self) -> Sequence[PairingRequest]:
+        rows: list[tuple[str, str, str, str]] = await self.link.run("pair_waiting", score(self.clock.now()))
+        found = [
+            PairingRequest(_visitor(told), code, datetime.fromisoformat(asked_at), _moment(ends))
+            for code, ends, asked_at, told in rows
+        ]
+        return sorted(found, key=lambda request: (request.asked_at, request.visitor.id, request.visitor.account))
+
+    async def approve(self, code: str) -> Guest | None:
+        now = self.clock.now()
+        found: list[str] = await self.link.run("pair_approve", score(now), code, encode_time(now))
+        return Guest(_visitor(found[0]), now) if found else None
+
+    async def refuse(self, code: str, until: datetime) -> Visitor | None:
+        found: list[str] = await self.link.run("pair_refuse", score(self.clock.now()), code, score(until))
+        return _visitor(found[0]) if found else None
+
+    async def revoke(self, channel: str, id: str) -> Sequence[Guest]:  # noqa: A002  # reads as the field
+        meant = [g for g in await self.guests() if (g.visitor.channel, g.visitor.id) == (channel, id)]
+        await self.link.run("pair_revoke", *(_key(channel, guest.visitor.account, id) for guest in meant))
+        return meant
+
+    async def guests(self) -> Sequence[Guest]:
+        rows: list[str] = await self.link.run("guests")
+        parts = [row.partition("|") for row in rows]
+        found = [Guest(_visitor(told), datetime.fromisoformat(since)) for since, _, told in parts]
+        return sorted(found, key=lambda guest: (guest.since, guest.visitor.id, guest.visitor.account))
+
+    async def is_guest(self, channel: str, account: str, id: str) -> bool:  # noqa: A002
+        return bool(await self.link.run("is_guest", _key(channel, account, id)))
+
+
+@dataclass(frozen=True, slots=True)
+class RedisOverheard:
+    """Implements `Overheard`."""
+
+    link: Link
+    clock: Clock
+    age: timedelta
+
+    async def keep(self, address: Address, message_id: str, heard: Heard, most: int) -> None:
+        life_s = round(self.age.total_seconds())
+        await self.link.run("overhear", address_key(address), message_id, encode_heard(heard), most, life_s)
+
+    async def of(self, address: Address) -> Context:
+        rows: list[tuple[str, str]] = await self.link.run("overheard", address_key(address))
+        found = [(int(mark), decode_heard(text)) for mark, text in rows]
+        since = self.clock.now() - self.age
+        kept = [(mark, heard) for mark, heard in found if heard.sent_at > since]
+        return Context(tuple(heard for _, heard in kept), kept[-1][0] if kept else 0)
+
+    async def forget(self, address: Address, last: int) -> None:
+        await self.link.run("forget_heard", address_key(address), last)
+
+
+@dataclass(frozen=True, slots=True)
+class RedisSilences:
+    """Implements `Silences`."""
+
+    link: Link
+
+    async def record(self, silence: Silence) -> None:
+        line = json.dumps([address_key(silence.address), silence.person, silence.reason])
+        await self.link.run("silence", line, score(silence.at), silence.times, SILENCES_KEPT)
+
+    async def latest(self) -> Sequence[Silence]:
+        rows: list[tuple[str, str, str]] = await self.link.run("silences")
+        return [_silence(*row) for row in rows]
+
+
+def _silence(line: str, at: str, times: str) -> Silence:
+    place, person, reason = json.loads(line)
+    return Silence(_moment(at), Address(*json.loads(place)), person, reason, int(times))
+
+
+def _key(channel: str, account: str, person: str) -> str:
+    return json.dumps([channel, account, person])
+
+
+def _told(visitor: Visitor) -> str:
+    return json.dumps([visitor.channel, visitor.account, visitor.id, visitor.name])
+
+
+def _visitor(told: str) -> Visitor:
+    return Visitor(*json.loads(told))
+
+
+def _moment(microseconds: str) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(microseconds))
