@@ -307,6 +307,14 @@ class MenuEntry:
     """A command as a platform's own menu shows it."""
 
     name: str
+@runtime_checkable
+class SendsFiles(Protocol):
+    """A channel that takes a `Body` with an `upload`; any other is told of the file in words."""
+
+    upload_limit: int
+    """Largest file, in bytes, that the platform takes from us."""
+
+
     """Lower case letters, digits, underscores, at most 32."""
     usage: str
     """What may follow it; empty if nothing does."""

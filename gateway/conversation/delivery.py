@@ -23,6 +23,7 @@ from adapters.channel import (
     Sent,
     UnsureSendError,
 )
+from gateway.conversation.enclosures import Enclosures, Part, parts_of
 from gateway.conversation.lanes import Lanes, RetryLater
 from gateway.conversation.pacing import Pacing, late_note
 from gateway.errors import StoreError
@@ -87,6 +88,8 @@ class Delivery:
         self._is_open = True
         self.on_sent: Callable[[Address], None] | None = None
         """Told where each part of a reply went that the platform confirmed."""
+        self.enclosures: Enclosures | None = None
+        """Where the files lie that replies enclose; set where there may be any."""
 
     def wake(self, rows: Iterable[OutboxRow]) -> None:
         """Send *rows*, which were just committed, after what their addresses already wait for."""
@@ -153,6 +156,8 @@ class Delivery:
             await self._bury(job, f"{self._pacing.unsure_tries} sends in a row ended unsure; the last: {exc}")
         except SendRefusedError as exc:
             await self._bury(job, str(exc))
+        if self.enclosures is not None:
+            await self.enclosures.release(job.row.outgoing.files)
         self._close(job)
         return None
 
@@ -161,15 +166,19 @@ class Delivery:
         adapter = self._adapters.of(row.outgoing.address)
         now = self._pacing.clock.now()
         begun_at = row.begun_at if row.parts_sent and row.begun_at else now
-        bodies = adapter.render(self._text(row, begun_at))
-        if row.parts_sent >= len(bodies):
+        parts = parts_of(adapter, self._text(row, begun_at), row.outgoing.files)
+        if row.parts_sent >= len(parts):
             await self._kept(partial(self._outbox.finish, row.id))
             return
         note = self._pacing.is_late(row.created_at, now) and not self._pacing.is_late(row.created_at, begun_at)
         before = adapter.render(late_note(row.created_at, now)) if note else []
-        for part in range(row.parts_sent, len(bodies)):
-            await self._send_part(job, adapter, [*before, bodies[part]], begun_at, is_last=part == len(bodies) - 1)
+        for number in range(row.parts_sent, len(parts)):
+            bodies = [*before, await self._loaded(parts[number])]
+            await self._send_part(job, adapter, bodies, begun_at, is_last=number == len(parts) - 1)
             before = []
+
+    async def _loaded(self, part: Part) -> Body:
+        return part.body if self.enclosures is None else await self.enclosures.loaded(part)
 
     def _text(self, row: OutboxRow, begun_at: datetime) -> str:
         """Return the whole reply; what it says of its age depends on its stored times only, so parts keep their cut."""
@@ -183,7 +192,7 @@ class Delivery:
         row, part = job.row, job.row.parts_sent
         async with self._turn((adapter.channel, adapter.account)):
             await self._kept(partial(self._outbox.begin_part, row.id, part, begun_at))
-            sent = await self._hand_over(adapter, _messages(row, bodies))
+            sent = await self._hand_over(adapter, _messages(row, bodies, is_last=is_last))
         if self.on_sent is not None:
             self.on_sent(row.outgoing.address)
         # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.
@@ -261,14 +270,15 @@ class Delivery:
                 attempts += 1
 
 
-def _messages(row: OutboxRow, bodies: Sequence[Body]) -> list[OutboundMessage]:
+def _messages(row: OutboxRow, bodies: Sequence[Body], *, is_last: bool) -> list[OutboundMessage]:
     """Return the part, and what goes before it, as messages; keys are the same for every try."""
     part, address = row.parts_sent, row.outgoing.address
     reply_to = row.outgoing.reply_to if part == 0 else None
     *before, body = bodies
     key = _key_of(row)
     notes = [OutboundMessage(address, each, f"{key}.{part}.note{n}") for n, each in enumerate(before)]
-    return [*notes, OutboundMessage(address, body, f"{key}.{part}", reply_to)]
+    buttons = row.outgoing.buttons if is_last else ()
+    return [*notes, OutboundMessage(address, body, f"{key}.{part}", reply_to, buttons)]
 
 
 def is_part_of(message: OutboundMessage, row: OutboxRow) -> bool:

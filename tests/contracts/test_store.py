@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
+from adapters.channel import Address, Button, ChatKind, InboundMessage, Quote, Sender
 from gateway.errors import StoreError
 from gateway.stores.ports import (
     APPROVAL_EXPIRED,
     ChangeId,
     ChangeState,
+    Enclosure,
     InboxId,
     InboxRow,
     OutboxId,
@@ -199,7 +200,8 @@ async def test_many_appends_at_once_keep_their_order(store: Store) -> None:
 async def test_a_turn_commits_replies_and_acknowledgement_together(kept: Kept) -> None:
     """After the commit the messages no longer wait and the replies do, in order, restart or not."""
     first, second = await accepted(kept.store, "1"), await accepted(kept.store, "2")
-    outgoing = [Outgoing(HERE, "one", reply_to="1"), Outgoing(replace(HERE, thread="5"), "two \ud83d")]
+    files, buttons = (Enclosure("main", "t1.a", "notes/plan.md", 5, "my plan"),), (Button("Approve", "/approve 3"),)
+    outgoing = [Outgoing(HERE, "one", "1", files, buttons), Outgoing(replace(HERE, thread="5"), "two \ud83d")]
     rows = await kept.store.commit_turn(TurnCommit(first.turn_id, [first.id, second.id], outgoing))
     assert [row.outgoing.text for row in rows] == ["one", "two \ufffd"]
     assert rows[0].outgoing == outgoing[0]

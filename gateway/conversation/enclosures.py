@@ -1,0 +1,120 @@
+"""This file keeps what replies enclose, from the turn that asked for it to the platform's receipt."""
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import structlog
+
+from adapters.channel import Adapter, Body, SendsFiles, Upload
+from gateway.agent.tools.tool import Run
+from gateway.stores.disk import sync_folder
+from gateway.stores.ports import Enclosure, OutboxRow
+from gateway.visible import visible
+
+log = structlog.get_logger()
+
+LOST = "enclosure_lost"
+"""Counted when the content of a file that was to be sent is not there any more: a home restored without it."""
+STALE_AFTER = timedelta(days=2)
+"""Age from which content that no reply waits for is removed: a turn gives up after one day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one platform message is to show; the content of its file is read when its turn comes."""
+
+    body: Body
+    file: Enclosure | None = None
+
+
+class Enclosures:
+    """The contents of enclosed files, each a file of its own in the folder of its agent, outside the workspace."""
+
+    def __init__(self, folders: Mapping[str, Path], run: Run, count: Callable[[str], Awaitable[None]]) -> None:
+        """*folders*, by agent, are made when they are needed; *run* does blocking work."""
+        self._folders = folders
+        self._run = run
+        self._count = count
+
+    def place(self, agent: str, key: str) -> Path:
+        """Return where the content called *key* lies."""
+        return self._folders[agent] / key
+
+    async def loaded(self, part: Part) -> Body:
+        """Return what *part* shows, with the content of its file; a content that is lost is said in words."""
+        if part.file is None:
+            return part.body
+        try:
+            content = await self._run(self.place(part.file.agent, part.file.key).read_bytes)
+        except (OSError, KeyError) as exc:
+            log.error("enclosure lost", key=part.file.key, why=type(exc).__name__)
+            await self._count(LOST)
+            return replace(part.body, text=f"{part.body.text}\n{_lost(part.file)}".strip())
+        return replace(part.body, upload=Upload(part.file.name, content))
+
+    async def release(self, files: Iterable[Enclosure]) -> None:
+        """Remove the contents of *files*: their reply was delivered, or given up."""
+        for file in files:
+            with suppress(OSError, KeyError):
+                await self._run(self.place(file.agent, file.key).unlink)
+
+    async def sweep(self, waiting: Iterable[OutboxRow]) -> int:
+        """Remove what crashes left behind; what the replies in *waiting* enclose stays. Return how many files."""
+        needed = {(file.agent, file.key) for row in waiting for file in row.outgoing.files}
+        return await self._run(partial(self._sweep, needed, time.time() - STALE_AFTER.total_seconds()))
+
+    def _sweep(self, needed: set[tuple[str, str]], before: float) -> int:
+        stale = [
+            path
+            for agent, folder in self._folders.items()
+            if folder.is_dir()
+            for path in folder.iterdir()
+            if (agent, path.name) not in needed and path.stat().st_mtime < before
+        ]
+        for path in stale:
+            path.unlink()
+        return len(stale)
+
+
+def parts_of(adapter: Adapter, text: str, files: Iterable[Enclosure]) -> list[Part]:
+    """Return the messages of a reply: its *text*, then each file with its caption. Pure, as `Adapter.render` is."""
+    return [*(Part(body) for body in adapter.render(text)), *(part for file in files for part in _file(adapter, file))]
+
+
+def _file(adapter: Adapter, file: Enclosure) -> Iterator[Part]:
+    if not isinstance(adapter, SendsFiles) or file.size > adapter.upload_limit:
+        words = f"{file.caption}\n\n{_in_words(file)}".strip()
+        yield from (Part(body) for body in adapter.render(words))
+        return
+    *before, last = adapter.render(file.caption) or [Body("")]
+    yield from (Part(body) for body in before)
+    yield Part(last, file)
+
+
+def _in_words(file: Enclosure) -> str:
+    return f"[file: {visible(file.path)}, {file.size:,} bytes; it lies in my workspace and cannot be sent here]"
+
+
+def _lost(file: Enclosure) -> str:
+    return f"[file: {visible(file.path)}; it was to be sent and is not there any more]"
+
+
+def write_durably(place: Path, pieces: Iterable[bytes]) -> int:
+    """Write *pieces* into a new file at *place*, there whole or not at all, and return its size. Raises OSError."""
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    staged = place.with_name(f"{place.name}.new")
+    size = 0
+    with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        for piece in pieces:
+            size += file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    staged.replace(place)
+    sync_folder(place.parent)
+    return size
