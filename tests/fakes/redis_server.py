@@ -1,13 +1,17 @@
-"""This file runs a real Redis or Valkey server, as a process of its own, behind a socket in a folder."""
+"""This file runs real Redis or Valkey servers, as processes of their own, each with its data in a folder."""
 
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+from redis import Redis
 
 KINDS = ("valkey", "redis")
 """Valkey comes with a package of the test environment; Redis is the system's, where it is installed."""
@@ -23,18 +27,31 @@ def program(kind: str) -> str | None:
     return str(found[0]) if found else None
 
 
-class RedisServer:
-    """One server with its own data; it keeps a log of its writes unless *options* say otherwise."""
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
-    def __init__(self, kind: str, folder: Path, *options: str) -> None:
+
+class RedisServer:
+    """One server with its own data; it keeps a log of its writes unless *options* say otherwise.
+
+    It listens on a socket in its folder, and on *port* of loopback if that is not 0.
+    """
+
+    ready = "eady to accept connections"
+    """What it says once it answers."""
+
+    def __init__(self, kind: str, folder: Path, *options: str, port: int = 0) -> None:
         self.socket = folder / "redis.sock"
-        self._command = [str(program(kind)), "--port", "0", "--unixsocket", str(self.socket), "--dir", str(folder)]
-        self._command += ["--save", "", "--appendonly", "yes", *options]
+        self.port = port
+        self._command = [str(program(kind)), "--port", str(port), "--unixsocket", str(self.socket)]
+        self._command += ["--dir", str(folder), "--save", "", "--appendonly", "yes", *options]
         self._process: subprocess.Popen[str] | None = None
 
     @property
     def url(self) -> str:
-        return f"unix://{self.socket}"
+        return f"redis://127.0.0.1:{self.port}/0" if self.port else f"unix://{self.socket}"
 
     def start(self) -> None:
         """Start it and return once it answers."""
@@ -43,9 +60,14 @@ class RedisServer:
         said = []
         for line in self._process.stdout:
             said.append(line)
-            if "eady to accept connections" in line:
+            if self.ready in line:
                 return
         raise AssertionError("".join(said))
+
+    def tell(self, *command: str | int) -> Any:
+        """Return its answer to one command, as texts."""
+        with Redis.from_url(self.url, decode_responses=True, protocol=2) as client:
+            return client.execute_command(*command)  # type: ignore[no-untyped-call]
 
     def signal(self, number: signal.Signals) -> None:
         """Pause it, let it go on, or kill it."""

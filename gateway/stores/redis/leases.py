@@ -103,6 +103,7 @@ async def _first_lease(server: Server, nobody: Member, lease_s: float, *, accept
             return await _ask(server, nobody, lease_s, accept_loss=accept_loss)
         except (RedisError, OSError) as exc:
             trouble = told(exc, server)
+            server.heed(exc)
             if trouble != said:
                 log.warning("redis", detail=trouble)
             said = trouble
@@ -117,6 +118,6 @@ async def _ask(server: Server, nobody: Member, lease_s: float, *, accept_loss: b
     try:
         await check(client, server, accept_loss=accept_loss)
         operation: Sequence[Any] = (nobody.prefix, nobody.name, 0, "", 0, 0, "join", round(lease_s * 1000))
-        return int(await client.eval(script(), 1, nobody.lease_key, *operation))
+        return int(await client.eval(script(), *nobody.keys, *operation))
     finally:
         await client.aclose()

@@ -1,7 +1,7 @@
 """This file runs the store's operations in Redis in their order, and finds out what became of each of them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import count
@@ -9,10 +9,10 @@ from typing import Any
 
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import MovedError, NoScriptError, RedisError
+from redis.exceptions import NoScriptError, RedisError
 
 from gateway.errors import StoreError
-from gateway.stores.redis.server import Server, refused, told
+from gateway.stores.redis.server import Server, is_elsewhere, refused, told
 
 log = structlog.get_logger()
 
@@ -42,6 +42,15 @@ class Member:
     def lease_key(self) -> str:
         """Holds the fence while the lease runs."""
         return f"{self.prefix}:member:{self.name}"
+
+    @property
+    def keys(self) -> tuple[int, str, str]:
+        """Begin the arguments of the script: how many keys are named, the lease's, and one that never exists.
+
+        Without the second, a cluster that moves our keys one by one would do a script up to the first key that has
+        gone. With it, all operations are refused as long as the move lasts.
+        """
+        return 2, self.lease_key, f"{self.prefix}:absent"
 
     def __str__(self) -> str:
         return f"{self.name}#{self.fence}"
@@ -115,23 +124,27 @@ class Link:
 
     async def _settle(self, batch: Sequence[_Call]) -> None:
         """Send *batch* until the outcome of each of its calls is known."""
-        number = next(self._batches)
-        while (replies := await self._sent(number, batch)) is None:
-            while not await self._connected():
-                if self._closing.is_set():
-                    self._leave(batch)
-                    return
-        self._hand_out(batch, replies)
-        if any(isinstance(reply, RedisError) and _is_elsewhere(reply) for reply in replies):
-            await self._disconnect()
+        number, open_calls = next(self._batches), dict(enumerate(batch))
+        give_up = asyncio.get_running_loop().time() + self._server.patience_s
+        while open_calls:
+            while (replies := await self._sent(number, open_calls)) is None:
+                while not await self._connected():
+                    if self._closing.is_set():
+                        self._leave(list(open_calls.values()))
+                        return
+            may_wait = asyncio.get_running_loop().time() < give_up
+            open_calls = self._hand_out(open_calls, replies, may_wait)
+            if any(map(is_elsewhere, replies)):
+                await self._disconnect()
+                await self._pause()
 
-    async def _sent(self, number: int, batch: Sequence[_Call]) -> list[Reply] | None:
+    async def _sent(self, number: int, calls: Mapping[int, _Call]) -> list[Reply] | None:
         """Return the replies; `None` if nobody knows what became of the calls, or the script is gone."""
         if self._client is None:
             return None
         member, pipeline = self._member, self._client.pipeline(transaction=False)
-        head = (self._digest, 1, member.lease_key, member.prefix, member.name, member.fence, self.name, number)
-        for index, call in enumerate(batch):
+        head = (self._digest, *member.keys, member.prefix, member.name, member.fence, self.name, number)
+        for index, call in calls.items():
             pipeline.execute_command("EVALSHA", *head, index, call.operation, *call.arguments)
         try:
             replies: list[Reply] = await pipeline.execute(raise_on_error=False)
@@ -143,16 +156,21 @@ class Link:
         await self._disconnect()
         return None
 
-    def _hand_out(self, batch: Sequence[_Call], replies: Sequence[Reply]) -> None:
-        for call, reply in zip(batch, replies, strict=True):
+    def _hand_out(self, calls: Mapping[int, _Call], replies: Sequence[Reply], may_wait: bool) -> dict[int, _Call]:
+        """Tell the outcomes; return the calls that nobody did, and that another server may do."""
+        again = {}
+        for (index, call), reply in zip(calls.items(), replies, strict=True):
             if call.outcome.done():
                 continue
-            if isinstance(reply, MovedError):
-                self._server.moved_to = reply.host, reply.port
-            if isinstance(reply, RedisError):
+            if is_elsewhere(reply):
+                self._notice(reply)
+            if is_elsewhere(reply) and may_wait:
+                again[index] = call
+            elif isinstance(reply, RedisError):
                 call.outcome.set_exception(refused(reply, self._server))
             else:
                 call.outcome.set_result(reply)
+        return again
 
     def _expire(self, outcome: "asyncio.Future[Reply]") -> None:
         self._waiting = [call for call in self._waiting if call.outcome is not outcome]
@@ -196,6 +214,7 @@ class Link:
 
     def _notice(self, exc: RedisError | OSError) -> None:
         trouble = told(exc, self._server)
+        self._server.heed(exc)
         if trouble != self._trouble:
             log.warning("redis", detail=trouble)
         self._trouble = trouble
@@ -204,8 +223,3 @@ class Link:
 def script() -> str:
     """Return the operations as Lua."""
     return files("gateway.stores.redis").joinpath("store.lua").read_text("utf-8")
-
-
-def _is_elsewhere(reply: RedisError) -> bool:
-    """Say whether another server takes writes now, so that it has to be looked for anew."""
-    return str(reply).startswith(("READONLY", "MOVED", "ASK", "CLUSTERDOWN", "MASTERDOWN", "NOAUTH"))

@@ -6,9 +6,10 @@ from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel
+from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
 from redis.backoff import NoBackoff
 from redis.exceptions import (
+    AskError,
     AuthenticationError,
     AuthorizationError,
     BusyLoadingError,
@@ -19,8 +20,8 @@ from redis.exceptions import (
     ReadOnlyError,
     RedisError,
     ResponseError,
+    TryAgainError,
 )
-from redis.sentinel import MasterNotFoundError
 
 from gateway.errors import ConfigError, StoreError
 from gateway.stores.ports import LeaseLostError, RowStateError
@@ -48,37 +49,32 @@ class Server:
 
     async def connect(self) -> Redis:
         """Return a client of the server that takes writes now. Raises RedisError or OSError."""
-        client = await self._client()
+        client = self._client(await self._address())
         try:
             await client.ping()
-        except BaseException:
+        except BaseException as exc:
             await client.aclose()
+            if isinstance(exc, RedisError | OSError):
+                self.moved_to = None  # who was named may be gone; the one in the settings knows who is there now
             raise
         return client
 
-    async def _client(self) -> Redis:
+    def heed(self, exc: RedisError | OSError) -> None:
+        """Remember where a cluster says that it keeps our keys."""
+        if isinstance(exc, MovedError):
+            here = self.moved_to[0] if self.moved_to else urlsplit(self.url).hostname
+            self.moved_to = exc.host or str(here), exc.port  # a node that does not know its own name says ":port"
+
+    async def _address(self) -> str:
         parts = urlsplit(self.url)
         if parts.scheme == "redis+sentinel":
             name, _, database = parts.path.strip("/").partition("/")
-            host, port = await self._discover(parts.netloc, name)
-            return self._at(host, port, int(database or 0))
-        if self.moved_to:
-            return self._at(*self.moved_to, 0)
-        return Redis.from_url(
-            self.url,
-            password=self.password,
-            protocol=2,
-            decode_responses=True,
-            socket_timeout=self.timeout_s,
-            socket_connect_timeout=self.timeout_s,
-            retry=Retry(NoBackoff(), 0),
-        )
+            return f"redis://{_netloc(*await self._discover(parts.netloc, name))}/{database or 0}"
+        return parts._replace(netloc=_netloc(*self.moved_to)).geturl() if self.moved_to else self.url
 
-    def _at(self, host: str, port: int, database: int) -> Redis:
-        return Redis(
-            host=host,
-            port=port,
-            db=database,
+    def _client(self, address: str) -> Redis:
+        return Redis.from_url(
+            address,
             password=self.password,
             protocol=2,
             decode_responses=True,
@@ -96,6 +92,10 @@ class Server:
             for each in sentinel.sentinels:
                 await each.aclose()
         return str(host), int(port)
+
+
+def _netloc(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 async def check(client: Redis, server: Server, *, accept_loss: bool) -> None:
@@ -124,10 +124,13 @@ _SAID = {
     ReadOnlyError: "{server} is a replica, which takes no writes; name the primary, or a sentinel, in redis.url",
     OutOfMemoryError: "{server} is out of memory; nothing was stored. Give it more, or raise maxmemory",
     BusyLoadingError: "{server} is still loading its data; it is tried again",
+    TryAgainError: "the cluster at {server} is moving our keys; it is tried again",
+    AskError: "the cluster at {server} is moving our keys; it is tried again",
     MovedError: "the cluster at {server} keeps our keys elsewhere ({exc}); that is tried next",
     ClusterDownError: "the cluster at {server} takes no writes now ({exc}); it is tried again",
     MasterDownError: "the cluster at {server} takes no writes now ({exc}); it is tried again",
-    MasterNotFoundError: "no sentinel of {server} knows a primary ({exc}); check the name after the hosts in redis.url",
+    MasterNotFoundError: "no sentinel of {server} knows a primary ({exc}); it is tried again. If it stays so, "
+    "check the name after the hosts in redis.url",
     ResponseError: "{server} refuses what is asked of it ({exc}); nothing was stored",
     RedisError: "{server} does not answer ({exc}); it is tried again",
     OSError: "{server} does not answer ({exc}); it is tried again",
@@ -139,6 +142,11 @@ def told(exc: RedisError | OSError, server: Server) -> str:
     cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps what the handshake met
     sentence = next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
     return sentence.format(server=server, exc=str(exc) or type(exc).__name__)
+
+
+def is_elsewhere(reply: object) -> bool:
+    """Say whether a server's *reply* means that it did nothing, and another one does, or this one in a moment."""
+    return isinstance(reply, ReadOnlyError | AskError | TryAgainError | ClusterDownError | BusyLoadingError)
 
 
 def refused(exc: RedisError, server: Server) -> StoreError:

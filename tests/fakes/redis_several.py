@@ -1,0 +1,144 @@
+"""This file runs real Redis or Valkey servers that belong together: a cluster, or a primary under a sentinel."""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fakes.redis_server import RedisServer, free_port
+
+SLOTS = 16_384
+PRIMARY = "strandline"
+"""What the sentinel calls the primary."""
+
+
+def until(is_so: Callable[[], bool], timeout_s: float = 20) -> None:
+    """Wait until servers have agreed on something; they tell nobody when."""
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@dataclass(frozen=True)
+class RedisCluster:
+    """Primaries that share the slots evenly."""
+
+    nodes: list[RedisServer]
+
+    @property
+    def url(self) -> str:
+        """Of the first node, whoever keeps what is asked for."""
+        return self.nodes[0].url
+
+    def owner(self, prefix: str) -> RedisServer:
+        """Return the node that keeps the keys of *prefix*."""
+        slot = self._slot(prefix)
+        for first, last, (_, port, *_), *_ in self.nodes[0].tell("CLUSTER", "SLOTS"):
+            if first <= slot <= last:
+                return next(node for node in self.nodes if node.port == port)
+        raise AssertionError(slot)
+
+    def begin_move(self, prefix: str, to: RedisServer, keys: int) -> None:
+        """Begin to move the slot of *prefix*, and so many of its keys."""
+        slot, source = self._slot(prefix), self.owner(prefix)
+        to.tell("CLUSTER", "SETSLOT", slot, "IMPORTING", source.tell("CLUSTER", "MYID"))
+        source.tell("CLUSTER", "SETSLOT", slot, "MIGRATING", to.tell("CLUSTER", "MYID"))
+        if names := source.tell("CLUSTER", "GETKEYSINSLOT", slot, keys):
+            source.tell("MIGRATE", "127.0.0.1", to.port, "", 0, 5000, "KEYS", *names)
+
+    def end_move(self, prefix: str, to: RedisServer) -> None:
+        """Move what is left of the slot of *prefix*, and tell everybody."""
+        slot, source = self._slot(prefix), self.owner(prefix)
+        if names := source.tell("CLUSTER", "GETKEYSINSLOT", slot, 100_000):
+            source.tell("MIGRATE", "127.0.0.1", to.port, "", 0, 5000, "KEYS", *names)
+        for node in (to, source, *self.nodes):
+            node.tell("CLUSTER", "SETSLOT", slot, "NODE", to.tell("CLUSTER", "MYID"))
+
+    def _slot(self, prefix: str) -> int:
+        return int(self.nodes[0].tell("CLUSTER", "KEYSLOT", f"{{{prefix}}}"))
+
+
+@contextmanager
+def cluster(kind: str) -> Iterator[RedisCluster]:
+    """Run a cluster of three while the block runs."""
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+    with ExitStack() as stack:
+        nodes = []
+        for _ in range(3):
+            port, bus = free_port(), free_port()
+            nodes.append(_started(stack, kind, port, *options, "--cluster-port", str(bus)))
+            first = SLOTS * (len(nodes) - 1) // 3
+            nodes[-1].tell("CLUSTER", "ADDSLOTSRANGE", first, SLOTS * len(nodes) // 3 - 1)
+            nodes[-1].tell("CLUSTER", "SET-CONFIG-EPOCH", len(nodes))
+            nodes[0].tell("CLUSTER", "MEET", "127.0.0.1", port, bus)
+        until(lambda: all(_agrees(node) for node in nodes))
+        yield RedisCluster(nodes)
+
+
+def _agrees(node: RedisServer) -> bool:
+    about = node.tell("CLUSTER", "INFO")
+    facts = about if isinstance(about, dict) else dict(line.split(":") for line in about.split())
+    return bool(facts["cluster_state"] == "ok" and facts["cluster_known_nodes"] == "3")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A primary with a replica, watched by a sentinel."""
+
+    primary: RedisServer
+    replica: RedisServer
+    sentinel: RedisServer
+
+    @property
+    def url(self) -> str:
+        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/{PRIMARY}/0"
+
+    def settle(self) -> None:
+        """Return once the replica has everything that the primary has."""
+
+        def has_all() -> bool:
+            offsets = [node.tell("INFO", "replication") for node in (self.primary, self.replica)]
+            return bool(offsets[0]["master_repl_offset"] == offsets[1]["slave_repl_offset"])
+
+        until(has_all)
+
+
+@contextmanager
+def watched(kind: str) -> Iterator[Watched]:
+    """Run the three while the block runs; the replica takes over within two seconds of the primary's death."""
+    with ExitStack() as stack:
+        primary = _started(stack, kind, free_port(), "--repl-diskless-sync-delay", "0")
+        replica = _started(stack, kind, free_port(), "--replicaof", "127.0.0.1", str(primary.port))
+        until(lambda: bool(replica.tell("INFO", "replication")["master_link_status"] == "up"))
+        sentinel = _Sentinel(kind, _folder(stack), free_port(), primary.port)
+        sentinel.start()
+        stack.callback(sentinel.kill)
+        until(lambda: len(sentinel.tell("SENTINEL", "REPLICAS", PRIMARY)) == 1)
+        yield Watched(primary, replica, sentinel)
+
+
+class _Sentinel(RedisServer):
+    ready = "+monitor master"
+
+    def __init__(self, kind: str, folder: Path, port: int, watches: int) -> None:
+        super().__init__(kind, folder, port=port)
+        settings = folder / "sentinel.conf"
+        settings.write_text(
+            f"port {port}\ndir {folder}\nsentinel monitor {PRIMARY} 127.0.0.1 {watches} 1\n"
+            f"sentinel down-after-milliseconds {PRIMARY} 500\nsentinel failover-timeout {PRIMARY} 2000\n"
+        )
+        self._command = [self._command[0], str(settings), "--sentinel"]
+
+
+def _started(stack: ExitStack, kind: str, port: int, *options: str) -> RedisServer:
+    server = RedisServer(kind, _folder(stack), *options, port=port)
+    server.start()
+    stack.callback(server.kill)
+    return server
+
+
+def _folder(stack: ExitStack) -> Path:
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="strandline-redis-")))
