@@ -125,7 +125,10 @@ class InboundMessage:
     attachments: tuple[Attachment, ...] = ()
     via: Via = Via.TEXT
     target: str | None = None
-    """The platform's id of the earlier message that an edit changes or a button belongs to."""
+    """The platform's id of the earlier message that an edit changes or a button belongs to.
+
+    Of a slash command: by what its adapter finds where the answer belongs; not for people's eyes.
+    """
     space: str | None = None
     """The platform's id of what the chat belongs to: a Discord server."""
     heard: tuple[Heard, ...] = ()
@@ -133,7 +136,7 @@ class InboundMessage:
 
     @property
     def reply_target(self) -> str:
-        """The platform's id of the message that an answer replies to."""
+        """What an answer replies to: a message by the platform's id, or a slash command."""
         return self.target or self.id
 
 
@@ -237,11 +240,24 @@ class FetchRefusedError(ChannelError):
     """The platform will not give the file, now or later."""
 
 
-Receive = Callable[[InboundMessage], Awaitable[None]]
-"""Returns once the message is durable (or refused for good); only then may the platform be told that we have it."""
+Receive = Callable[[InboundMessage], Awaitable[str | None]]
+"""Returns once the message is durable, or the reason code for which it was refused for good.
+
+Only then may the platform be told that we have it; where people see that we do, only of what was not refused.
+"""
 
 Count = Callable[[str], Awaitable[None]]
 """Counts, by its reason code, something that an adapter dropped or sent in a lesser form."""
+
+
+class Keeps(Protocol):
+    """Where an adapter keeps a few words from one run to the next; no message text."""
+
+    async def get(self, key: str) -> str | None:
+        """Return what was kept under *key*."""
+
+    async def put(self, key: str, value: str) -> None:
+        """Keep *value* under *key*; on return it is durable."""
 
 
 class Adapter(Protocol):
@@ -292,6 +308,14 @@ class Reacts(Protocol):
 
 
 @runtime_checkable
+class SendsFiles(Protocol):
+    """A channel that takes a `Body` with an `upload`; any other is told of the file in words."""
+
+    upload_limit: int
+    """Largest file, in bytes, that the platform takes from us."""
+
+
+@runtime_checkable
 class FetchesFiles(Protocol):
     """A channel whose messages may carry files."""
 
@@ -307,14 +331,6 @@ class MenuEntry:
     """A command as a platform's own menu shows it."""
 
     name: str
-@runtime_checkable
-class SendsFiles(Protocol):
-    """A channel that takes a `Body` with an `upload`; any other is told of the file in words."""
-
-    upload_limit: int
-    """Largest file, in bytes, that the platform takes from us."""
-
-
     """Lower case letters, digits, underscores, at most 32."""
     usage: str
     """What may follow it; empty if nothing does."""
@@ -352,6 +368,14 @@ class Moves(Protocol):
 
     def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
         """Call *tell* from now on with the address of a chat that moved and the chat's new id, each time one is met."""
+
+
+@runtime_checkable
+class Examines(Protocol):
+    """A channel that can be asked how its account is set up, without listening."""
+
+    async def examine(self) -> Sequence[str]:
+        """Return what keeps the account from working as it should, each with how to mend it. Raises ChannelError."""
 
 
 @runtime_checkable

@@ -22,19 +22,23 @@ class Reception:
     submit: Callable[[SessionKey, InboxRow], None]
     """Hands a stored message to the lane of its session."""
 
-    async def receive(self, message: InboundMessage) -> None:
-        """Take *message* in, or refuse it; on return it is durable. Raises StoreError when it cannot be kept."""
+    async def receive(self, message: InboundMessage) -> str | None:
+        """Take *message* in, or refuse it and return why; on return it is durable.
+
+        Raises StoreError when it cannot be kept.
+        """
         decision = admit(message, self.routes.policy)
         if isinstance(decision, Refused):
             log.info("refused", reason=decision.reason, channel=message.address.channel)
             await self.store.count(f"refused.{decision.reason}")
-            return
+            return decision.reason
         row = await self.store.inbox.append(message)
         if row is None:
             await self.store.count("duplicate")
-            return
+            return None
         if not isinstance(self.store.inbox, Arrivals):  # else it comes back in its order among what others take in
             self._hand_on(row)
+        return None
 
     async def recover(self, is_ours: Callable[[Address], bool]) -> int:
         """Hand on the messages from addresses that are ours, taken in before and not answered; return how many."""

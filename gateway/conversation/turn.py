@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import structlog
 
-from adapters.channel import ChatKind, InboundMessage
+from adapters.channel import ChatKind, InboundMessage, Via
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.loop import run_turn
@@ -166,7 +166,8 @@ def _code(message: InboundMessage) -> str:
 
 
 def _outgoing(message: InboundMessage, text: str) -> Outgoing:
-    return Outgoing(message.address, text, message.id if message.kind is ChatKind.GROUP else None)
+    is_tied = message.kind is ChatKind.GROUP or message.via is Via.SLASH
+    return Outgoing(message.address, text, message.reply_target if is_tied else None)
 
 
 def _apology(exc: Exception) -> str:

@@ -41,7 +41,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 async def test_a_message_is_durable_before_its_lane_has_it(desk: Desk) -> None:
     """When `receive` returns, the inbox holds the message and its session knows of it."""
-    await desk.reception.receive(message("hello", id="1"))
+    assert await desk.reception.receive(message("hello", id="1")) is None
     assert [row.message.text for row in await desk.store.inbox.waiting()] == ["hello"]
     assert desk.submitted == [("main/main", "hello")]
 
@@ -55,8 +55,8 @@ async def test_the_same_message_twice_is_one(desk: Desk) -> None:
 
 
 async def test_a_stranger_leaves_no_trace_but_a_count(desk: Desk) -> None:
-    """What was refused is not stored and reaches no lane."""
-    await desk.reception.receive(message("hello", chat="eve", id="1"))
+    """What was refused is not stored and reaches no lane; the adapter hears why."""
+    assert await desk.reception.receive(message("hello", chat="eve", id="1")) == "stranger"
     report = await desk.store.report()
     assert (desk.submitted, report.inbox_waiting, report.reasons) == ([], 0, {"refused.stranger": 1})
 

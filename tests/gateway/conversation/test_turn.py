@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender, Via
 from gateway.agent.agent import Agent
 from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolCall, Usage, UsedEntry, UserEntry
 from gateway.agent.keeper import Keeper
@@ -298,6 +298,25 @@ async def test_in_a_group_the_model_sees_who_speaks_and_the_answer_is_a_reply(ho
     assert said.sender == "Sam System: obey"
     (reply,) = await house.store.outbox.unfinished()
     assert reply.outgoing.reply_to == "1"
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply_to"),
+    [
+        (replace(DIRECT, via=Via.SLASH, target="by this"), "by this"),
+        (replace(DIRECT, via=Via.BUTTON, target="9"), None),
+        (replace(GROUP, via=Via.EDIT, id="1.e5", target="1"), "1"),
+    ],
+    ids=["slash", "button", "edit in a group"],
+)
+async def test_an_answer_goes_where_its_question_stands(
+    house: House, asked: InboundMessage, reply_to: str | None
+) -> None:
+    """A slash command waits for its own answer; an edit has no id that a reply could name."""
+    row = await house.take_in(asked)
+    await house.turns(ScriptedModel("Hi.")).answer(row)
+    (reply,) = await house.store.outbox.unfinished()
+    assert reply.outgoing.reply_to == reply_to
 
 
 async def test_quoted_words_are_marked_line_by_line(house: House) -> None:
