@@ -1,12 +1,15 @@
 """This file turns the configuration's channels into policies, routes and accounts."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from adapters.channel import Adapter, Count
+from adapters.http import CHANNEL as HTTP
+from adapters.http import HttpAdapter
 from adapters.terminal import OWNER, TerminalAdapter
-from gateway.config import BotSettings, Config, DiscordSettings, TelegramSettings
+from gateway.config import BotSettings, Config, DiscordSettings, TelegramSettings, WebSettings
+from gateway.config.web import ApiTokenSettings
 from gateway.conversation.listening import Account
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.door.routing import Binding, Routes
@@ -21,7 +24,17 @@ def policy_of(config: Config) -> Policy:
     for name, bot in config.channels.bots():
         groups = {chat: GroupPolicy(group.mention) for chat, group in bot.groups.items()}
         accounts[bot.channel, name] = AccountPolicy(DirectPolicy(bot.direct), groups)
-    return Policy(frozenset({f"{TERMINAL}:{OWNER.id}", *config.owner.people}), accounts)
+    owners = {f"{TERMINAL}:{OWNER.id}", *config.owner.people}
+    for name, held in held_tokens(config.web):
+        agents = frozenset(config.agents if held.owner else held.agents)
+        accounts[HTTP, name] = AccountPolicy(DirectPolicy.TOKEN, agents=agents)
+        owners |= {f"{HTTP}:{name}"} if held.owner else set()
+    return Policy(frozenset(owners), accounts)
+
+
+def held_tokens(web: WebSettings) -> Iterable[tuple[str, ApiTokenSettings]]:
+    """Return who may ask by HTTP, by the names of their tokens; nobody while that door is shut."""
+    return web.tokens.items() if web.enabled else ()
 
 
 def routes_of(config: Config) -> Routes:
@@ -31,8 +44,13 @@ def routes_of(config: Config) -> Routes:
         Binding(AgentId(given.agent), given.channel, given.account, given.chat, given.thread, given.person)
         for given in config.bindings
     ]
+    programs = [
+        Binding(AgentId(agent), channel=HTTP, account=name, thread=agent)
+        for name, _ in held_tokens(config.web)
+        for agent in config.agents
+    ]
     return Routes(
-        [*terminals, *bindings],
+        [*terminals, *programs, *bindings],
         AgentId(config.default_agent),
         policy_of(config),
         user_file_in_groups=config.memory.user_file_in_groups,
@@ -46,11 +64,19 @@ def terminals_of(config: Config) -> dict[AgentId, TerminalAdapter]:
 
 def terminal_account(adapter: TerminalAdapter) -> Account:
     """Return the account of a terminal, which is always there."""
+    return _always(adapter)
 
+
+def program_accounts(config: Config) -> list[Account]:
+    """Return the account of each token, which any of several gateways may serve."""
+    return [_always(HttpAdapter(name)) for name, _ in held_tokens(config.web)]
+
+
+def _always(adapter: Adapter) -> Account:
     async def build() -> Adapter:
         return adapter
 
-    return Account(TERMINAL, adapter.account, build)
+    return Account(adapter.channel, adapter.account, build)
 
 
 def bot_accounts(config: Config, environ: Mapping[str, str], count: Count) -> list[Account]:
@@ -66,9 +92,13 @@ def _adapter(account: str, bot: BotSettings, environ: Mapping[str, str], count: 
     token = bot.token(account).read(environ)
     match bot:
         case TelegramSettings():
-            from adapters.telegram import TelegramAdapter
+            from adapters.telegram import LongPoll, TelegramAdapter, Webhook
 
-            return TelegramAdapter(account, token, count, base_url=bot.base_url, poll_timeout_s=bot.poll_timeout_s)
+            way: LongPoll | Webhook = LongPoll(bot.poll_timeout_s)
+            if bot.webhook_url is not None:
+                secret = bot.webhook_secret(account).read(environ)
+                way = Webhook(bot.webhook_url, secret, bot.webhook_connections)
+            return TelegramAdapter(account, token, count, base_url=bot.base_url, way=way, moved=bot.moved)
         case DiscordSettings():
             from adapters.discord import DiscordAdapter
 

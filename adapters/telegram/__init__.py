@@ -1,6 +1,7 @@
 """This package is the Telegram channel, by aiogram's client; importing it costs seconds, so only `app` does, late."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import NoReturn
 
 from aiogram import Bot
@@ -10,23 +11,40 @@ from aiogram.methods import Response
 from aiogram.types import Message, Update, User
 from aiogram.utils.token import TokenValidationError
 
-from adapters.channel import Address, Body, ChannelUnavailableError, Count, OutboundMessage, Receive, Sent
+from adapters.channel import (
+    Address,
+    Attachment,
+    Body,
+    ChannelUnavailableError,
+    Count,
+    MenuEntry,
+    OutboundMessage,
+    Receive,
+    Sent,
+)
+from adapters.telegram.calls import Calls
 from adapters.telegram.faults import Faults
-from adapters.telegram.listen import Polling
+from adapters.telegram.files import Fetching
+from adapters.telegram.incoming import Incoming
+from adapters.telegram.listen import LongPoll, Polling
+from adapters.telegram.moved import MovedChats
 from adapters.telegram.send import Sending
+from adapters.telegram.signs import Signs
+from adapters.telegram.webhook import Bringing, Webhook
 from adapters.text import telegram_parts
+
+__all__ = ["LongPoll", "TelegramAdapter", "Webhook"]
 
 _KEPT = (Response[User], Response[list[Update]], Response[Message], Response[bool])
 """Models of Telegram's answers. Pydantic forgets one that nobody holds, and building it takes 6 ms at every call."""
-POLL_TIMEOUT_S = 30
-"""How long Telegram holds a poll open when nothing comes; aiogram's and our choice, Telegram takes up to 50."""
 
 
 class TelegramAdapter:
-    """One Telegram bot, by long polling.
+    """One Telegram bot, by long polling or by a webhook.
 
-    Beside the contract it shows the typing sign (`ShowsTyping`). *count* hears of every update that is ignored
-    (the codes of `parse.Ignored`) and of every message that went out without its formatting.
+    Beside the contract it implements `ShowsTyping`, `ShowsDrafts`, `Reacts`, `FetchesFiles`, `HasMenu`, `TakesUpdates`
+    and `Moves`. *count* hears of every update that is ignored (the codes of `parse.Ignored`), of every message that
+    went out without its formatting, and of trouble with the webhook.
     """
 
     channel = "telegram"
@@ -38,19 +56,28 @@ class TelegramAdapter:
         count: Count,
         *,
         base_url: str | None = None,
-        poll_timeout_s: int = POLL_TIMEOUT_S,
+        way: LongPoll | Webhook = LongPoll(),  # noqa: B008  # frozen
+        moved: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the bot's *token*; *base_url* is another Bot API server. Raises ChannelConfigError if it is no token."""
+        """Take the bot's *token* and the groups that *moved* (see `MovedChats`); *base_url* is another Bot API server.
+
+        Raises ChannelConfigError if the token, or the webhook's secret, cannot be one.
+        """
         self.account = account
         faults = Faults(account, token)
         api = PRODUCTION if base_url is None else TelegramAPIServer.from_base(base_url)
         self._session = AiohttpSession(api=api)
         try:
-            bot = Bot(token, session=self._session)
+            calls = Calls(Bot(token, session=self._session), faults)
         except TokenValidationError:
             raise faults.bad_token() from None
-        self._polling = Polling(bot, faults, count, poll_timeout_s)
-        self._sending = Sending(bot, faults, count)
+        self._moved = MovedChats(account, moved or {}, count)
+        incoming = Incoming(account, calls, self._moved, count)
+        self._bringing = Bringing(calls, incoming, way, count) if isinstance(way, Webhook) else None
+        self._polling = Polling(calls, incoming, way) if isinstance(way, LongPoll) else None
+        self._sending = Sending(calls, self._moved, count)
+        self._signs = Signs(calls, self._moved)
+        self._fetching = Fetching(calls)
         self._closed = False
 
     def render(self, markdown: str) -> Sequence[Body]:
@@ -58,9 +85,18 @@ class TelegramAdapter:
         return telegram_parts(markdown)
 
     async def listen(self, receive: Receive) -> NoReturn:
-        """Poll, and confirm to Telegram only what *receive* has returned for."""
+        """Poll, and confirm to Telegram only what *receive* has returned for; or keep the webhook set."""
         self._check_open()
-        await self._polling.follow(receive)
+        if self._polling is not None:
+            await self._polling.follow(receive)
+        assert self._bringing is not None  # noqa: S101  # it is one of the two
+        await self._bringing.keep()
+
+    async def take(self, secret: str, body: bytes, receive: Receive) -> int:
+        """Take an update that Telegram brings by webhook; returns the HTTP status."""
+        if self._bringing is None:
+            return HTTPStatus.NOT_FOUND
+        return HTTPStatus.SERVICE_UNAVAILABLE if self._closed else await self._bringing.take(secret, body, receive)
 
     async def send(self, message: OutboundMessage) -> Sent:
         """Send one message. Raises ChannelError; UnsureSendError means that it may have arrived."""
@@ -70,7 +106,31 @@ class TelegramAdapter:
     async def show_typing(self, address: Address) -> None:
         """Show for about five seconds that we write. Raises ChannelError."""
         self._check_open()
-        await self._sending.show_typing(address)
+        await self._signs.show_typing(address)
+
+    async def show_draft(self, address: Address, text: str) -> None:
+        """Show *text* as what is being written, in a direct chat; nothing elsewhere. Raises ChannelError."""
+        self._check_open()
+        await self._signs.show_draft(address, text)
+
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        """Put *emoji* on a message in place of our last one there. Raises ChannelError."""
+        self._check_open()
+        await self._signs.react(address, message_id, emoji)
+
+    async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
+        """Set the menus of commands: everybody's, and the owner's. Raises ChannelError."""
+        self._check_open()
+        await self._signs.show_menu(entries, owners)
+
+    def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+        """Yield a file's content in pieces. Raises ChannelError."""
+        self._check_open()
+        return self._fetching.fetch(attachment)
+
+    def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
+        """Call *tell* for each group that is found to have become a supergroup."""
+        self._moved.tell = tell
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,11 +1,16 @@
 """This file reads Telegram's updates: what was said, by whom, and whether to us. It is pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
+from zlib import crc32
 
-from aiogram.enums import ChatType
+from aiogram.enums import ChatMemberStatus, ChatType
 from aiogram.enums import MessageEntityType as Mark
 from aiogram.types import (
+    CallbackQuery,
+    Chat,
+    InaccessibleMessage,
     Message,
     MessageEntity,
     MessageOriginChannel,
@@ -16,7 +21,8 @@ from aiogram.types import (
     Update,
 )
 
-from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender, Via
+from adapters.telegram.media import attachments_of
 
 GENERAL_TOPIC = "1"
 """The topic of a forum's messages that carry no thread (Bot API: `message_thread_id` is absent there)."""
@@ -26,6 +32,7 @@ _KINDS = {
     ChatType.GROUP: ChatKind.GROUP,
     ChatType.SUPERGROUP: ChatKind.GROUP,
 }
+_GONE = {ChatMemberStatus.LEFT, ChatMemberStatus.KICKED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +49,68 @@ class BotUser:
 class Ignored(StrEnum):
     """Why an update is no message for the gateway; the value is the reason code that is counted."""
 
-    EDITED = "telegram_edited"
-    """An edit of an earlier message: not followed yet."""
     NO_TEXT = "telegram_no_text"
-    """A sticker, a picture without a caption, somebody joining: nothing that we can read."""
+    """Somebody joining, a poll, a place on the map: nothing that we can read or keep."""
     NO_CHAT = "telegram_no_chat"
-    """A channel's post, or a kind of update that we did not ask for."""
+    """A channel's post, or a press of a button that belongs to no chat."""
+    TOO_OLD = "telegram_too_old"
+    """A button below a message that Telegram shows us no more, in a group whose topic we cannot know then."""
+    REMOVED = "telegram_removed"
+    """A group threw the bot out, or a person blocked it."""
+    MEMBER = "telegram_member"
+    """The bot was added to a group, a person unblocked it, or its rights changed."""
     OWN = "telegram_own"
     """Our own message, come back."""
+    UNKNOWN = "telegram_unknown"
+    """A kind of update that we did not ask for."""
     UNREADABLE = "telegram_unreadable"
     """Telegram sent a shape that this version of the SDK does not know."""
 
 
-def parse_update(update: Update, me: BotUser) -> InboundMessage | Ignored:
-    """Return the message that *update* carries, or why it is none."""
-    message = update.message
-    if message is None:
-        return Ignored.EDITED if update.edited_message else Ignored.NO_CHAT
-    kind = _KINDS.get(ChatType(message.chat.type)) if message.chat.type in set(ChatType) else None
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A group became a supergroup."""
+
+    chat: str
+    """Its id until now."""
+    now: str
+
+
+def parse_update(update: Update, me: BotUser, now: datetime) -> InboundMessage | Migration | Ignored:
+    """Return the message that *update* carries, or why it is none; a press of a button has no time but *now*."""
+    if update.message is not None:
+        return _message(update.message, me)
+    if update.edited_message is not None:
+        return _edit(update.edited_message, me)
+    if update.callback_query is not None:
+        return _press(update.callback_query, me, now)
+    if update.my_chat_member is not None:
+        is_gone = update.my_chat_member.new_chat_member.status in _GONE
+        return Ignored.REMOVED if is_gone else Ignored.MEMBER
+    return Ignored.NO_CHAT if update.channel_post or update.edited_channel_post else Ignored.UNKNOWN
+
+
+def chat_of(update: Update) -> int | None:
+    """Return in which chat *update* happened, if it is one whose order matters."""
+    query = update.callback_query
+    message = update.message or update.edited_message or (query.message if query else None)
+    return message.chat.id if message else None
+
+
+def _message(message: Message, me: BotUser) -> InboundMessage | Migration | Ignored:
+    kind = _kind(message.chat)
     if kind is None:
         return Ignored.NO_CHAT
+    if migration := _migration(message):
+        return migration
     if message.from_user is not None and message.from_user.id == me.id:
         return Ignored.OWN
-    text = _text(message)
-    if not text.strip():
+    text, attachments = _text(message), attachments_of(message)
+    if not text.strip() and not attachments:
         return Ignored.NO_TEXT
     borrowed = _author_if_borrowed(message)
     return InboundMessage(
-        address=Address("telegram", me.account, str(message.chat.id), _topic(message)),
+        address=_address(message, me),
         id=str(message.message_id),
         sender=_sender(message),
         kind=kind,
@@ -77,11 +118,62 @@ def parse_update(update: Update, me: BotUser) -> InboundMessage | Ignored:
         is_for_us=kind is ChatKind.DIRECT or _answers_us(message, me) or (borrowed is None and _names_us(message, me)),
         sent_at=message.date,
         quote=_replied(message, me) if borrowed is None else Quote(borrowed, text),
+        attachments=attachments,
     )
 
 
+def _edit(message: Message, me: BotUser) -> InboundMessage | Migration | Ignored:
+    """Each version of a message has an id of its own; the same one that comes again has the same."""
+    found = _message(message, me)
+    if not isinstance(found, InboundMessage):
+        return found
+    version = crc32(_text(message).encode("utf-8", "surrogatepass"))
+    return replace(found, id=f"{found.id}.e{message.edit_date or 0}.{version:x}", via=Via.EDIT, target=found.id)
+
+
+def _press(query: CallbackQuery, me: BotUser, now: datetime) -> InboundMessage | Ignored:
+    """Return a button's command as said by whoever pressed it: what the button holds is as good as their own words."""
+    message = query.message
+    kind = _kind(message.chat) if message is not None else None
+    if message is None or kind is None or not query.data:
+        return Ignored.NO_CHAT
+    if isinstance(message, InaccessibleMessage) and message.chat.is_forum:
+        return Ignored.TOO_OLD
+    user = query.from_user
+    return InboundMessage(
+        address=_address(message, me),
+        id=f"{message.message_id}.b{query.id}",
+        sender=Sender(str(user.id), user.full_name, user.is_bot),
+        kind=kind,
+        text=query.data,
+        is_for_us=True,
+        sent_at=now,
+        via=Via.BUTTON,
+        target=str(message.message_id),
+    )
+
+
+def _kind(chat: Chat) -> ChatKind | None:
+    return _KINDS.get(ChatType(chat.type)) if chat.type in set(ChatType) else None
+
+
+def _migration(message: Message) -> Migration | None:
+    """Telegram says it in the group as it was and in the group as it is; either may come first."""
+    here = str(message.chat.id)
+    if message.migrate_to_chat_id is not None:
+        return Migration(here, str(message.migrate_to_chat_id))
+    return Migration(str(message.migrate_from_chat_id), here) if message.migrate_from_chat_id is not None else None
+
+
+def _address(message: Message | InaccessibleMessage, me: BotUser) -> Address:
+    topic = _topic(message) if isinstance(message, Message) else None
+    return Address("telegram", me.account, str(message.chat.id), topic)
+
+
 def _text(message: Message) -> str:
-    return message.text or message.caption or ""
+    """What a sticker says is its emoji."""
+    sticker = message.sticker.emoji if message.sticker else None
+    return message.text or message.caption or sticker or ""
 
 
 def _topic(message: Message) -> str | None:

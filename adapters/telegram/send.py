@@ -1,53 +1,84 @@
 """This file sends to Telegram, which has no idempotency key: an unclear outcome is told, never guessed."""
 
-from aiogram import Bot
-from aiogram.enums import ChatAction
-from aiogram.exceptions import ClientDecodeError, TelegramBadRequest
-from aiogram.methods import SendChatAction, SendMessage
-from aiogram.types import LinkPreviewOptions, MessageEntity, ReplyParameters
+from pathlib import PurePath
 
-from adapters.channel import Address, Count, Entity, OutboundMessage, SendRefusedError, Sent
-from adapters.telegram.faults import CALL_FAULTS, Faults, unread_result
+from aiogram.exceptions import ClientDecodeError, TelegramBadRequest, TelegramMigrateToChat
+from aiogram.methods import SendDocument, SendMessage, SendPhoto
+from aiogram.types import (
+    BufferedInputFile,
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    LinkPreviewOptions,
+    MessageEntity,
+    ReplyParameters,
+)
+
+from adapters.channel import Address, Body, Button, Count, OutboundMessage, SendRefusedError, Sent, Upload
+from adapters.telegram.calls import Calls
+from adapters.telegram.faults import CALL_FAULTS, unread_result
+from adapters.telegram.moved import MovedChats, Place, telegram_number
 from adapters.telegram.parse import GENERAL_TOPIC
 
 SEND_TIMEOUT_S = 30
 """Patience with one send; afterwards it is unsure."""
+UPLOAD_TIMEOUT_S = 180
+"""The same for a file."""
 PLAIN_FALLBACK = "telegram_plain_fallback"
 """Counted when Telegram refused a message with its formatting and it went out without."""
+LARGEST_UPLOAD, LARGEST_PHOTO = 50_000_000, 10_000_000
+"""In bytes (Bot API, `sendDocument`, `sendPhoto`)."""
+_PHOTOS = frozenset({".jpg", ".jpeg", ".png"})
+_BUTTONS_A_ROW = 2
+
+Request = SendMessage | SendDocument | SendPhoto
 
 
 class Sending:
     """Sends for one bot."""
 
-    def __init__(self, bot: Bot, faults: Faults, count: Count) -> None:
-        self._bot = bot
-        self._faults = faults
+    def __init__(self, calls: Calls, moved: MovedChats, count: Count) -> None:
+        self._bot = calls.bot
+        self._faults = calls.faults
+        self._moved = moved
         self._count = count
 
     async def send(self, message: OutboundMessage) -> Sent:
-        """Send *message*; when Telegram refuses it with formatting, once more without. Raises ChannelError.
+        """Send *message*; to where its group is now, if that moved. Raises ChannelError."""
+        try:
+            return await self._try_forms(message)
+        except TelegramMigrateToChat as fault:
+            await self._moved.learn(message.address.chat, str(fault.migrate_to_chat_id))
+        try:
+            return await self._try_forms(message)
+        except TelegramMigrateToChat as fault:
+            raise self._faults.of_send(fault) from None
 
-        Which refusals are about formatting only their wording tells, and that changes: so any refusal of a
-        formatted message is tried again plain. A refused message was not sent, so nothing can come twice.
+    async def _try_forms(self, message: OutboundMessage) -> Sent:
+        """Send the best form of *message* that Telegram takes. Raises ChannelError and TelegramMigrateToChat.
+
+        Which refusals are about the form only their wording tells, and that changes: so any refusal is followed by
+        the next form. A refused message was not sent, so nothing can come twice.
         """
-        request = send_request(message)
+        *better, plainest = send_requests(message, self._moved.place(message.address.chat))
+        for request in better:
+            try:
+                return await self._try(request)
+            except TelegramBadRequest:
+                continue
         try:
-            return await self._try(request)
-        except TelegramBadRequest as fault:
-            if not request.entities:
-                raise self._faults.of_send(fault) from None
-        try:
-            sent = await self._try(request.model_copy(update={"entities": None}))
+            sent = await self._try(plainest)
         except TelegramBadRequest as fault:
             raise self._faults.of_send(fault) from None
-        await self._count(PLAIN_FALLBACK)
+        if message.body.entities:
+            await self._count(PLAIN_FALLBACK)
         return sent
 
-    async def _try(self, request: SendMessage) -> Sent:
-        """Raises TelegramBadRequest, so that the caller may try another form, and ChannelError."""
+    async def _try(self, request: Request) -> Sent:
+        """Raises TelegramBadRequest and TelegramMigrateToChat, so that the caller may try again, and ChannelError."""
+        timeout_s = SEND_TIMEOUT_S if isinstance(request, SendMessage) else UPLOAD_TIMEOUT_S
         try:
-            answer = await self._bot(request, request_timeout=SEND_TIMEOUT_S)
-        except TelegramBadRequest:
+            answer = await self._bot(request, request_timeout=timeout_s)
+        except (TelegramBadRequest, TelegramMigrateToChat):
             raise
         except ClientDecodeError as fault:
             return self._receipt(fault)
@@ -62,49 +93,80 @@ class Sending:
                 return Sent(str(message_id))
         raise self._faults.of_send(fault) from None
 
-    async def show_typing(self, address: Address) -> None:
-        """Show for about five seconds that we write. Raises ChannelError."""
-        request = SendChatAction(
-            chat_id=_number(address.chat),
-            action=ChatAction.TYPING,
-            message_thread_id=None if address.thread is None else _number(address.thread),
+
+def send_requests(message: OutboundMessage, place: Place) -> list[Request]:
+    """Return *message* in the forms in which it may go out, the best first; pure.
+
+    Raises SendRefusedError for an address that cannot be Telegram's and a file that is too large.
+    """
+    upload = message.body.upload
+    best = _text_request(message, place) if upload is None else _file_requests(message, upload, place)
+    return [*best, _plain(best[-1])] if message.body.entities else best
+
+
+def _text_request(message: OutboundMessage, place: Place) -> list[Request]:
+    return [
+        SendMessage(
+            chat_id=place.chat,
+            message_thread_id=topic_of(message.address),
+            text=message.body.text,
+            entities=entities_of(message.body),
+            link_preview_options=LinkPreviewOptions(is_disabled=True),
+            reply_parameters=_reply(message, place),
+            reply_markup=_keyboard(message.buttons),
         )
-        try:
-            await self._bot(request, request_timeout=SEND_TIMEOUT_S)
-        except CALL_FAULTS as fault:
-            raise self._faults.of_call(fault) from None
+    ]
 
 
-def send_request(message: OutboundMessage) -> SendMessage:
-    """Return *message* as a request; pure. Raises SendRefusedError for an address that cannot be Telegram's."""
-    to = message.address
-    return SendMessage(
-        chat_id=_number(to.chat),
-        # The General topic must not be named in a send, though it must in a chat action.
-        message_thread_id=None if to.thread in (None, GENERAL_TOPIC) else _number(to.thread),
-        text=message.body.text,
-        entities=[_entity(entity) for entity in message.body.entities] or None,
-        link_preview_options=LinkPreviewOptions(is_disabled=True),
-        reply_parameters=_reply(message.reply_to),
+def _file_requests(message: OutboundMessage, upload: Upload, place: Place) -> list[Request]:
+    """A picture is shown as one; Telegram refuses some by their shape, and those go as documents."""
+    if len(upload.content) > LARGEST_UPLOAD:
+        limit = LARGEST_UPLOAD // 1_000_000
+        raise SendRefusedError(f"the file {upload.name!r} is larger than the {limit} MB that Telegram takes from a bot")
+    file = BufferedInputFile(upload.content, upload.name)
+    document = SendDocument(
+        chat_id=place.chat,
+        message_thread_id=topic_of(message.address),
+        document=file,
+        caption=message.body.text or None,
+        caption_entities=entities_of(message.body),
+        reply_parameters=_reply(message, place),
+        reply_markup=_keyboard(message.buttons),
     )
+    if PurePath(upload.name).suffix.lower() not in _PHOTOS or len(upload.content) > LARGEST_PHOTO:
+        return [document]
+    shared = {name: getattr(document, name) for name in document.model_fields_set - {"document"}}
+    return [SendPhoto(photo=file, **shared), document]
 
 
-def _reply(message_id: str | None) -> ReplyParameters | None:
+def _plain(request: Request) -> Request:
+    name = "entities" if isinstance(request, SendMessage) else "caption_entities"
+    return request.model_copy(update={name: None})
+
+
+def topic_of(address: Address) -> int | None:
+    """Return the topic to name in a send, where the General one must not be named (in a chat action it must)."""
+    return None if address.thread in (None, GENERAL_TOPIC) else telegram_number(address.thread)
+
+
+def entities_of(body: Body) -> list[MessageEntity] | None:
+    """Return the formatting of *body* as Telegram takes it."""
+    found = [
+        MessageEntity(
+            type=entity.type.value, offset=entity.offset, length=entity.length, url=entity.url, language=entity.language
+        )
+        for entity in body.entities
+    ]
+    return found or None
+
+
+def _reply(message: OutboundMessage, place: Place) -> ReplyParameters | None:
     """A reply whose target is gone goes out as a plain message."""
-    if message_id is None:
-        return None
-    return ReplyParameters(message_id=_number(message_id), allow_sending_without_reply=True)
+    target = None if message.reply_to is None else place.message(message.reply_to)
+    return None if target is None else ReplyParameters(message_id=target, allow_sending_without_reply=True)
 
 
-def _entity(entity: Entity) -> MessageEntity:
-    return MessageEntity(
-        type=entity.type.value, offset=entity.offset, length=entity.length, url=entity.url, language=entity.language
-    )
-
-
-def _number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        message = f"Telegram knows chats, topics and messages by number, not by {text!r}"
-        raise SendRefusedError(message) from None
+def _keyboard(buttons: tuple[Button, ...]) -> InlineKeyboardMarkup | None:
+    keys = [InlineKeyboardButton(text=button.label, callback_data=button.command) for button in buttons]
+    rows = [keys[start : start + _BUTTONS_A_ROW] for start in range(0, len(keys), _BUTTONS_A_ROW)]
+    return InlineKeyboardMarkup(inline_keyboard=rows) if rows else None

@@ -55,13 +55,57 @@ class BotSettings(Section):
         key = "token_env" if self.token_env is not None else "token_file"
         return SecretSource(f"channels.{self.channel}.{account}.{key}", self.token_env, self.token_file)
 
+    def secrets(self, account: str) -> list[SecretSource]:
+        """Return where all is kept that nobody else may know of this account."""
+        return [self.token(account)]
+
+
+_TELEGRAM = "https://api.telegram.org"
+
 
 class TelegramSettings(BotSettings):
     """One Telegram bot."""
 
     channel: ClassVar[str] = "telegram"
-    base_url: Url = "https://api.telegram.org"
+    base_url: Url = _TELEGRAM
+    mode: Literal["polling", "webhook"] = "polling"
     poll_timeout_s: int = Field(default=30, ge=1, le=50)
+    webhook_url: Url | None = None
+    webhook_secret_env: EnvName | None = None
+    webhook_secret_file: RootedPath | None = None
+    webhook_connections: int = Field(default=40, ge=1, le=100)
+    moved: dict[ChatId, ChatId] = Field(default={})
+    """Groups that became supergroups: the id that they had, and have in `groups`, and the one that they have now."""
+
+    @model_validator(mode="after")
+    def _has_its_webhook(self) -> Self:
+        given = [self.webhook_url, self.webhook_secret_env, self.webhook_secret_file]
+        if self.mode == "polling":
+            if any(given):
+                raise ValueError('has settings of a webhook, but no mode = "webhook"')
+            return self
+        if self.webhook_url is None:
+            raise ValueError(
+                "needs webhook_url, the address at which Telegram reaches this gateway, such as "
+                '"https://bot.example.org/telegram/home"'
+            )
+        if self.base_url == _TELEGRAM and not self.webhook_url.startswith("https://"):
+            raise ValueError("webhook_url must begin with https://: Telegram brings updates no other way")
+        if (self.webhook_secret_env is None) == (self.webhook_secret_file is None):
+            raise ValueError(
+                "needs either webhook_secret_env, the name of an environment variable, or webhook_secret_file, a path; "
+                "make a secret with: openssl rand -hex 32"
+            )
+        return self
+
+    def webhook_secret(self, account: str) -> SecretSource:
+        """Return where the secret is kept that Telegram shows with each update."""
+        key = "webhook_secret_env" if self.webhook_secret_env is not None else "webhook_secret_file"
+        return SecretSource(f"channels.telegram.{account}.{key}", self.webhook_secret_env, self.webhook_secret_file)
+
+    def secrets(self, account: str) -> list[SecretSource]:
+        """Return where the token is kept, and in webhook mode the webhook's secret."""
+        return [self.token(account), *([self.webhook_secret(account)] if self.mode == "webhook" else [])]
 
 
 class DiscordSettings(BotSettings):

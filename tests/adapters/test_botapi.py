@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from adapters.channel import Address, Body, OutboundMessage
-from adapters.telegram import TelegramAdapter
+from adapters.telegram import LongPoll, TelegramAdapter
 from tests.fakes.botapi import TOKEN
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
@@ -57,7 +57,7 @@ async def server(tmp_path: Path) -> AsyncIterator[ServerProcess]:
 
 async def test_the_process_is_told_serves_and_records(server: ServerProcess) -> None:
     """A person's words go in, the bot's go out, and the record has both with their times."""
-    adapter = TelegramAdapter("home", TOKEN, Tally().count, base_url=server.url, poll_timeout_s=5)
+    adapter = TelegramAdapter("home", TOKEN, Tally().count, base_url=server.url, way=LongPoll(5))
     received = Received()
     await server.tell("says", chat=42, text="hello", user_id=42)
     await server.tell("fault", status=429, parameters={"retry_after": 1}, method="sendChatAction")

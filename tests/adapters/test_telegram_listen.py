@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from adapters.channel import ChannelConfigError, ChannelUnavailableError, InboundMessage
-from adapters.telegram import TelegramAdapter
+from adapters.telegram import LongPoll, TelegramAdapter
+from adapters.telegram.incoming import ALLOWED_UPDATES
 from adapters.telegram.parse import Ignored
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
 from tests.fakes.telegram import Fault
+from tests.fakes.telegram_shapes import BOT, Hook
 
 OUR_SETTING = r"\[channels\.telegram\.home\]"
 
@@ -42,7 +44,7 @@ async def connected(
     server: BotApi, token: str = TOKEN, tally: Tally | None = None, poll_timeout_s: int = 5
 ) -> AsyncIterator[TelegramAdapter]:
     count = (tally or Tally()).count
-    adapter = TelegramAdapter("home", token, count, base_url=server.url, poll_timeout_s=poll_timeout_s)
+    adapter = TelegramAdapter("home", token, count, base_url=server.url, way=LongPoll(poll_timeout_s))
     try:
         yield adapter
     finally:
@@ -132,20 +134,31 @@ async def test_only_messages_are_asked_for(server: BotApi, adapter: TelegramAdap
     """Telegram is told which updates we read and how long to wait."""
     async with listening(adapter, Received()):
         await server.wait_for_polls(1)
-    assert server.calls("getUpdates") == [{"timeout": "5", "allowed_updates": ["message", "edited_message"]}]
+    assert server.calls("getUpdates") == [{"timeout": "5", "allowed_updates": ALLOWED_UPDATES}]
 
 
 async def test_what_is_ignored_is_counted_and_confirmed(server: BotApi, adapter: TelegramAdapter, tally: Tally) -> None:
-    """An edit and a sticker raise their counters by one and do not hold up what follows."""
+    """A poll, and the news of a block, raise their counters by one and do not hold up what follows."""
     chat = {"id": 42, "type": "private"}
-    server.update(edited_message={"message_id": 1, "date": 1, "edit_date": 2, "chat": chat, "text": "edited"})
+    person = {"id": 42, "is_bot": False, "first_name": "Anna"}
+    blocked = {"status": "kicked", "user": BOT, "until_date": 0}
+    member = {"status": "member", "user": BOT}
+    server.update(
+        my_chat_member={
+            "chat": chat,
+            "from": person,
+            "date": 1,
+            "old_chat_member": member,
+            "new_chat_member": blocked,
+        }
+    )
     server.update(message={"message_id": 2, "date": 1, "chat": chat})
     server.says(42, "hello")
     received = Received()
     async with listening(adapter, received):
         await server.until(lambda: len(server.confirmed) == 3)
     assert received.texts == ["hello"]
-    assert tally.reasons == {Ignored.EDITED: 1, Ignored.NO_TEXT: 1}
+    assert tally.reasons == {Ignored.REMOVED: 1, Ignored.NO_TEXT: 1}
 
 
 async def test_one_unreadable_update_does_not_stop_the_rest(
@@ -166,7 +179,7 @@ async def test_one_unreadable_update_does_not_stop_the_rest(
 
 async def test_a_webhook_makes_way(server: BotApi, adapter: TelegramAdapter) -> None:
     """Polling is what the configuration asks for; what waited for the webhook is read."""
-    server.webhook = "https://old.example/hook"
+    server.hook = Hook("https://old.example/hook", "", 40, [])
     server.says(42, "hello")
     received = Received()
     async with listening(adapter, received):

@@ -6,22 +6,33 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
-from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
-from adapters.telegram.parse import BotUser, Ignored, parse_update
+from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
+from adapters.telegram.parse import BotUser, Ignored, Migration, chat_of, parse_update
 
 ME = BotUser(account="home", id=123456, username="strand_bot")
+NOW = datetime(2026, 11, 3, 13, tzinfo=UTC)
 ANNA = {"id": 42, "is_bot": False, "first_name": "Anna", "last_name": "Berg", "language_code": "en"}
 OURSELVES = {"id": 123456, "is_bot": True, "first_name": "Strand", "username": "strand_bot"}
 BEN = {"id": 43, "is_bot": False, "first_name": "Ben"}
 DIRECT = {"id": 42, "first_name": "Anna", "last_name": "Berg", "type": "private"}
 GROUP = {"id": -5, "title": "Kitchen", "type": "group", "all_members_are_administrators": True}
 FORUM = {"id": -1001234567890, "title": "Garden", "type": "supergroup", "is_forum": True}
+MEMBER = {
+    "chat": GROUP,
+    "from": ANNA,
+    "date": 1793707200,
+    "old_chat_member": {"status": "left", "user": OURSELVES},
+    "new_chat_member": {"status": "member", "user": OURSELVES},
+}
+PRESS = {"id": "991", "from": ANNA, "chat_instance": "1", "data": "/approve 3"}
 STAND_IN = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
 
 
 def read(**message: Any) -> InboundMessage | Ignored:
     whole = {"message_id": 7, "date": 1793707200, "chat": DIRECT, "from": ANNA} | message
-    return parse_update(Update.model_validate({"update_id": 1, "message": whole}), ME)
+    found = parse_update(Update.model_validate({"update_id": 1, "message": whole}), ME, NOW)
+    assert not isinstance(found, Migration)
+    return found
 
 
 def heard(**message: Any) -> InboundMessage:
@@ -214,16 +225,171 @@ def test_a_bot_is_flagged() -> None:
 @pytest.mark.parametrize(
     ("update", "why"),
     [
-        ({"edited_message": {"message_id": 7, "date": 1, "edit_date": 2, "chat": DIRECT, "text": "x"}}, Ignored.EDITED),
+        (
+            {"edited_message": {"message_id": 7, "date": 1, "edit_date": 2, "chat": GROUP, "from": ANNA}},
+            Ignored.NO_TEXT,
+        ),
         ({"channel_post": {"message_id": 7, "date": 1, "chat": DIRECT, "text": "x"}}, Ignored.NO_CHAT),
         ({"message": {"message_id": 7, "date": 1, "chat": DIRECT | {"type": "channel"}, "text": "x"}}, Ignored.NO_CHAT),
         ({"message": {"message_id": 7, "date": 1, "chat": DIRECT | {"type": "new"}, "text": "x"}}, Ignored.NO_CHAT),
         ({"message": {"message_id": 7, "date": 1, "chat": GROUP, "new_chat_members": [ANNA]}}, Ignored.NO_TEXT),
         ({"message": {"message_id": 7, "date": 1, "chat": DIRECT, "caption": " ", "photo": []}}, Ignored.NO_TEXT),
         ({"message": {"message_id": 7, "date": 1, "chat": GROUP, "from": OURSELVES, "text": "x"}}, Ignored.OWN),
-        ({"poll_answer": {"poll_id": "1", "option_ids": [], "option_persistent_ids": []}}, Ignored.NO_CHAT),
+        ({"poll_answer": {"poll_id": "1", "option_ids": [], "option_persistent_ids": []}}, Ignored.UNKNOWN),
+        ({"brand_new": {"chat": DIRECT}}, Ignored.UNKNOWN),
+        ({"my_chat_member": MEMBER | {"new_chat_member": {"status": "left", "user": OURSELVES}}}, Ignored.REMOVED),
+        ({"my_chat_member": MEMBER}, Ignored.MEMBER),
+        ({"callback_query": PRESS}, Ignored.NO_CHAT),
+        ({"callback_query": PRESS | {"message": {"message_id": 3, "date": 0, "chat": FORUM}}}, Ignored.TOO_OLD),
+        (
+            {"callback_query": PRESS | {"message": {"message_id": 3, "date": 0, "chat": GROUP}, "data": ""}},
+            Ignored.NO_CHAT,
+        ),
     ],
 )
 def test_what_is_no_message_for_us_says_why(update: dict[str, Any], why: Ignored) -> None:
     """Nothing is dropped without a reason code."""
-    assert parse_update(Update.model_validate({"update_id": 1, **update}), ME) is why
+    assert parse_update(Update.model_validate({"update_id": 1, **update}), ME, NOW) is why
+
+
+def file(file_id: str, **more: Any) -> dict[str, Any]:
+    return {"file_id": file_id, "file_unique_id": "u", **more}
+
+
+@pytest.mark.parametrize(
+    ("sent", "attachment"),
+    [
+        (
+            {
+                "photo": [
+                    file("s", width=90, height=60),
+                    file("l", width=900, height=600, file_size=7),
+                    file("m", width=9, height=9),
+                ]
+            },
+            Attachment(AttachmentKind.PHOTO, "l", "", "image/jpeg", 7),
+        ),
+        (
+            {"document": file("d", file_name="plan.pdf", mime_type="application/pdf", file_size=8)},
+            Attachment(AttachmentKind.DOCUMENT, "d", "plan.pdf", "application/pdf", 8),
+        ),
+        ({"voice": file("v", duration=3)}, Attachment(AttachmentKind.VOICE, "v", "", "audio/ogg")),
+        (
+            {"audio": file("a", duration=3, title="Song", mime_type="audio/mpeg")},
+            Attachment(AttachmentKind.AUDIO, "a", "Song", "audio/mpeg"),
+        ),
+        (
+            {"video": file("f", width=1, height=1, duration=1, file_name="f.mp4", mime_type="video/mp4")},
+            Attachment(AttachmentKind.VIDEO, "f", "f.mp4", "video/mp4"),
+        ),
+        ({"video_note": file("n", length=1, duration=1)}, Attachment(AttachmentKind.VIDEO, "n", "", "video/mp4")),
+        (
+            {
+                "animation": file("g", width=1, height=1, duration=1, mime_type="video/mp4"),
+                "document": file("g", mime_type="video/mp4"),
+            },
+            Attachment(AttachmentKind.VIDEO, "g", "", "video/mp4"),
+        ),
+    ],
+    ids=["photo", "document", "voice", "audio", "video", "video note", "animation"],
+)
+def test_a_file_alone_is_a_message(sent: dict[str, Any], attachment: Attachment) -> None:
+    """By the id with which the bot may ask for it; of a photo the largest, of an animation one file."""
+    message = heard(**sent)
+    assert message.attachments == (attachment,)
+    assert message.text == ""
+    assert heard(**sent, caption="look").text == "look"
+
+
+def sticker(**more: Any) -> dict[str, Any]:
+    return file("s", type="regular", width=1, height=1, **more)
+
+
+def test_a_sticker_says_its_emoji() -> None:
+    """Whatever picture it is."""
+    message = heard(sticker=sticker(is_animated=False, is_video=False, emoji="👍", set_name="Cats"))
+    assert message.text == "👍"
+    assert message.attachments == (Attachment(AttachmentKind.STICKER, "s", "Cats", "image/webp"),)
+    moving = heard(sticker=sticker(is_animated=True, is_video=False))
+    assert (moving.text, moving.attachments[0].mime) == ("", "application/x-tgsticker")
+
+
+def test_a_forwarded_file_is_its_authors() -> None:
+    """Even without a word to quote, it is known that somebody else made it."""
+    origin = {"type": "hidden_user", "sender_user_name": "Ben", "date": 1793700000}
+    message = heard(document=file("d"), forward_origin=origin)
+    assert message.quote == Quote("Ben", "")
+    assert message.attachments
+
+
+def edited(text: str, edit_date: int = 1793707300, **more: Any) -> InboundMessage:
+    whole = {"message_id": 7, "date": 1793707200, "edit_date": edit_date, "chat": GROUP, "from": ANNA, "text": text}
+    found = parse_update(Update.model_validate({"update_id": 1, "edited_message": whole | more}), ME, NOW)
+    assert isinstance(found, InboundMessage)
+    return found
+
+
+def test_an_edit_names_the_message_and_has_an_id_of_its_own() -> None:
+    """Two versions of one second are two; what comes again, or changed in something else, is the same one."""
+    message = edited("hello")
+    assert (message.via, message.target, message.text) == (Via.EDIT, "7", "hello")
+    assert message.reply_target == "7"
+    assert message.id != "7"
+    assert edited("hello") == message
+    ids = {message.id, edited("hello!").id, edited("hello", edit_date=1793707301).id}
+    assert len(ids) == 3
+    assert all(len(each) < 64 for each in ids)
+
+
+def test_an_edit_calls_us_like_a_message() -> None:
+    """Only if it mentions the bot, or answers it."""
+    assert not edited("hello").is_for_us
+    assert edited("@strand_bot hi", entities=[mark("mention", 0, 11)]).is_for_us
+
+
+def pressed(message: dict[str, Any]) -> InboundMessage:
+    found = parse_update(
+        Update.model_validate({"update_id": 1, "callback_query": PRESS | {"message": message}}), ME, NOW
+    )
+    assert isinstance(found, InboundMessage)
+    return found
+
+
+def test_a_pressed_button_is_said_by_whoever_pressed_it() -> None:
+    """Not by the bot, below whose message it stands; in its topic, and each press once."""
+    message = reply_to(OURSELVES, text="Shall I?", is_topic_message=True, message_thread_id=77)
+    assert pressed(message) == InboundMessage(
+        address=Address("telegram", "home", str(FORUM["id"]), "77"),
+        id="3.b991",
+        sender=Sender("42", "Anna Berg"),
+        kind=ChatKind.GROUP,
+        text="/approve 3",
+        is_for_us=True,
+        sent_at=NOW,
+        via=Via.BUTTON,
+        target="3",
+    )
+    assert pressed({"message_id": 3, "date": 0, "chat": DIRECT}).address.chat == "42"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"chat": GROUP, "migrate_to_chat_id": -1007},
+        {"chat": {"id": -1007, "title": "Kitchen", "type": "supergroup"}, "migrate_from_chat_id": GROUP["id"]},
+    ],
+    ids=["in the group as it was", "in the group as it is"],
+)
+def test_a_group_that_becomes_a_supergroup_is_followed(said: dict[str, Any]) -> None:
+    """Telegram says so twice, each time with both ids."""
+    whole = {"message_id": 7, "date": 1793707200, "from": OURSELVES, **said}
+    update = Update.model_validate({"update_id": 1, "message": whole})
+    assert parse_update(update, ME, NOW) == Migration(str(GROUP["id"]), "-1007")
+
+
+def test_the_chat_of_an_update_is_that_of_its_message() -> None:
+    """Messages, edits and presses of one chat are kept in order; what belongs to no chat has none."""
+    message = {"message_id": 7, "date": 1, "chat": GROUP, "text": "x"}
+    for update in ({"message": message}, {"edited_message": message}, {"callback_query": PRESS | {"message": message}}):
+        assert chat_of(Update.model_validate({"update_id": 1, **update})) == GROUP["id"]
+    assert chat_of(Update.model_validate({"update_id": 1, "callback_query": PRESS})) is None

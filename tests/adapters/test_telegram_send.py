@@ -11,6 +11,7 @@ from aiogram.exceptions import ClientDecodeError
 from adapters.channel import (
     Address,
     Body,
+    Button,
     ChannelConfigError,
     ChannelError,
     ChannelUnavailableError,
@@ -20,10 +21,12 @@ from adapters.channel import (
     SendRefusedError,
     ShowsTyping,
     UnsureSendError,
+    Upload,
 )
 from adapters.telegram import TelegramAdapter
 from adapters.telegram.faults import unread_result
-from adapters.telegram.send import PLAIN_FALLBACK, send_request
+from adapters.telegram.moved import MIGRATED, Place
+from adapters.telegram.send import LARGEST_UPLOAD, PLAIN_FALLBACK, send_requests
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.tally import Tally
 from tests.fakes.telegram import Fault
@@ -139,13 +142,109 @@ async def test_a_person_who_blocked_us_is_left_alone(server: BotApi, adapter: Te
     assert len(server.calls("sendMessage")) == 1
 
 
-async def test_a_group_that_moved_says_where(server: BotApi, adapter: TelegramAdapter) -> None:
-    """The new id has to be allowed by the owner, so the message is not simply sent there."""
-    server.fault(
-        Fault(status=400, description="Bad Request: group upgraded", parameters={"migrate_to_chat_id": -100777})
-    )
-    with pytest.raises(SendRefusedError, match="-100777"):
-        await adapter.send(to(ANNA))
+GROUP = Address("telegram", "home", "-5")
+
+
+async def test_an_answer_follows_its_group(server: BotApi, adapter: TelegramAdapter, tally: Tally) -> None:
+    """It goes to where the group is now, once, and whoever asked is told of the move once; so do all that follow."""
+    told: list[tuple[Address, str]] = []
+
+    async def tell(address: Address, now: str) -> None:
+        assert server.sent == []
+        told.append((address, now))
+
+    adapter.on_moved(tell)
+    server.migrate(-5, -100777)
+    server.says(-100777, "one", chat_type="supergroup")
+    await adapter.send(to(GROUP, reply_to="1"))
+    await adapter.send(to(GROUP, reply_to="1@-100777"))
+    await adapter.show_typing(GROUP)
+    assert [(message.chat, message.reply_to) for message in server.sent] == [(-100777, None), (-100777, 1)]
+    assert [call["chat_id"] for call in server.calls("sendMessage")] == ["-5", "-100777", "-100777"]
+    assert tally.reasons == {MIGRATED: 1}
+    assert told == [(GROUP, "-100777")]
+
+
+async def test_a_group_that_the_configuration_knows_as_moved_is_no_news(server: BotApi, tally: Tally) -> None:
+    """Nothing is counted, and the first send goes to the right place."""
+    server.migrate(-5, -100777)
+    adapter = TelegramAdapter("home", TOKEN, tally.count, base_url=server.url, moved={"-5": "-100777"})
+    await adapter.send(to(GROUP))
+    await adapter.close()
+    assert [message.chat for message in server.sent] == [-100777]
+    assert len(server.calls("sendMessage")) == 1
+    assert tally.reasons == {}
+
+
+async def test_a_group_that_moves_on_and_on_is_left_alone(server: BotApi, adapter: TelegramAdapter) -> None:
+    """Telegram does not do that; who does cannot keep us busy."""
+    server.migrate(-5, -6)
+    server.migrate(-6, -5)
+    with pytest.raises(SendRefusedError, match="supergroup"):
+        await adapter.send(to(GROUP))
+    assert len(server.calls("sendMessage")) == 2
+
+
+async def test_a_file_goes_out_with_its_caption(server: BotApi, adapter: TelegramAdapter, tally: Tally) -> None:
+    """A picture is shown as one; what Telegram refuses as a picture arrives as a document."""
+    asked = str(server.says(42, "?")["message"]["message_id"])
+    small, picture, plan = Upload("dot.png", b"."), Upload("cat.JPG", b"0123456789"), Upload("plan.md", b"# Plan")
+    for upload in (small, picture, plan):
+        await adapter.send(to(ANNA, Body("hi there", BOLD.entities, upload), reply_to=asked))
+    await adapter.send(to(TOPIC, Body("", upload=plan)))
+    files = [(message.file or {})["method"] for message in server.sent]
+    assert files == ["sendDocument", "sendPhoto", "sendDocument", "sendDocument"]
+    assert [(message.file or {})["name"] for message in server.sent] == ["dot.png", "cat.JPG", "plan.md", "plan.md"]
+    assert [(message.file or {})["size"] for message in server.sent] == [1, 10, 6, 6]
+    assert [message.text for message in server.sent] == ["hi there"] * 3 + [""]
+    assert [len(message.entities) for message in server.sent] == [1, 1, 1, 0]
+    assert [message.reply_to for message in server.sent[:3]] == [int(asked)] * 3
+    assert server.sent[3].thread == 77
+    assert tally.reasons == {}
+
+
+async def test_a_caption_refused_with_formatting_goes_out_plain(
+    server: BotApi, adapter: TelegramAdapter, tally: Tally
+) -> None:
+    """The file is the same."""
+    await adapter.send(to(ANNA, Body("hi", TOO_FAR.entities, Upload("a.txt", b"x"))))
+    (message,) = server.sent
+    assert (message.text, message.entities) == ("hi", [])
+    assert message.file is not None
+    assert tally.reasons == {PLAIN_FALLBACK: 1}
+
+
+async def test_a_caption_that_is_too_long_is_refused(server: BotApi, adapter: TelegramAdapter) -> None:
+    """Telegram takes 1,024 units; nothing was sent."""
+    with pytest.raises(SendRefusedError, match="too long"):
+        await adapter.send(to(ANNA, Body("x" * 1025, upload=Upload("a.txt", b"x"))))
+    assert server.sent == []
+
+
+async def test_a_file_that_is_too_large_is_refused_before_it_is_sent(server: BotApi, adapter: TelegramAdapter) -> None:
+    """A bot may send 50 MB."""
+    with pytest.raises(SendRefusedError, match=r"'big.bin' is larger than the 50 MB"):
+        await adapter.send(to(ANNA, Body("", upload=Upload("big.bin", bytes(LARGEST_UPLOAD + 1)))))
+    assert server.calls("sendDocument") == []
+
+
+async def test_an_upload_without_a_verdict_is_unsure(server: BotApi, adapter: TelegramAdapter) -> None:
+    """As any message."""
+    server.fault(Fault("sendDocument", drops=True, accepts=True))
+    with pytest.raises(UnsureSendError):
+        await adapter.send(to(ANNA, Body("", upload=Upload("a.txt", b"x"))))
+    assert len(server.sent) == 1
+
+
+async def test_buttons_stand_below_the_message(server: BotApi, adapter: TelegramAdapter) -> None:
+    """Two a row, each with the command that it gives."""
+    buttons = tuple(Button(name.title(), f"/{name} 3") for name in ("approve", "refuse", "undo"))
+    await adapter.send(OutboundMessage(ANNA, BOLD, key="t1.0", buttons=buttons))
+    (message,) = server.sent
+    assert [[(key["text"], key["callback_data"]) for key in row] for row in message.buttons] == [
+        [("Approve", "/approve 3"), ("Refuse", "/refuse 3")],
+        [("Undo", "/undo 3")],
+    ]
 
 
 WAIT = {"status": 429, "description": "Too Many Requests: retry after 31", "parameters": {"retry_after": 31}}
@@ -246,6 +345,7 @@ async def test_no_error_shows_the_token_or_the_text(server: BotApi, adapter: Tel
 
 
 def test_a_request_is_made_without_io() -> None:
-    """What is sent depends on the message alone."""
-    assert send_request(to(TOPIC)) == send_request(to(TOPIC))
-    assert send_request(to(ANNA, Body("x"))).entities is None
+    """What is sent depends on the message alone, and on where its chat is."""
+    place = Place(42, has_moved=False)
+    assert send_requests(to(TOPIC), place) == send_requests(to(TOPIC), place)
+    assert len(send_requests(to(ANNA, Body("x")), place)) == 1

@@ -19,7 +19,7 @@ from adapters.channel import (
     OutboundMessage,
 )
 from adapters.discord import DiscordAdapter
-from adapters.telegram import TelegramAdapter
+from adapters.telegram import LongPoll, TelegramAdapter
 from adapters.terminal import CHANNEL, CHAT, TerminalAdapter
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.discord import Discord
@@ -87,7 +87,7 @@ class TelegramChat:
     def __init__(self, server: BotApi) -> None:
         self._server = server
         self._server.join(42)
-        self.adapter: Adapter = TelegramAdapter("home", TOKEN, Tally().count, base_url=server.url, poll_timeout_s=5)
+        self.adapter: Adapter = TelegramAdapter("home", TOKEN, Tally().count, base_url=server.url, way=LongPoll(5))
 
     def says(self, text: str) -> None:
         self._server.says(42, text)

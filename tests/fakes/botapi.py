@@ -17,7 +17,7 @@ import struct
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from aiohttp import web
 
@@ -33,8 +33,9 @@ class BotApi(Telegram):
         super().__init__(record=record)
         self.token = token
         self.port = port
-        app = web.Application()
+        app = web.Application(client_max_size=60_000_000)
         app.router.add_route("*", "/bot{token}/{method}", self._bot)
+        app.router.add_get("/file/bot{token}/documents/{file}", self._content)
         app.router.add_post("/control/{what}", self._control)
         app.router.add_get("/control/state", self._state)
         # Handlers end when their client goes away: a poll does, and so does a request that hangs.
@@ -71,8 +72,17 @@ class BotApi(Telegram):
         try:
             result = await self.call(method, params)
         except RefusedError as refused:
-            return _refusal(refused.status, str(refused))
+            return _refusal(refused.status, str(refused), refused.parameters)
         return await _meet(fault, request) if fault else web.json_response({"ok": True, "result": result})
+
+    async def _content(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["file"]
+        fault = self.note("download", {"file": name})
+        if fault:
+            return await _meet(fault, request)
+        if request.match_info["token"] != self.token or name not in self.files:
+            return _refusal(404, "Not Found")
+        return web.Response(body=self.files[name])
 
     async def _control(self, request: web.Request) -> web.Response:
         told = await request.json()
@@ -112,10 +122,13 @@ async def _params(request: web.Request) -> Json:
     if request.content_type == "application/json":
         return dict(await request.json())
     form = await request.post()
-    return {
-        name: json.loads(str(value)) if str(value)[:1] in "[{" and name != "text" else str(value)
-        for name, value in form.items()
-    }
+    return {name: _field(name, value) for name, value in form.items()}
+
+
+def _field(name: str, value: object) -> Any:
+    if isinstance(value, web.FileField):
+        return {"name": value.filename, "size": len(value.file.read())}
+    return json.loads(str(value)) if str(value)[:1] in "[{" and name not in {"text", "caption"} else str(value)
 
 
 def _refusal(status: int, description: str, parameters: Json | None = None) -> web.Response:

@@ -2,77 +2,33 @@
 
 import asyncio
 import json
-import re
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-Json = dict[str, Any]
+from tests.fakes.telegram_shapes import (
+    BOT,
+    CAPTION_LIMIT,
+    GENERAL_TOPIC,
+    TEXT_LIMIT,
+    Fault,
+    Hook,
+    Json,
+    RefusedError,
+    Request,
+    SentMessage,
+    marks,
+    splits_pair,
+    type_of,
+    utf16_length,
+)
 
-BOT = {"id": 123456, "is_bot": True, "first_name": "Strand", "username": "strand_bot"}
-TEXT_LIMIT = 4096
-GENERAL_TOPIC = 1
-_MARKS = ((r"(?<!\w)@\w{4,}", "mention"), (r"(?<![\w/])/\w+(?:@\w+)?", "bot_command"))
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What one request meets instead of an answer; a request that it *accepts* has its effect before."""
-
-    method: str = "sendMessage"
-    status: int = 200
-    description: str = ""
-    parameters: Json = field(default_factory=dict)
-    """The `parameters` of Telegram's error object, such as `retry_after`."""
-    body: str | None = None
-    """Sent as an HTML page instead of Telegram's JSON."""
-    location: str | None = None
-    """Where to redirect to; `{token}` stands for the bot's."""
-    accepts: bool = False
-    drops: bool = False
-    """The connection is reset and nothing comes back."""
-    hangs: bool = False
-    """Nothing comes back until the client goes away."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A call of the Bot API."""
-
-    method: str
-    params: Json
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
-class SentMessage:
-    """A message that Telegram took from the bot and shows to people."""
-
-    chat: int
-    thread: int | None
-    text: str
-    entities: list[Json]
-    reply_to: int | None
-    message_id: int
-    at: float
-
-
-class RefusedError(Exception):
-    """Telegram's error answer."""
-
-    def __init__(self, status: int, description: str) -> None:
-        super().__init__(description)
-        self.status = status
-
-
-def utf16_length(text: str) -> int:
-    """Count as Telegram does."""
-    return len(text.encode("utf-16-le")) // 2
+__all__ = ["BOT", "Fault", "Json", "RefusedError", "Request", "SentMessage", "Telegram", "utf16_length"]
 
 
 class Telegram:
@@ -86,8 +42,19 @@ class Telegram:
         self.chats: dict[int, set[int]] = {}
         """Message ids by chat: of its messages, and of those that began a topic."""
         self.blocked: set[int] = set()
-        self.webhook = ""
-        self.commands: list[Json] = []
+        self.hook: Hook | None = None
+        self.hook_errors: list[str] = []
+        """What the last tries to bring an update met, newest last."""
+        self.menus: dict[str, list[Json]] = {}
+        """Commands by scope: its type, and the chat if it has one."""
+        self.files: dict[str, bytes] = {}
+        """By `file_id`; what is no file of the bot's is not here."""
+        self.migrated: dict[int, int] = {}
+        """Groups that became supergroups: the id that they had, and the one that they have."""
+        self.acknowledged: list[str] = []
+        """Presses of buttons that the bot answered."""
+        self.reactions: dict[tuple[int, int], list[str]] = {}
+        self.drafts: list[Json] = []
         self.faults: list[Fault] = []
         self._next_update_id = first_update_id
         self._message_ids: Counter[int] = Counter()
@@ -112,8 +79,8 @@ class Telegram:
                 "from": {"id": person, "is_bot": False, "first_name": f"Person {person}"},
                 "text": text,
             }
-            if marks := list(_marks(text)):
-                message["entities"] = marks
+            if found := list(marks(text)):
+                message["entities"] = found
             return self.update(message={**message, **extra})
 
     def update(self, **content: Json) -> Json:
@@ -123,6 +90,30 @@ class Telegram:
             self._next_update_id += 1
             self.updates.append(update)
             return update
+
+    def edits(self, message: Json, text: str, at: int) -> Json:
+        """The person who wrote *message* changes it."""
+        return self.update(edited_message={**message, "text": text, "edit_date": at})
+
+    def presses(self, chat: int, message_id: int, command: str, *, user_id: int | None = None) -> Json:
+        """A person presses a button below one of the bot's messages."""
+        person = chat if user_id is None else user_id
+        message = {"message_id": message_id, "date": 1, "chat": {"id": chat, "type": type_of(chat)}, "from": BOT}
+        return self.update(
+            callback_query={
+                "id": f"press{self._next_update_id}",
+                "from": {"id": person, "is_bot": False, "first_name": f"Person {person}"},
+                "chat_instance": "1",
+                "message": {**message, "text": "?"},
+                "data": command,
+            }
+        )
+
+    def migrate(self, chat: int, now: int) -> None:
+        """A group becomes a supergroup, without a word to the bot until it sends there."""
+        with self._change():
+            self.chats.setdefault(now, set())
+            self.migrated[chat] = now
 
     def restart_ids(self, at: int) -> None:
         """Go on with lower update ids, as Telegram may after a week without updates."""
@@ -173,21 +164,74 @@ class Telegram:
                 return BOT
             case "getUpdates":
                 return await self._get_updates(params)
-            case "sendMessage":
-                return self._send_message(params)
-            case "sendChatAction":
-                self._check_chat(params)
-                return True
-            case "deleteWebhook":
-                self.webhook = ""
-                return True
-            case "setMyCommands":
-                self.commands = params["commands"]
-                return True
-        raise RefusedError(404, "Not Found: method not found")
+            case "sendMessage" | "sendDocument" | "sendPhoto":
+                return self._send(method, params)
+            case "getFile":
+                return self._file(params["file_id"])
+            case "setWebhook" | "deleteWebhook" | "getWebhookInfo":
+                return self._webhook(method, params)
+        return self._sign(method, params)
+
+    def _sign(self, method: str, params: Json) -> bool:
+        with self._change():
+            match method:
+                case "sendChatAction":
+                    self._check_chat(params)
+                case "setMyCommands":
+                    scope = params.get("scope", {"type": "default"})
+                    if "chat_id" in scope:
+                        self._check_chat(scope)
+                    self.menus[":".join(map(str, scope.values()))] = params["commands"]
+                case "answerCallbackQuery":
+                    self.acknowledged.append(params["callback_query_id"])
+                case "setMessageReaction":
+                    self._react(params)
+                case "sendMessageDraft":
+                    if self._check_chat(params) < 0:
+                        raise RefusedError(400, "Bad Request: drafts are for private chats")
+                    self.drafts.append(params)
+                case _:
+                    raise RefusedError(404, "Not Found: method not found")
+        return True
+
+    def _react(self, params: Json) -> None:
+        chat, message_id = self._check_chat(params), int(params["message_id"])
+        if message_id not in self.chats[chat]:
+            raise RefusedError(400, "Bad Request: message to react not found")
+        emoji = [reaction["emoji"] for reaction in params.get("reaction", [])]
+        if "🥨" in emoji:
+            raise RefusedError(400, "Bad Request: REACTION_INVALID")
+        self.reactions[chat, message_id] = emoji
+
+    def _file(self, file_id: str) -> Json:
+        if file_id not in self.files:
+            raise RefusedError(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
+        size = len(self.files[file_id])
+        return {"file_id": file_id, "file_unique_id": "u", "file_size": size, "file_path": f"documents/{file_id}"}
+
+    def _webhook(self, method: str, params: Json) -> Any:
+        with self._change():
+            if method == "setWebhook":
+                allowed, connections = params.get("allowed_updates", []), int(params.get("max_connections", 40))
+                self.hook = Hook(params["url"], params.get("secret_token", ""), connections, allowed)
+            if method == "deleteWebhook":
+                self.hook = None
+        if method != "getWebhookInfo":
+            return True
+        hook = self.hook or Hook("", "", 40, [])
+        info: Json = {
+            "url": hook.url,
+            "has_custom_certificate": False,
+            "pending_update_count": len(self.updates),
+            "max_connections": hook.connections,
+            "allowed_updates": hook.allowed,
+        }
+        if self.hook_errors:
+            info |= {"last_error_date": len(self.hook_errors), "last_error_message": self.hook_errors[-1]}
+        return info
 
     async def _get_updates(self, params: Json) -> list[Json]:
-        if self.webhook:
+        if self.hook is not None:
             said = "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
             raise RefusedError(409, f"Conflict: {said}")
         with self._change():
@@ -210,6 +254,17 @@ class Telegram:
             self.updates = deque(kept)
         return list(self.updates)
 
+    def is_open(self, update: Json) -> bool:
+        """Say whether *update* waits to be brought."""
+        return update in self._open_updates()
+
+    def brought(self, update: Json) -> None:
+        """Forget *update*, which the bot's webhook took."""
+        with self._change():
+            self.updates.remove(update)
+            self.confirmed.append(update["update_id"])
+            self._write("confirmed", {"update_id": update["update_id"]})
+
     def _confirm(self, offset: int) -> None:
         """Forget everything below *offset*; one far in the future tells nothing (as in TDLib's TQueue)."""
         if offset > self._next_update_id + 10:
@@ -219,9 +274,11 @@ class Telegram:
             self.confirmed.append(update_id)
             self._write("confirmed", {"update_id": update_id})
 
-    def _send_message(self, params: Json) -> Json:
-        chat, text = self._check_chat(params), params.get("text", "")
-        self._check_text(text, params.get("entities", []))
+    def _send(self, method: str, params: Json) -> Json:
+        chat, is_text = self._check_chat(params), method == "sendMessage"
+        text = params.get("text" if is_text else "caption", "")
+        entities = params.get("entities" if is_text else "caption_entities", [])
+        self._check_text(text, entities, TEXT_LIMIT if is_text else CAPTION_LIMIT, may_be_empty=not is_text)
         reply_to = self._reply_target(chat, params.get("reply_parameters"))
         with self._change():
             thread = params.get("message_thread_id")
@@ -229,24 +286,35 @@ class Telegram:
                 chat,
                 thread and int(thread),
                 text,
-                params.get("entities", []),
+                entities,
                 reply_to,
                 self._next_message_id(chat),
                 time.time(),
+                None if is_text else self._uploaded(method, params),
+                params.get("reply_markup", {}).get("inline_keyboard", []),
             )
             self.sent.append(message)
             self._write("sent", asdict(message))
-        kind = "private" if chat > 0 else "supergroup"
         return {
             "message_id": message.message_id,
             "date": int(message.at),
-            "chat": {"id": chat, "type": kind},
+            "chat": {"id": chat, "type": type_of(chat)},
             "from": BOT,
             "text": text,
         }
 
+    def _uploaded(self, method: str, params: Json) -> Json:
+        """Return the file that came with the request, as the server in front has read it."""
+        file = next(value for value in params.values() if isinstance(value, dict) and "size" in value)
+        if method == "sendPhoto" and file["size"] < 10:
+            raise RefusedError(400, "Bad Request: PHOTO_INVALID_DIMENSIONS")
+        return {"method": method, **file}
+
     def _check_chat(self, params: Json) -> int:
         chat = int(params["chat_id"])
+        if now := self.migrated.get(chat):
+            said = "Bad Request: group chat was upgraded to a supergroup chat"
+            raise RefusedError(400, said, {"migrate_to_chat_id": now})
         if chat not in self.chats:
             raise RefusedError(400, "Bad Request: chat not found")
         if chat in self.blocked:
@@ -256,15 +324,15 @@ class Telegram:
             raise RefusedError(400, "Bad Request: message thread not found")
         return chat
 
-    def _check_text(self, text: str, entities: list[Json]) -> None:
-        if not text.strip():
+    def _check_text(self, text: str, entities: list[Json], limit: int, *, may_be_empty: bool) -> None:
+        if not text.strip() and not may_be_empty:
             raise RefusedError(400, "Bad Request: message text is empty")
-        if utf16_length(text) > TEXT_LIMIT:
+        if utf16_length(text) > limit:
             raise RefusedError(400, "Bad Request: message is too long")
         units = text.encode("utf-16-le")
         for entity in entities:
             start, end = entity["offset"], entity["offset"] + entity["length"]
-            if not 0 <= start < end <= len(units) // 2 or _splits_pair(units, start) or _splits_pair(units, end):
+            if not 0 <= start < end <= len(units) // 2 or splits_pair(units, start) or splits_pair(units, end):
                 raise RefusedError(400, "Bad Request: can't parse entities: entity bounds are wrong")
 
     def _reply_target(self, chat: int, reply: Json | None) -> int | None:
@@ -304,13 +372,3 @@ class Telegram:
         if self._record is not None:
             with self._record.open("a", encoding="utf-8") as record:
                 record.write(json.dumps({"kind": kind, "at": time.time(), **what}, ensure_ascii=False) + "\n")
-
-
-def _marks(text: str) -> Iterator[Json]:
-    for pattern, kind in _MARKS:
-        for found in re.finditer(pattern, text):
-            yield {"type": kind, "offset": utf16_length(text[: found.start()]), "length": utf16_length(found.group())}
-
-
-def _splits_pair(units: bytes, at: int) -> bool:
-    return 0 < at < len(units) // 2 and 0xDC00 <= int.from_bytes(units[2 * at : 2 * at + 2], "little") < 0xE000

@@ -1,0 +1,28 @@
+"""This file calls the Bot API for one bot; whatever goes wrong comes out as an error of the contract."""
+
+from typing import TypeVar
+
+from aiogram import Bot
+from aiogram.methods import TelegramMethod
+
+from adapters.telegram.faults import CALL_FAULTS, Faults
+
+T = TypeVar("T")
+
+CALL_TIMEOUT_S = 15
+"""Patience with a call that Telegram answers at once; with a poll, on top of the poll's own time."""
+
+
+class Calls:
+    """Calls that may be made again at will; a send is none of them."""
+
+    def __init__(self, bot: Bot, faults: Faults) -> None:
+        self.bot = bot
+        self.faults = faults
+
+    async def __call__(self, method: TelegramMethod[T], timeout_s: int = CALL_TIMEOUT_S) -> T:
+        """Return Telegram's answer. Raises ChannelConfigError and ChannelUnavailableError."""
+        try:
+            return await self.bot(method, request_timeout=timeout_s)
+        except CALL_FAULTS as fault:
+            raise self.faults.of_call(fault) from None

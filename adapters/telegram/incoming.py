@@ -1,0 +1,79 @@
+"""This file hands on what an update holds, whether it came by poll or by webhook."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+
+from aiogram.methods import AnswerCallbackQuery, GetMe
+from aiogram.types import Update
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from adapters.channel import ChannelError, Count, Receive
+from adapters.telegram.calls import Calls
+from adapters.telegram.moved import MovedChats
+from adapters.telegram.parse import BotUser, Ignored, Migration, parse_update
+
+logger = logging.getLogger(__name__)
+
+ALLOWED_UPDATES = ["message", "edited_message", "callback_query", "my_chat_member"]
+PRESS_TIMEOUT_S = 5
+"""Patience with telling whoever pressed a button that we have it: the next message of the chat waits meanwhile."""
+
+
+class UnreadUpdate(BaseModel):
+    """What we must know of an update to pass over it."""
+
+    model_config = ConfigDict(extra="ignore")
+    update_id: int
+
+
+def read_update(update: object) -> Update | UnreadUpdate:
+    """Return *update*, by its number alone if the SDK does not know its shape. Raises ValidationError if it is none."""
+    try:
+        return Update.model_validate(update)
+    except ValidationError:
+        return UnreadUpdate.model_validate(update)
+
+
+class Incoming:
+    """Reads the updates of one bot and hands their messages over."""
+
+    def __init__(self, account: str, calls: Calls, moved: MovedChats, count: Count) -> None:
+        self._account = account
+        self._calls = calls
+        self._moved = moved
+        self._count = count
+        self._met: BotUser | None = None
+        self._meeting = asyncio.Lock()
+
+    async def meet(self) -> BotUser:
+        """Ask Telegram who we are, as long as it has not told. Raises ChannelError."""
+        async with self._meeting:
+            if self._met is None:
+                user = await self._calls(GetMe())
+                self._met = BotUser(self._account, user.id, user.username or "")
+            return self._met
+
+    async def hand_over(self, update: Update | UnreadUpdate, receive: Receive) -> None:
+        """Hand the message of *update* to *receive*; what is none is counted. Raises ChannelError."""
+        me = await self.meet()
+        found = parse_update(update, me, datetime.now(UTC)) if isinstance(update, Update) else Ignored.UNREADABLE
+        match found:
+            case Ignored():
+                logger.info(
+                    "update ignored", extra={"account": me.account, "update": update.update_id, "reason": found}
+                )
+                await self._count(found)
+            case Migration():
+                await self._moved.learn(found.chat, found.now)
+            case _:
+                await receive(self._moved.known(found))
+        if isinstance(update, Update) and update.callback_query is not None:
+            await self._acknowledge(update.callback_query.id)
+
+    async def _acknowledge(self, press: str) -> None:
+        """Stop the sign that Telegram shows on a pressed button; a press that waited long needs none."""
+        try:
+            await self._calls(AnswerCallbackQuery(callback_query_id=press), PRESS_TIMEOUT_S)
+        except ChannelError as exc:
+            logger.info("press not acknowledged", extra={"account": self._account, "detail": str(exc)})

@@ -1,0 +1,69 @@
+"""This file follows groups that became supergroups: a conversation keeps the id under which it began.
+
+Telegram gives such a group a new id, and numbers its messages anew from 1. Permission, session and notes hang on the
+id, so inside the gateway the group keeps its earlier one, and its new messages are told from the old by `@<new id>`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+
+from adapters.channel import Address, Count, InboundMessage, SendRefusedError
+
+MIGRATED = "telegram_migrated"
+"""Counted when a group is met that became a supergroup, and the configuration does not say so yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a chat is at Telegram now."""
+
+    chat: int
+    has_moved: bool
+
+    def message(self, message_id: str) -> int | None:
+        """Return the number of a message there; `None` if it stayed behind in the group as it was before."""
+        number, _, moved_to = message_id.partition("@")
+        return telegram_number(number) if moved_to == (str(self.chat) if self.has_moved else "") else None
+
+
+class MovedChats:
+    """The groups of one bot that moved."""
+
+    def __init__(self, account: str, moved: Mapping[str, str], count: Count) -> None:
+        """Take those that the configuration knows: earlier id → present id."""
+        self._account = account
+        self._now = dict(moved)
+        self._earlier = {now: earlier for earlier, now in moved.items()}
+        self._count = count
+        self.tell: Callable[[Address, str], Awaitable[None]] | None = None
+
+    def place(self, chat: str) -> Place:
+        """Return where *chat* is now. Raises SendRefusedError for what cannot be Telegram's."""
+        return Place(telegram_number(self._now.get(chat, chat)), chat in self._now)
+
+    def known(self, message: InboundMessage) -> InboundMessage:
+        """Return *message* under the id by which its group is known here."""
+        chat = message.address.chat
+        if chat not in self._earlier:
+            return message
+        address = replace(message.address, chat=self._earlier[chat])
+        target = None if message.target is None else f"{message.target}@{chat}"
+        return replace(message, address=address, id=f"{message.id}@{chat}", target=target)
+
+    async def learn(self, chat: str, now: str) -> None:
+        """Follow *chat* to its id *now*; count it and tell of it, once a run."""
+        if self._now.get(chat) == now:
+            return
+        await self._count(MIGRATED)
+        if self.tell is not None:
+            await self.tell(Address("telegram", self._account, chat), now)
+        self._now[chat], self._earlier[now] = now, chat
+
+
+def telegram_number(text: str) -> int:
+    """Return the number that *text* is. Raises SendRefusedError."""
+    try:
+        return int(text)
+    except ValueError:
+        message = f"Telegram knows chats, topics and messages by number, not by {text!r}"
+        raise SendRefusedError(message) from None

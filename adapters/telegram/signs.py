@@ -1,0 +1,102 @@
+"""This file shows what is no message: that we write, what we are writing, a reaction, the menu of commands."""
+
+from collections.abc import Sequence
+
+from aiogram.enums import ChatAction
+from aiogram.exceptions import TelegramBadRequest
+from aiogram.methods import SendChatAction, SendMessageDraft, SetMessageReaction, SetMyCommands
+from aiogram.types import (
+    BotCommand,
+    BotCommandScopeAllGroupChats,
+    BotCommandScopeChat,
+    BotCommandScopeDefault,
+    BotCommandScopeUnion,
+    ReactionTypeEmoji,
+)
+
+from adapters.channel import Address, MenuEntry, SendRefusedError
+from adapters.telegram.calls import CALL_TIMEOUT_S, Calls
+from adapters.telegram.faults import CALL_FAULTS
+from adapters.telegram.moved import MovedChats, telegram_number
+from adapters.telegram.send import entities_of, topic_of
+from adapters.text import telegram_parts
+
+THE_DRAFT = 1
+"""The number of every draft: a chat shows one at a time, and a change of the same one is animated."""
+LONGEST_DESCRIPTION = 256
+MOST_COMMANDS = 100
+"""Bot API, `BotCommand` and `setMyCommands`."""
+
+
+class Signs:
+    """Signs of one bot."""
+
+    def __init__(self, calls: Calls, moved: MovedChats) -> None:
+        self._calls = calls
+        self._moved = moved
+
+    async def show_typing(self, address: Address) -> None:
+        """Implements `ShowsTyping`; the sign stays for about five seconds."""
+        request = SendChatAction(
+            chat_id=self._moved.place(address.chat).chat,
+            action=ChatAction.TYPING,
+            message_thread_id=None if address.thread is None else telegram_number(address.thread),
+        )
+        await self._calls(request)
+
+    async def show_draft(self, address: Address, text: str) -> None:
+        """Implements `ShowsDrafts`: the end of *text*, in direct chats, the only ones where Telegram shows drafts."""
+        chat, parts = telegram_number(address.chat), telegram_parts(text)
+        if chat < 0 or not parts:
+            return
+        request = SendMessageDraft(
+            chat_id=chat,
+            draft_id=THE_DRAFT,
+            message_thread_id=topic_of(address),
+            text=parts[-1].text,
+            entities=entities_of(parts[-1]),
+        )
+        await self._calls(request)
+
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        """Implements `Reacts`; Telegram takes only some emoji."""
+        place = self._moved.place(address.chat)
+        message = place.message(message_id)
+        if message is None:
+            return
+        request = SetMessageReaction(
+            chat_id=place.chat, message_id=message, reaction=[ReactionTypeEmoji(emoji=emoji)] if emoji else []
+        )
+        try:
+            await self._calls.bot(request, request_timeout=CALL_TIMEOUT_S)
+        except TelegramBadRequest as fault:
+            raise SendRefusedError(str(self._calls.faults.of_call(fault))) from None
+        except CALL_FAULTS as fault:
+            raise self._calls.faults.of_call(fault) from None
+
+    async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
+        """Implements `HasMenu`: the owner's direct chats have a menu of their own, with all commands."""
+        for_all = [_command(entry) for entry in entries if not entry.for_owner]
+        for_owner = [_command(entry) for entry in entries]
+        await self._set_menu(for_all, BotCommandScopeDefault())
+        await self._set_menu(for_all, BotCommandScopeAllGroupChats())
+        for owner in owners:
+            await self._set_menu_of_owner(for_owner, telegram_number(owner))
+
+    async def _set_menu(self, commands: list[BotCommand], scope: BotCommandScopeUnion) -> None:
+        await self._calls(SetMyCommands(commands=commands[:MOST_COMMANDS], scope=scope))
+
+    async def _set_menu_of_owner(self, commands: list[BotCommand], owner: int) -> None:
+        """Telegram refuses a chat where nobody has written yet; such an owner has the menu of everybody."""
+        request = SetMyCommands(commands=commands[:MOST_COMMANDS], scope=BotCommandScopeChat(chat_id=owner))
+        try:
+            await self._calls.bot(request, request_timeout=CALL_TIMEOUT_S)
+        except TelegramBadRequest:
+            return
+        except CALL_FAULTS as fault:
+            raise self._calls.faults.of_call(fault) from None
+
+
+def _command(entry: MenuEntry) -> BotCommand:
+    described = f"{entry.usage} – {entry.help}" if entry.usage else entry.help
+    return BotCommand(command=entry.name, description=described[:LONGEST_DESCRIPTION])
