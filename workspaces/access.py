@@ -18,6 +18,8 @@ Scope = NewType("Scope", str)
 
 PRIVATE = Scope("private")
 SHARED_FOLDER = PurePosixPath("memory/shared")
+ATTACHMENTS = "attachments"
+"""Holds, in the workspace or in a chat's own folder, the files that came with messages."""
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -184,6 +186,22 @@ def scope_folder(scope: Scope) -> PurePosixPath:
     if kind != "shared" or not chat.strip("."):
         raise ValueError(f"no folder for scope {scope!r}")
     return SHARED_FOLDER / _folder_name(chat)
+
+
+def attachments_folder(access: Access) -> PurePosixPath:
+    """Return where the files lie that come with the messages of a turn: where only it and the owner's chats read them.
+
+    Raises ValueError for a turn that has no place of its own.
+    """
+    if rights(access).private:
+        return PurePosixPath(ATTACHMENTS)
+    return scope_folder(access.scope) / ATTACHMENTS
+
+
+def is_attachment(path: PurePosixPath) -> bool:
+    """Say whether *path* lies where files that came with messages are kept; letter case is ignored."""
+    parts = [part.casefold() for part in path.parts]
+    return (parts[3:] if _is_shared(path) else parts)[:1] == [ATTACHMENTS]
 
 
 def may_read(access: Access, path: PurePosixPath) -> bool:

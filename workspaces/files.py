@@ -138,6 +138,21 @@ class Folder:
             self._written(Written(place.path, place.replace(data, expected), data))
         return digest_of(data)
 
+    def pieces(self, path: PurePosixPath, most: int) -> Iterator[bytes]:
+        """Yield the file, of at most *most* bytes, piece by piece: it may be larger than what `read` takes."""
+        with _told(path), self._place(path) as place:
+            yield from place.pieces(most)
+
+    def add(self, path: PurePosixPath, size: int, pieces: Iterable[bytes]) -> None:
+        """Make a new file of *pieces*, *size* bytes together, in one step. No history hears of it.
+
+        Raises FileChangedError where something is.
+        """
+        with self._changing(path) as place:
+            self._usage.refuse_over(place.path, size, present=None)
+            place.create(pieces)
+            self._usage.changed(place.path, None, size)
+
     def append(self, path: PurePosixPath, lines: str, heading: str) -> int:
         """Add *lines*, which end with a line end, and return the number, from 1, of the first of them, read back.
 

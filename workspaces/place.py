@@ -5,7 +5,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -20,6 +20,8 @@ _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """No link is followed, and opening a FIFO does not wait for its other end."""
 
 
+PIECE = 65_536
+"""Most bytes that are in memory at once of a file that passes through."""
 _TRIES = 10
 """How often a file is opened that an editor has just replaced by another one: where it has no name any more."""
 
@@ -84,6 +86,18 @@ class Place:
                 raise
         return None  # another program put a new file in its place each time that it was opened
 
+    def pieces(self, most: int) -> Iterator[bytes]:
+        """Yield the plain file here, of at most *most* bytes, piece by piece. Raises TooLargeError over that."""
+        with self._opened(os.O_RDONLY) as handle:
+            facts = os.fstat(handle)
+            if not is_plain(facts):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            if facts.st_size > most:
+                raise TooLargeError(f"{self.path}: {facts.st_size:,} bytes; at most {most:,} are taken")
+            while most > 0 and (piece := os.read(handle, min(PIECE, most))):
+                most -= len(piece)
+                yield piece
+
     def size(self) -> int | None:
         """Return how many bytes the plain file here has; `None` where there is none."""
         facts = facts_of(self.folder, self.name)
@@ -95,7 +109,7 @@ class Place:
         *expected* is the digest of that, `None` where nothing may be.
         """
         self._refuse_size(len(data))
-        with self._staged(data) as (staged, name):
+        with self._staged([data]) as (staged, name):
             now = self._read_or_refuse()
             self._refuse_change(now, expected)
             if now is not None:
@@ -105,6 +119,15 @@ class Place:
             os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
             self._sync(self.folder)
         return now.data if now is not None else None
+
+    def create(self, pieces: Iterable[bytes]) -> None:
+        """Put a new file that holds *pieces* here in one step; nothing may be here yet."""
+        with self._staged(pieces) as (_, name):
+            if facts_of(self.folder, self.name) is not None:
+                raise FileChangedError(f"{self.path} exists already; nothing was written")
+            self.checkpoint("file.replace", 0)
+            os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+            self._sync(self.folder)
 
     def append(self, lines: str, heading: str) -> Appended | None:
         """Add *lines* at the end and return where they stand, read back; a new file appears with them, or not at all.
@@ -154,12 +177,13 @@ class Place:
             os.close(handle)
 
     @contextmanager
-    def _staged(self, data: bytes) -> Iterator[tuple[int, str]]:
-        """Write *data* durably into a new file of the same folder and yield its handle and name."""
+    def _staged(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, str]]:
+        """Write *pieces* durably into a new file of the same folder and yield its handle and name."""
         name = f"{OWN_PREFIX}{secrets.token_hex(8)}.tmp"
         handle = os.open(name, _FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.folder)
         try:
-            self._write(handle, data)
+            for piece in pieces:
+                self._write(handle, piece)
             self._sync(handle)
             yield handle, name
         finally:
@@ -243,7 +267,7 @@ def digest_of(data: bytes) -> str:
 
 
 def names_in(folder: int) -> list[str]:
-    """Return the names in an open folder, in order; one that is replaced meanwhile may be listed twice by the system."""
+    """Return the names in an open folder, in order; the system may list one twice that is replaced meanwhile."""
     return sorted(set(os.listdir(folder)))
 
 

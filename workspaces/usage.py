@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from workspaces.access import PRIVATE, Scope, scope_of
+from workspaces.access import PRIVATE, Scope, is_attachment, scope_of
 from workspaces.errors import TooLargeError
 
 COUNT_EVERY_S = 600.0
@@ -37,9 +37,25 @@ class Quotas:
     """Of all that belongs to no other chat."""
     shared: Quota = Quota("shared", mb=16, files=1_000)
     """Of each group's and guest's own notes."""
+    attachments: Quota = Quota("attachments", mb=512, files=5_000)
+    """Of the files that came with messages, each audience's apart: they leave the room for its notes alone."""
 
-    def of(self, scope: Scope) -> Quota:
-        return self.private if scope == PRIVATE else self.shared
+    def of(self, pile: "Pile") -> Quota:
+        if pile.is_attachments:
+            return self.attachments
+        return self.private if pile.scope == PRIVATE else self.shared
+
+
+@dataclass(frozen=True, slots=True)
+class Pile:
+    """The files that are counted together."""
+
+    scope: Scope
+    is_attachments: bool
+
+
+def _pile_of(path: PurePosixPath) -> Pile:
+    return Pile(scope_of(path), is_attachment(path))
 
 
 class Sized(Protocol):
@@ -62,8 +78,8 @@ class Usage:
         self._quotas = quotas
         self._clock = clock
         self._counted_at: float | None = None
-        self._bytes = Counter[Scope]()
-        self._files = Counter[Scope]()
+        self._bytes = Counter[Pile]()
+        self._files = Counter[Pile]()
 
     def refuse_over(self, path: PurePosixPath, size: int, *, present: int | None) -> None:
         """Raise TooLargeError unless the file at *path* may have *size* bytes; it has *present*, if it is there.
@@ -73,31 +89,31 @@ class Usage:
         if present is not None and size <= present:
             return
         more_files, more_bytes = int(present is None), size - (present or 0)
-        scope = scope_of(path)
-        quota = self._quotas.of(scope)
+        pile = _pile_of(path)
+        quota = self._quotas.of(pile)
         self._count(COUNT_EVERY_S)
-        if not self._lacks(scope, more_files, more_bytes):
+        if not self._lacks(pile, more_files, more_bytes):
             return
         self._count(_COUNT_AGAIN_S)
-        if lacks := self._lacks(scope, more_files, more_bytes):
+        if lacks := self._lacks(pile, more_files, more_bytes):
             most = f"{quota.files:,} files" if lacks == "files" else f"{quota.mb} MB"
             raise TooLargeError(
                 f"{path}: there is room for {most} here, and no more; remove what is not needed, or raise "
                 f"{quota.name}_{lacks} in [limits] of config.toml"
             )
 
-    def _lacks(self, scope: Scope, more_files: int, more_bytes: int) -> str:
+    def _lacks(self, pile: Pile, more_files: int, more_bytes: int) -> str:
         """Return what there is no room for, by the ending of its setting's name; empty if there is room."""
-        quota = self._quotas.of(scope)
-        if self._files[scope] + more_files > quota.files:
+        quota = self._quotas.of(pile)
+        if self._files[pile] + more_files > quota.files:
             return "files"
-        return "mb" if self._bytes[scope] + more_bytes > quota.mb * _MB else ""
+        return "mb" if self._bytes[pile] + more_bytes > quota.mb * _MB else ""
 
     def changed(self, path: PurePosixPath, before: int | None, after: int | None) -> None:
         """Take in a change of a file's size; `None` is no file."""
-        scope = scope_of(path)
-        self._bytes[scope] += (after or 0) - (before or 0)
-        self._files[scope] += (after is not None) - (before is not None)
+        pile = _pile_of(path)
+        self._bytes[pile] += (after or 0) - (before or 0)
+        self._files[pile] += (after is not None) - (before is not None)
 
     def _count(self, patience_s: float) -> None:
         now = self._clock()
@@ -106,6 +122,6 @@ class Usage:
         self._bytes.clear()
         self._files.clear()
         for found in self._walk():
-            self._bytes[scope_of(found.path)] += found.size
-            self._files[scope_of(found.path)] += 1
+            self._bytes[_pile_of(found.path)] += found.size
+            self._files[_pile_of(found.path)] += 1
         self._counted_at = now

@@ -3,7 +3,7 @@
 import difflib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -121,6 +121,14 @@ class Workspace:
         last = len(every) if lines is None else first - 1 + max(lines, 0)
         shown = "".join(every[first - 1 : last])
         return TextFile(place, shown, first, len(every), whole, content.digest, content.identity)
+
+    def pieces(self, path: str | PurePosixPath, access: Access, most: int) -> Iterator[bytes]:
+        """Yield the file, text or not, of at most *most* bytes, piece by piece."""
+        yield from self.folder.pieces(self._readable(path, access), most)
+
+    def add(self, path: PurePosixPath, size: int, pieces: Iterable[bytes], access: Access) -> None:
+        """Make a new file of *pieces*, *size* bytes together. Raises FileChangedError where something is."""
+        self.folder.add(self._writable(path, access), size, pieces)
 
     def write(self, path: str | PurePosixPath, text: str, access: Access, expected: TextFile | None) -> TextFile:
         """Make *text* the whole of the file and return it as it is now.

@@ -5,13 +5,12 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
+from workspaces.access import is_attachment
 from workspaces.errors import NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
-from workspaces.paths import fold
 
 KEPT_BYTES = 1024 * 1024
 """Largest text whose versions are kept; a larger file is no note (our default)."""
-_LEFT_OUT = "attachments"
 _SETTLED_NS = 50_000_000
 """File systems count time in ticks of 4–10 ms."""
 _REFUSED_NAME = re.compile(r"(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE)
@@ -74,7 +73,7 @@ def differing(
 
 
 def _is_kept_name(path: PurePosixPath) -> bool:
-    return [fold(part) for part in path.parts[:1]] != [_LEFT_OUT] and not any(map(_REFUSED_NAME.fullmatch, path.parts))
+    return not is_attachment(path) and not any(map(_REFUSED_NAME.fullmatch, path.parts))
 
 
 def _is_text(data: bytes) -> bool:

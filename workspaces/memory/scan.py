@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path, PurePosixPath
 
-from workspaces.access import Scope, scope_of
+from workspaces.access import Scope, is_attachment, scope_of
 from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
 from workspaces.memory.entry import Document, UnreadableDocumentError
@@ -67,10 +67,10 @@ def note_folders(folder: Folder) -> list[Path]:
 
 
 def is_note(path: PurePosixPath) -> bool:
-    """Say whether the file at *path* is indexed."""
+    """Say whether the file at *path* is indexed: what came with a message is no note, whatever it is called."""
     if len(path.parts) == 1:
         return path.name.casefold() == "memory.md"
-    return path.parts[:1] == ("memory",) and path.suffix == ".md"
+    return path.parts[:1] == ("memory",) and path.suffix == ".md" and not is_attachment(path)
 
 
 def day_of(path: PurePosixPath) -> date | None:

@@ -1,0 +1,93 @@
+"""This file puts files that came with messages beside the notes: once each, under names that harm nobody."""
+
+import hashlib
+import mimetypes
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from workspaces.access import Access, attachments_folder
+from workspaces.errors import NoSuchFileError, TooLargeError
+from workspaces.files import clean_path
+from workspaces.place import PIECE
+from workspaces.workspace import Workspace
+
+_DIGITS = 16
+"""Of the content's SHA-256, in a name: no two files of one chat share them by chance."""
+_LONGEST = 60
+"""Characters of the sender's own name for a file that are kept; its ending is."""
+_KEPT = frozenset(" ._-()")
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A file that was fetched, not yet in the workspace."""
+
+    place: Path
+    name: str
+    """Cleaned."""
+    size: int
+    digest: str
+    """SHA-256 of its content, in hex."""
+
+
+def store(workspace: Workspace, access: Access, incoming: Incoming) -> PurePosixPath:
+    """Put *incoming* where only the turn's own audience reads it, and return its path; it may be there already.
+
+    Raises TooLargeError where there is no room for it, and WorkspaceUnusableError when the system refuses.
+    """
+    folder, mark = attachments_folder(access), incoming.digest[:_DIGITS]
+    for name in _names(workspace, folder):
+        if name.startswith(mark) and _holds(workspace, folder / name, access, incoming):
+            return folder / name
+    path = folder / f"{mark}-{incoming.name}"
+    workspace.add(path, incoming.size, _pieces(incoming.place), access)
+    return path
+
+
+def cleaned_name(name: str, mime: str) -> str:
+    """Return *name*, others' words, as a name that holds nothing but letters, digits and what joins them.
+
+    Without a name it is `file`, with the ending that *mime* is known by.
+    """
+    last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
+    plain = "".join(char if _is_kept(char) else "_" for char in last).strip(" .")
+    stem, dot, ending = plain.rpartition(".")
+    if not dot or not stem or len(ending) > 10:
+        stem, ending = plain, (mimetypes.guess_extension(mime) or "").lstrip(".")
+    short = _within(stem, _LONGEST).strip(" .") or "file"
+    return str(clean_path(f"{short}.{ending}" if ending else short))
+
+
+def _is_kept(char: str) -> bool:
+    return char.isalnum() or char in _KEPT or unicodedata.category(char) in {"Mn", "Mc"}
+
+
+def _within(text: str, most: int) -> str:
+    """Return the beginning of *text* that fits *most* characters, and a name of 255 bytes whatever its script."""
+    return text[:most].encode()[:180].decode(errors="ignore")
+
+
+def _names(workspace: Workspace, folder: PurePosixPath) -> Iterable[str]:
+    try:
+        return [entry.name for entry in workspace.folder.listing(folder) if not entry.is_folder]
+    except NoSuchFileError:
+        return []
+
+
+def _holds(workspace: Workspace, path: PurePosixPath, access: Access, incoming: Incoming) -> bool:
+    """Say whether the file at *path* is the very same: its name alone proves nothing."""
+    found = hashlib.sha256()
+    try:
+        for piece in workspace.pieces(path, access, incoming.size):
+            found.update(piece)
+    except (NoSuchFileError, TooLargeError):
+        return False
+    return found.hexdigest() == incoming.digest
+
+
+def _pieces(place: Path) -> Iterable[bytes]:
+    with place.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece
