@@ -254,16 +254,17 @@ class Telegram:
             self.updates = deque(kept)
         return list(self.updates)
 
-    def is_open(self, update: Json) -> bool:
-        """Say whether *update* waits to be brought."""
-        return update in self._open_updates()
-
     def brought(self, update: Json) -> None:
         """Forget *update*, which the bot's webhook took."""
         with self._change():
             self.updates.remove(update)
             self.confirmed.append(update["update_id"])
             self._write("confirmed", {"update_id": update["update_id"]})
+
+    def not_brought(self, why: str) -> None:
+        """Keep what a try to bring an update met."""
+        with self._change():
+            self.hook_errors.append(why)
 
     def _confirm(self, offset: int) -> None:
         """Forget everything below *offset*; one far in the future tells nothing (as in TDLib's TQueue)."""
