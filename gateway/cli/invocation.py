@@ -14,6 +14,8 @@ from gateway.control.desk import Desk, Readiness
 from gateway.home import Home
 
 if TYPE_CHECKING:  # pydantic waits until a command reads the configuration
+    from starlette.types import ASGIApp
+
     from gateway.config import Config
     from gateway.metrics import Meter
 
@@ -31,6 +33,8 @@ class Composed:
     """Works until the event is set, and then finishes what was begun."""
     meter: "Meter | None" = None
     """Has counted what it did, where that is wanted."""
+    web: "ASGIApp | None" = None
+    """What the HTTP door answers, where that is open."""
 
 
 class Compose(Protocol):

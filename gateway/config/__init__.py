@@ -20,9 +20,11 @@ from gateway.config.schema import (
     ModelSettings,
     OwnerSettings,
     SessionSettings,
+    TraceSettings,
 )
 from gateway.config.secrets import SecretSource, collect_secrets
 from gateway.config.stores import QdrantSettings, RedisSettings
+from gateway.config.web import WebSettings
 from gateway.config.zone import OwnerZone, owner_zone
 
 __all__ = [
@@ -48,6 +50,8 @@ __all__ = [
     "SecretSource",
     "SessionSettings",
     "TelegramSettings",
+    "TraceSettings",
+    "WebSettings",
     "collect_secrets",
     "owner_zone",
     "read_config",

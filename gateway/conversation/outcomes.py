@@ -1,40 +1,56 @@
 """This file tells whoever waits for a message's turn what it came to."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from gateway.stores.ports import InboxRow, OutboxRow
 
 KEPT = 1_000
 """Outcomes that are remembered; the oldest are forgotten."""
 
+Outcome = Sequence[OutboxRow]
+"""What the turn of a message committed: an answer, silence, or the notice that it must wait."""
+
 
 class Outcomes:
     """What the latest turns came to, by the message that they answered."""
 
     def __init__(self) -> None:
-        self._futures: OrderedDict[str, asyncio.Future[Sequence[OutboxRow]]] = OrderedDict()
+        self._told: OrderedDict[str, Outcome] = OrderedDict()
+        self._waiting: defaultdict[str, list[Callable[[Outcome], None]]] = defaultdict(list)
 
-    def tell(self, row: InboxRow, replies: Sequence[OutboxRow]) -> None:
-        """Say what the turn of *row* committed: an answer, silence, or the notice that it must wait."""
-        future = self._future(row.message.id)
-        if not future.done():
-            future.set_result(replies)
+    def tell(self, row: InboxRow, replies: Outcome) -> None:
+        """Say what the turn of *row* committed; the first that is told of a message stands."""
+        message_id = row.message.id
+        if message_id in self._told:
+            return
+        self._told[message_id] = replies
+        for hear in tuple(self._waiting.get(message_id, ())):
+            hear(replies)
+        while len(self._told) > KEPT:
+            self._told.popitem(last=False)
 
-    async def of(self, message_id: str) -> Sequence[OutboxRow]:
+    async def of(self, message_id: str) -> Outcome:
         """Return what the turn of the message came to, when it has; it stays known for a while."""
-        return await asyncio.shield(self._future(message_id))
+        told: asyncio.Queue[Outcome] = asyncio.Queue()
+        with self.awaited(message_id, told.put_nowait):
+            return await told.get()
 
-    def known(self, message_id: str) -> Sequence[OutboxRow]:
+    @contextmanager
+    def awaited(self, message_id: str, hear: Callable[[Outcome], None]) -> Iterator[None]:
+        """Let *hear* be told once, at once and in the event loop, if the turn ends before the block does, or has."""
+        if message_id in self._told:
+            hear(self._told[message_id])
+        self._waiting[message_id].append(hear)
+        try:
+            yield
+        finally:
+            self._waiting[message_id].remove(hear)
+            if not self._waiting[message_id]:
+                del self._waiting[message_id]
+
+    def known(self, message_id: str) -> Outcome:
         """Return what the turn of the message came to, nothing if that is not known yet."""
-        future = self._futures.get(message_id)
-        return future.result() if future is not None and future.done() and not future.cancelled() else ()
-
-    def _future(self, message_id: str) -> asyncio.Future[Sequence[OutboxRow]]:
-        future = self._futures.get(message_id)
-        if future is None:
-            future = self._futures[message_id] = asyncio.get_running_loop().create_future()
-        while len(self._futures) > KEPT:
-            self._futures.popitem(last=False)
-        return future
+        return self._told.get(message_id, ())

@@ -1,7 +1,7 @@
 """This file sets up a home on loopback servers, and runs its gateway in this process."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -49,12 +49,12 @@ def cohere_section(url: str) -> str:
 
 
 @asynccontextmanager
-async def running(home: Home) -> AsyncIterator[App]:
-    """Run the gateway of *home* while the block runs, and let it finish what it began."""
+async def running(home: Home, secrets: Mapping[str, str] | None = None) -> AsyncIterator[App]:
+    """Run the gateway of *home* while the block runs, and let it finish what it began; *secrets* join its own."""
     stop = asyncio.Event()
     with home.lock("a journey"):
         async with (
-            App.open(home, read_config(home.config_file), ENVIRON, channels=True) as app,
+            App.open(home, read_config(home.config_file), ENVIRON | dict(secrets or {}), channels=True) as app,
             asyncio.TaskGroup() as tasks,
         ):
             tasks.create_task(app.run(stop))

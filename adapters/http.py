@@ -1,0 +1,55 @@
+"""This file is the channel of programs: each asks by an HTTP request, and waits for the answer with that request.
+
+Who holds a token is an account; its chats are the conversations that its programs name. The HTTP server is elsewhere:
+it calls `take`, and learns from the gateway what a message came to. An answer that nobody waits for any more stands in
+the conversation.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from uuid_utils import uuid7
+
+from adapters.channel import Body, ChannelUnavailableError, InboundMessage, OutboundMessage, Receive, Sent
+
+CHANNEL = "http"
+
+
+class HttpAdapter:
+    """The programs that hold one token."""
+
+    channel = CHANNEL
+
+    def __init__(self, account: str) -> None:
+        self.account = account
+        self._receive: Receive | None = None
+
+    async def take(self, message: InboundMessage) -> str | None:
+        """Hand *message* over; on return it is durable, or refused for the reason that is returned.
+
+        Many may be on their way at once. Raises ChannelUnavailableError while the gateway does not listen, and what
+        the gateway raises when it cannot keep the message.
+        """
+        if self._receive is None:
+            raise ChannelUnavailableError("the gateway takes no messages now")
+        return await self._receive(message)
+
+    def render(self, markdown: str) -> Sequence[Body]:
+        """Return *markdown* as it is: a program has no limit and a format of its own."""
+        return [Body(markdown)]
+
+    async def listen(self, receive: Receive) -> None:
+        """Let messages through to *receive* until cancelled."""
+        self._receive = receive
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._receive = None
+
+    async def send(self, _: OutboundMessage) -> Sent:
+        """Confirm the message: whoever still waits was answered when its turn was committed."""
+        return Sent(str(uuid7()))
+
+    async def close(self) -> None:
+        """Refuse what comes from now on."""
+        self._receive = None

@@ -1,0 +1,62 @@
+"""This file is the configuration's shape for the HTTP door: where it listens, and who holds which token."""
+
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from gateway.config.secrets import SecretSource
+from gateway.config.section import AgentName, EnvName, RootedPath, Section, Url, is_loopback
+
+
+class ApiTokenSettings(Section):
+    """Somebody who may talk to agents through the OpenAI-compatible API, by the token that they hold."""
+
+    token_env: EnvName | None = None
+    token_file: RootedPath | None = None
+    owner: bool = False
+    """The owner's own; anybody else is a guest."""
+    agents: tuple[str, ...] = ()
+    """Which agents a guest may talk to; the owner may talk to all."""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if (self.token_env is None) == (self.token_file is None):
+            raise ValueError("needs either token_env, the name of an environment variable, or token_file, a path")
+        if not self.owner and not self.agents:
+            raise ValueError("a guest's token needs agents, the list of those that it may talk to")
+        return self
+
+    def token(self, name: str) -> SecretSource:
+        """Return where the token is kept; *name* is what the file calls it."""
+        key = "token_env" if self.token_env is not None else "token_file"
+        return SecretSource(f"web.tokens.{name}.{key}", self.token_env, self.token_file)
+
+
+def _without_path(url: str) -> str:
+    if url.count("/") > 2:
+        raise ValueError("must end after the name, or the port, of the machine")
+    return url
+
+
+class WebSettings(Section):
+    """Where the HTTP API, the page and webhooks are served, and to whom."""
+
+    enabled: bool = False
+    host: str = "127.0.0.1"
+    port: int = Field(default=8181, ge=0, le=65_535)
+    """0: a free one."""
+    allow_remote: bool = False
+    public_url: Annotated[Url, AfterValidator(_without_path)] | None = None
+    """How it is reached from outside, through a proxy that speaks TLS."""
+    max_body_kb: int = Field(default=1_024, ge=16, le=65_536)
+    tokens: dict[AgentName, ApiTokenSettings] = Field(default={})
+
+    @model_validator(mode="after")
+    def _is_loopback_or_allowed(self) -> Self:
+        if not self.allow_remote and not is_loopback(self.host):
+            raise ValueError("host is not loopback; other machines could reach it: set allow_remote = true to mean it")
+        return self
+
+    def secret_sources(self) -> list[SecretSource]:
+        """Return where the tokens are kept; nobody asks for one while the door is shut."""
+        return [held.token(name) for name, held in self.tokens.items()] if self.enabled else []

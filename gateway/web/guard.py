@@ -1,0 +1,77 @@
+"""This file is the guard at the HTTP door: which hosts and origins a request may name, how long it may be.
+
+A page of somebody else, open in the owner's browser, can make that browser send requests here. It cannot make it name
+another origin than its own, nor a host of its own that is an IP address.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway.serving import is_numeric_or_local
+from gateway.web.errors import PERMISSION, HttpError
+
+WEBHOOKS = "/telegram/"
+"""What a platform's servers call: they hold a secret that no browser knows, under any host that leads here."""
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Answers what may not pass, and puts headers on whatever is answered that a browser heeds."""
+
+    app: ASGIApp
+    public_url: str | None
+    """Such as `https://agents.example.org`: a host and an origin beside our own."""
+    max_body: int
+    """In bytes."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            self._check(Headers(scope=scope), scope["path"])
+        except HttpError as exc:
+            await exc.response()(scope, receive, with_headers)
+            return
+        await self.app(scope, receive, with_headers)
+
+    def _check(self, headers: Headers, path: str) -> None:
+        if not path.startswith(WEBHOOKS):
+            self._check_names(headers.get("host", ""), headers.get("origin"))
+        if "transfer-encoding" in headers:
+            raise HttpError(411, "a request must announce how long it is by Content-Length")
+        if int(headers.get("content-length", "0")) > self.max_body:
+            raise HttpError(413, f"a request may have {self.max_body:,} bytes; web.max_body_kb sets it")
+
+    def _check_names(self, host: str, origin: str | None) -> None:
+        public = urlsplit(self.public_url or "")
+        if not is_numeric_or_local(host) and host.lower() != public.netloc.lower():
+            raise HttpError(421, "the Host header must be an IP address, localhost, or the host of web.public_url")
+        if origin is not None and origin.lower() not in self.origins(host):
+            raise HttpError(403, "not for pages of other origins", PERMISSION)
+
+    def origins(self, host: str) -> set[str]:
+        """Return which origins a request to *host* may come from: our own page's."""
+        own = {f"http://{host}".lower()} if is_numeric_or_local(host) else set()
+        return own | ({self.public_url.lower()} if self.public_url else set())

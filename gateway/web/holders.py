@@ -1,0 +1,55 @@
+"""This file knows who holds which token."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from gateway.config import WebSettings
+from gateway.errors import ConfigError
+from gateway.web.errors import AUTHENTICATION, HttpError
+
+LEAST_CHARACTERS = 24
+"""Of a token: 24 of an alphabet of 64 are 144 bits, so that nobody guesses one; our choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who may ask by HTTP."""
+
+    name: str
+    """Of the token: the channel's account."""
+    agents: tuple[str, ...]
+    """Which agents they may talk to, those that other gateways look after among them."""
+
+
+class Holders:
+    """All who hold a token; compared by digest, so that how long a comparison takes tells nothing."""
+
+    def __init__(self, by_token: Iterable[tuple[str, Holder]]) -> None:
+        self._by_digest = {_digest(token): holder for token, holder in by_token}
+
+    @classmethod
+    def of(cls, web: WebSettings, agents: Iterable[str], environ: Mapping[str, str]) -> "Holders":
+        """Read the tokens of *web*; the owner's open all *agents*. Raises ConfigError for one that is missing."""
+        every, pairs = tuple(agents), []
+        for name, settings in web.tokens.items():
+            source = settings.token(name)
+            token = source.read(environ)
+            if len(token) < LEAST_CHARACTERS:
+                raise ConfigError(f"{source.key}: a token has {LEAST_CHARACTERS} characters or more")
+            pairs.append((token, Holder(name, every if settings.owner else settings.agents)))
+        if len({token for token, _ in pairs}) < len(pairs):
+            raise ConfigError("web.tokens: two of them are the same; each needs its own")
+        return cls(pairs)
+
+    def of_header(self, authorization: str) -> Holder:
+        """Return who shows the bearer token in *authorization*. Raises HttpError 401."""
+        scheme, _, token = authorization.partition(" ")
+        holder = self._by_digest.get(_digest(token.strip()))
+        if scheme.lower() != "bearer" or holder is None:
+            raise HttpError(401, "needs a token of [web.tokens]", AUTHENTICATION, code="invalid_api_key")
+        return holder
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,60 @@
+"""This file is the application behind the HTTP door: its routes, and the guard before them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from adapters.channel import Adapter, Receive
+from gateway.config import Config
+from gateway.conversation.outcomes import Outcomes
+from gateway.conversation.presence import Presence
+from gateway.conversation.sessions import Sessions
+from gateway.door.routing import Routes
+from gateway.web.asking import Asking, Prefaces
+from gateway.web.completions import CompletionPages
+from gateway.web.errors import HttpError, answer_error
+from gateway.web.guard import Guard
+from gateway.web.holders import Holders
+from gateway.web.webhooks import WebhookPages
+
+
+@dataclass(frozen=True, slots=True)
+class Footing:
+    """What the room uses of its gateway."""
+
+    routes: Routes
+    receive: Receive
+    adapters: Mapping[tuple[str, str], Adapter]
+    """Those that are loaded, by channel and account."""
+    outcomes: Outcomes
+    presence: Presence
+    sessions: Sessions
+    agents: frozenset[str]
+    """Those that this gateway looks after."""
+
+
+def web_app(config: Config, environ: Mapping[str, str], footing: Footing) -> ASGIApp:
+    """Return the application; *config* is the whole one. Raises ConfigError for a token that is missing or short."""
+    holders = Holders.of(config.web, config.agents, environ)
+    asking = Asking(footing.routes, footing.adapters, footing.outcomes, footing.presence, footing.sessions, Prefaces())
+    telegrams = frozenset(config.channels.telegram)
+    routes = [
+        *CompletionPages(holders, asking, footing.agents).routes(),
+        *WebhookPages(footing.adapters, telegrams, footing.receive).routes(),
+    ]
+    app = Starlette(routes=routes, exception_handlers={HttpError: answer_error, HTTPException: _answer_absent})
+    return Guard(app, config.web.public_url, config.web.max_body_kb * 1_000)
+
+
+async def _answer_absent(request: Request, exc: Exception) -> Response:
+    """Answer a path that is not there, or a method that it does not take, in the shape of every other error."""
+    status = exc.status_code if isinstance(exc, HTTPException) else 500
+    return HttpError(status, f"{request.method} {request.url.path[:80]}: {_WORDS.get(status, 'refused')}").response()
+
+
+_WORDS = {404: "there is no such path", 405: "this path does not take that method"}

@@ -1,0 +1,165 @@
+"""This file is the wire format of OpenAI's chat API, as far as an agent can heed it.
+
+What a client sends besides (temperature, lengths, penalties) is taken and not heeded: an agent has settings of its own.
+What would change the shape of the answer is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from gateway.agent.entries import Usage
+from gateway.web.errors import HttpError
+
+
+class _Part(BaseModel):
+    type: str
+    text: str | None = None
+
+
+class _Message(BaseModel):
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[_Part] | None = None
+
+
+class _StreamOptions(BaseModel):
+    include_usage: bool = False
+
+
+class _Format(BaseModel):
+    type: str
+
+
+class _Body(BaseModel):
+    model: str
+    messages: list[_Message] = Field(min_length=1, max_length=10_000)
+    stream: bool | None = False
+    stream_options: _StreamOptions | None = None
+    user: str | None = None
+    n: int | None = 1
+    tools: list[object] | None = None
+    functions: list[object] | None = None
+    response_format: _Format | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a client asks for."""
+
+    model: str
+    """The agent's name."""
+    text: str
+    """What the client's person says now: the last message. The agent remembers what was said before by itself."""
+    system: str
+    """What the client would have a model told first; the agent takes it as words of the client."""
+    user: str | None
+    stream: bool
+    include_usage: bool
+
+
+def completion(body: bytes) -> Completion:
+    """Read a request. Raises HttpError 400, which names the field."""
+    try:
+        asked = _Body.model_validate_json(body)
+    except ValidationError as exc:
+        fault = exc.errors(include_url=False, include_input=False, include_context=False)[0]
+        param = _param(fault["loc"])
+        raise HttpError(400, f"{param or 'the body'}: {fault['msg']}", param=param) from exc
+    _refuse_other_shapes(asked)
+    last = len(asked.messages) - 1
+    if asked.messages[last].role != "user":
+        raise HttpError(400, "the last message must be the user's", param=f"messages[{last}].role")
+    text = _text(asked.messages[last], f"messages[{last}]")
+    if not text.strip():
+        raise HttpError(400, "the last message says nothing", param=f"messages[{last}].content")
+    preface = [
+        _text(message, f"messages[{place}]")
+        for place, message in enumerate(asked.messages)
+        if message.role in {"system", "developer"}
+    ]
+    include_usage = asked.stream_options is not None and asked.stream_options.include_usage
+    return Completion(asked.model, text, "\n\n".join(preface), asked.user, bool(asked.stream), include_usage)
+
+
+def _refuse_other_shapes(asked: _Body) -> None:
+    if asked.n not in {None, 1}:
+        raise HttpError(400, "an agent gives one answer; n must be 1", param="n")
+    for name in ("tools", "functions"):
+        if getattr(asked, name):
+            raise HttpError(400, "an agent has tools of its own, and uses no client's", param=name)
+    if asked.response_format is not None and asked.response_format.type != "text":
+        raise HttpError(400, "an agent answers in text", param="response_format.type")
+
+
+def _text(message: _Message, place: str) -> str:
+    if message.content is None or isinstance(message.content, str):
+        return message.content or ""
+    for number, part in enumerate(message.content):
+        if part.type != "text":
+            kind = f"a part of type {part.type!r}"[:80]
+            raise HttpError(400, f"only text is taken, not {kind}", param=f"{place}.content[{number}].type")
+    return "\n".join(part.text or "" for part in message.content)
+
+
+def _param(loc: Sequence[int | str]) -> str | None:
+    """Return where a fault lies as OpenAI writes it; what pydantic adds about kinds of content is left out."""
+    param = ""
+    for step in loc:
+        if isinstance(step, int):
+            param += f"[{step}]"
+        elif step != "str" and not step.startswith("list["):
+            param += f".{step}" if param else step
+    return param or None
+
+
+# --- answers
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What all that is sent for one answer has in common."""
+
+    id: str
+    model: str
+    created: int
+    """In seconds since 1970."""
+
+    def whole(self, text: str, usage: Usage) -> dict[str, object]:
+        """Return the answer as one object."""
+        message: dict[str, object] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        return self._object("chat.completion", [choice]) | {"usage": tokens(usage)}
+
+    def chunk(self, delta: Mapping[str, str], finish: str | None = None) -> dict[str, object]:
+        """Return a piece of the answer."""
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return self._object("chat.completion.chunk", [choice])
+
+    def usage_chunk(self, usage: Usage) -> dict[str, object]:
+        """Return the last piece for a client that asks what the answer cost."""
+        return self._object("chat.completion.chunk", []) | {"usage": tokens(usage)}
+
+    def _object(self, kind: str, choices: list[dict[str, object]]) -> dict[str, object]:
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.model, "choices": choices}
+
+
+def tokens(usage: Usage) -> dict[str, object]:
+    """Return what a turn cost, all of its model's replies together."""
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+    }
+
+
+def models(agents: Sequence[str]) -> dict[str, object]:
+    """Return *agents* as a list of models."""
+    return {"object": "list", "data": [model(agent) for agent in agents]}
+
+
+def model(agent: str) -> dict[str, object]:
+    """Return an agent as a model."""
+    return {"id": agent, "object": "model", "created": 0, "owned_by": "strandline"}

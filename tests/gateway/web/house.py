@@ -1,0 +1,75 @@
+"""This file opens the HTTP door of a real gateway on loopback, with a model that follows a script."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+from openai import AsyncOpenAI
+
+from gateway.app import App
+from gateway.serving import serving
+from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.provider_stub import Script
+from tests.journeys.house import ENVIRON, make_home, openai_section, running
+from workspaces.access import AgentId
+from workspaces.workspace import Workspace
+
+OWNER_TOKEN = "the-owners-token-0123456789"
+GUEST_TOKEN = "a-guests-token-0123456789ab"
+TOKENS = {"OWNER_TOKEN": OWNER_TOKEN, "GUEST_TOKEN": GUEST_TOKEN}
+WEB = """
+[web]
+enabled = true
+port = 0
+max_body_kb = 64
+[web.tokens.laptop]
+token_env = "OWNER_TOKEN"
+owner = true
+[web.tokens.visitor]
+token_env = "GUEST_TOKEN"
+agents = ["main"]
+[agents.work]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """A gateway whose HTTP door is open."""
+
+    app: App
+    model: OpenAIStub
+    address: str
+    http: httpx2.AsyncClient
+    """Shows no token."""
+    owner: AsyncOpenAI
+    guest: AsyncOpenAI
+
+
+@asynccontextmanager
+async def open_house(folder: Path, script: Script, extra: str = "") -> AsyncIterator[House]:
+    """Give a gateway with agents `main`, whose model follows *script*, and `work`, which answers offline."""
+    async with AsyncExitStack() as stack:
+        model = await stack.enter_async_context(OpenAIStub(script))
+        home = make_home(folder / "home", model=openai_section(model.url))
+        home.write(home.config_file, home.config_file.read_text("utf-8") + WEB + extra)
+        Workspace.create(home.agent("work").workspace, AgentId("work")).folder.close()
+        app = await stack.enter_async_context(running(home, TOKENS))
+        web = app.web(ENVIRON | TOKENS)
+        assert web is not None
+        address = await stack.enter_async_context(serving(web, "127.0.0.1", 0))
+        http = await stack.enter_async_context(httpx2.AsyncClient(base_url=address, trust_env=False))
+        owner = await stack.enter_async_context(client(address, OWNER_TOKEN))
+        guest = await stack.enter_async_context(client(address, GUEST_TOKEN))
+        yield House(app, model, address, http, owner, guest)
+
+
+def client(address: str, token: str) -> AsyncOpenAI:
+    """Return OpenAI's own client, unmodified; it does not try again by itself, so that a refusal is seen as it is."""
+    return AsyncOpenAI(base_url=f"{address}/v1", api_key=token, max_retries=0, timeout=20)
+
+
+def bearer(token: str) -> Mapping[str, str]:
+    """Return the header that shows *token*."""
+    return {"authorization": f"Bearer {token}"}
