@@ -1,0 +1,86 @@
+"""This file is people in many chats, who write at a steady rate whatever the gateway does."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from bench.judgement import Judgement, Said, Shown, answered_in, judge, question
+from bench.loopback import Recorder
+from tests.journeys.house import OWNER
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much is said, where, and how fast."""
+
+    messages: int
+    minutes: float
+    """0: everything at once."""
+    chats: int = 200
+
+    def chat(self, number: int) -> int:
+        """Return where message *number* is said: in turn in the owner's own chat and in each group."""
+        return -(number % self.chats) or OWNER
+
+    @property
+    def all_chats(self) -> list[int]:
+        """Return the chats in which something is said."""
+        return [self.chat(number) for number in range(self.chats)]
+
+    @property
+    def every_s(self) -> float:
+        """Return the seconds between two messages."""
+        return self.minutes * 60 / self.messages
+
+
+class Crowd:
+    """What they said, and what they were shown."""
+
+    def __init__(self, pace: Pace, bot: Recorder) -> None:
+        self._pace = pace
+        self._bot = bot
+        self._said: list[Said] = []
+        self._answered: set[int] = set()
+        self._read = 0
+        self.late_s = 0.0
+        """The longest that a message was said after its time: how far behind the load itself was."""
+
+    async def talk(self) -> None:
+        """Say everything, each message at its time; one that is late moves no other."""
+        start = time.time()
+        for number in range(self._pace.messages):
+            due = start + number * self._pace.every_s
+            if (ahead_s := due - time.time()) > 0:
+                await asyncio.sleep(ahead_s)
+            self._say(number)
+            if self._pace.every_s:
+                self.late_s = max(self.late_s, self._said[-1].at - due)
+
+    async def was_answered(self, timeout_s: float) -> bool:
+        """Wait until everything was answered; say whether it was within *timeout_s* seconds."""
+        try:
+            await self._bot.until(self._is_answered, timeout_s)
+        except TimeoutError:
+            return False
+        return True
+
+    def judgement(self) -> Judgement:
+        """Judge what people were shown."""
+        return judge(self._said, [Shown(message.chat, message.text, message.at) for message in self._bot.sent])
+
+    @property
+    def seconds(self) -> float:
+        """From the first message to the latest answer."""
+        return self._bot.sent[-1].at - self._said[0].at if self._bot.sent else 0.0
+
+    def _say(self, number: int) -> None:
+        chat = self._pace.chat(number)
+        self._said.append(Said(chat, number, time.time()))
+        self._bot.says(chat, question(number), user_id=OWNER, chat_type="private" if chat == OWNER else "supergroup")
+
+    def _is_answered(self) -> bool:
+        """Look at what was shown since the last time."""
+        for message in self._bot.sent[self._read :]:
+            self._answered.update(answered_in(message.text))
+        self._read = len(self._bot.sent)
+        return len(self._answered) == self._pace.messages

@@ -1,0 +1,165 @@
+"""This file is the gateways of a load: one with its own state, or several on one Redis, as their owner has them."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.judgement import answered_in, asked_in
+from gateway.home import Home
+from tests.fakes import redis_server
+from tests.journeys.house import OWNER, openai_section
+from tests.journeys.processes import Gateway
+from workspaces.access import AgentId
+from workspaces.workspace import Workspace
+
+_SEVERAL = 6
+"""Agents of several gateways: as many for each of one, two and three."""
+_LEASE_S = 2.0
+_POLL_TIMEOUT_S = 5
+_SHARED_WITHIN_S = 40.0
+_LOOK_EVERY_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the gateways talk to."""
+
+    bot: str
+    model: str
+    chats: Sequence[int]
+    """Groups are negative numbers, the owner's own chat is `OWNER`."""
+
+
+class Fleet:
+    """Gateways that can be killed."""
+
+    def __init__(self, gateways: Sequence[Gateway]) -> None:
+        self._gateways = gateways
+
+    def start(self) -> None:
+        """Start all, and return once they are ready and each has its share of the agents."""
+        with ThreadPoolExecutor(len(self._gateways)) as together:
+            list(together.map(Gateway.start, self._gateways))
+        deadline = time.monotonic() + _SHARED_WITHIN_S
+        while len(self._gateways) > 1 and self._shares() != {_SEVERAL // len(self._gateways)}:
+            assert time.monotonic() < deadline, "the agents were not shared out evenly"
+            time.sleep(_LOOK_EVERY_S)
+
+    def crash(self, which: int) -> None:
+        """Kill one as a power cut would, and start it again."""
+        gateway = self._gateways[which % len(self._gateways)]
+        gateway.kill()
+        gateway.start()
+
+    def stop(self) -> list[int]:
+        """Ask all to end; return their exit statuses."""
+        return [gateway.stop() for gateway in self._gateways]
+
+    def end(self) -> None:
+        """Leave no process behind, however things went."""
+        for gateway in self._gateways:
+            if gateway.process and gateway.process.poll() is None:
+                gateway.kill()
+
+    def pids(self) -> list[int]:
+        """Return the processes that live, perhaps."""
+        return [gateway.process.pid for gateway in self._gateways if gateway.process]
+
+    def unsure(self) -> Counter[int]:
+        """Return how many sends are listed as unsure, by chat."""
+        listed = {(each["address"], each["part"], each["at"]) for state in self._states() for each in state["unsure"]}
+        return Counter(int(address.rpartition(".")[2]) for address, _, _ in listed)
+
+    def processed(self) -> tuple[Counter[int], Counter[int]]:
+        """Return how often each message stands in a conversation, and how often an answer to it does."""
+        asked: Counter[int] = Counter()
+        answered: Counter[int] = Counter()
+        for file in self._gateways[0].home.agents.glob("*/sessions/*.jsonl"):
+            for line in map(json.loads, file.read_text().splitlines()):
+                match line["type"]:
+                    case "user":
+                        asked.update(asked_in(line["entry"]["text"]))
+                    case "reply":
+                        answered.update(answered_in(line["entry"]["text"]))
+        return asked, answered
+
+    def _shares(self) -> set[int]:
+        """Return how many agents a gateway has; one that starts over has none."""
+        try:
+            return {len(state["agents"]) if state["ready"] else 0 for state in self._states()}
+        except OSError:
+            return {0}
+
+    def _states(self) -> list[dict[str, Any]]:
+        return [gateway.get("/control/status") for gateway in self._gateways]
+
+
+@asynccontextmanager
+async def running(folder: Path, around: Around, gateways: int) -> AsyncIterator[Fleet]:
+    """Run so many gateways while the block runs; more than one share a Redis."""
+    with _prepared(folder, around, gateways) as homes:
+        fleet = Fleet([Gateway(home, folder / f"{home.path.name}.log") for home in homes])
+        try:
+            await asyncio.to_thread(fleet.start)
+            yield fleet
+        finally:
+            await asyncio.to_thread(fleet.end)
+
+
+@contextmanager
+def _prepared(folder: Path, around: Around, gateways: int) -> Iterator[list[Home]]:
+    if gateways == 1:
+        yield [_make(Home(folder / "home"), _config(around, ["main"]))]
+        return
+    kind = next((kind for kind in ("redis", "valkey") if redis_server.program(kind)), None)
+    if kind is None:
+        raise SystemExit("several gateways need a Redis or Valkey server, and none is installed here")
+    with redis_server.running(kind) as redis:
+        store = f'[redis]\nurl = "{redis.url}"\nlease_s = {_LEASE_S}\n'
+        names = [f"agent{number}" for number in range(_SEVERAL)]
+        yield _sharing(folder, _config(around, names) + store, gateways)
+
+
+def _sharing(folder: Path, config: str, gateways: int) -> list[Home]:
+    """Make homes whose agents lie in one folder."""
+    agents = folder / "agents"
+    agents.mkdir()
+    homes = [Home(folder / f"home{number}") for number in range(gateways)]
+    for home in homes:
+        home.path.mkdir()
+        home.agents.symlink_to(agents)
+    return [_make(home, config) for home in homes]
+
+
+def _make(home: Home, config: str) -> Home:
+    home.create()
+    home.write(home.config_file, config)
+    for line in config.splitlines():
+        if line.startswith("[agents."):
+            agent = line.removeprefix("[agents.").rstrip("]")
+            if not home.agent(agent).workspace.exists():
+                Workspace.create(home.agent(agent).workspace, AgentId(agent)).folder.close()
+    return home
+
+
+def _config(around: Around, agents: Sequence[str]) -> str:
+    groups = ", ".join(f'"{chat}" = {{ mention = false }}' for chat in around.chats if chat != OWNER)
+    sections = [
+        f'[owner]\ntime_zone = "Europe/Berlin"\npeople = ["telegram:{OWNER}"]\n',
+        *(f'[agents.{agent}]\nmodel = "stub"\n' for agent in agents),
+        f'[channels.telegram.home]\ntoken_env = "BOT_TOKEN"\nbase_url = "{around.bot}"',
+        f"poll_timeout_s = {_POLL_TIMEOUT_S}\ngroups = {{ {groups} }}\n",
+        f"[models.stub]\n{openai_section(around.model)}\n",
+    ]
+    if len(agents) > 1:
+        for number, chat in enumerate(around.chats):
+            agent = agents[number % len(agents)]
+            sections.append(f'[[bindings]]\nagent = "{agent}"\nchannel = "telegram"\nchat = "{chat}"\n')
+    return "\n".join(sections)

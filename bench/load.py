@@ -1,0 +1,197 @@
+"""This file is `python -m bench.load`: people in many chats write at a steady rate, and what they are shown is judged.
+
+The gateway is `strandline up` with its own home, the real Telegram SDK and the real memory worker. The Bot API that it
+polls and the model that it asks are this process, which decides what was lost, doubled or reordered. With
+`--kill-every` the gateway is killed and started again while it works. The end is bounded: what is not answered
+`PATIENCE_S` after the last message is lost.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from bench.crowd import Crowd, Pace
+from bench.fleet import Around, Fleet, running
+from bench.judgement import Judgement, repeated
+from bench.loopback import Recorder, SteadyModel
+from bench.observed import Watch
+
+PATIENCE_S = 120.0
+_LOOK_EVERY_S = 1.0
+_FIRST_POLL_S = 40.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked of the gateways."""
+
+    pace: Pace
+    model_s: float = 0.3
+    kill_every_s: float | None = None
+    gateways: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the gateways themselves say afterwards."""
+
+    unsure: Counter[int]
+    """Sends that may have arrived twice, by chat."""
+    twice: int
+    """Messages that stand in a conversation, or are answered there, more than once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a load."""
+
+    plan: Plan
+    judgement: Judgement
+    seconds: float
+    late_s: float
+    kills: int
+    kept: Kept
+    problems: int
+    """What the model found wrong with requests."""
+    watch: Watch
+
+    @property
+    def unlisted(self) -> int:
+        """Answers that came twice in a chat for which no send is listed as unsure."""
+        doubled = Counter(each.chat for each in self.judgement.doubled)
+        return (doubled - self.kept.unsure).total()
+
+    @property
+    def added_ms(self) -> list[float]:
+        """Milliseconds from the moment when the platform had a message to its answer's, less the model's time."""
+        return [1000 * (wait - self.plan.model_s) for wait in self.judgement.waits]
+
+    def is_right(self) -> bool:
+        """Say whether every promise was kept."""
+        found = self.judgement
+        wrong = len(found.lost) + len(found.reordered) + len(found.strange) + self.kept.twice + self.problems
+        return wrong + self.unlisted == 0 and len(found.doubled) <= self.kills
+
+    def figures(self) -> dict[str, float]:
+        """Return the figures by their names."""
+        found, watch, messages = self.judgement, self.watch, self.plan.pace.messages
+        return {
+            "messages": messages,
+            "seconds": self.seconds,
+            "messages a second": messages / self.seconds if self.seconds else 0.0,
+            "kills": self.kills,
+            "lost": len(found.lost),
+            "reordered": len(found.reordered),
+            "processed twice": self.kept.twice,
+            "answers that came twice": len(found.doubled),
+            "of these, not listed as unsure": self.unlisted,
+            "sends listed as unsure": self.kept.unsure.total(),
+            "shown that answers nothing": len(found.strange),
+            "wrong in requests to the model": self.problems,
+            **{f"added latency p{part}, ms": value for part, value in _percentiles(self.added_ms).items()},
+            "the load's own lateness at most, ms": 1000 * self.late_s,
+            "gateways resident at first, MB": watch.first_mb,
+            "gateways resident at most, MB": watch.most_mb,
+            "gateways' processor time a message, ms": 1000 * watch.cpu_s / messages,
+        }
+
+
+def _percentiles(values: list[float]) -> dict[int, float]:
+    if len(values) < 2:
+        return {}
+    cuts = statistics.quantiles(values, n=100, method="inclusive")
+    return {part: cuts[part - 1] for part in (50, 95, 99)}
+
+
+async def run(plan: Plan) -> Outcome:
+    """Do what *plan* asks, and judge it."""
+    with tempfile.TemporaryDirectory(prefix="strandline-load-") as name:
+        async with Recorder() as bot, SteadyModel(repeated, plan.model_s) as model:
+            around = Around(bot.url, model.url, plan.pace.all_chats)
+            async with running(Path(name), around, plan.gateways) as fleet:
+                await bot.wait_for_polls(1, _FIRST_POLL_S)
+                crowd, watch = Crowd(plan.pace, bot), Watch()
+                kills = await _talked(plan, crowd, fleet, watch)
+                kept = await _settled(fleet)
+            problems = len(model.problems)
+            return Outcome(plan, crowd.judgement(), crowd.seconds, crowd.late_s, kills, kept, problems, watch)
+
+
+async def _talked(plan: Plan, crowd: Crowd, fleet: Fleet, watch: Watch) -> int:
+    """Let the people talk, and wait for the answers; return how often a gateway was killed meanwhile."""
+    said, answered = asyncio.Event(), asyncio.Event()
+    watch.look(fleet.pids())
+    async with asyncio.TaskGroup() as tasks:
+        killing = tasks.create_task(_killing(plan.kill_every_s, fleet, said))
+        tasks.create_task(_looking(watch, fleet, answered))
+        await crowd.talk()
+        said.set()
+        await killing
+        await crowd.was_answered(PATIENCE_S)
+        answered.set()
+    watch.look(fleet.pids())
+    return killing.result()
+
+
+async def _killing(every_s: float | None, fleet: Fleet, over: asyncio.Event) -> int:
+    """Kill a gateway every so many seconds until it is *over*; return how often."""
+    start = asyncio.get_running_loop().time()
+    for kills in count():
+        due = None if every_s is None else start + (kills + 1) * every_s
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(due):
+                await over.wait()
+                return kills
+        await asyncio.to_thread(fleet.crash, kills)
+    raise AssertionError("unreachable")
+
+
+async def _looking(watch: Watch, fleet: Fleet, over: asyncio.Event) -> None:
+    """Look at the gateways' processes until it is *over*."""
+    while not over.is_set():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_EVERY_S):
+                await over.wait()
+        watch.look(fleet.pids())
+
+
+async def _settled(fleet: Fleet) -> Kept:
+    """Let the gateways finish and stop, and read what they kept."""
+    unsure = await asyncio.to_thread(fleet.unsure)
+    await asyncio.to_thread(fleet.stop)
+    asked, answered = await asyncio.to_thread(fleet.processed)
+    twice = {number for each in (asked, answered) for number, times in each.items() if times > 1}
+    return Kept(unsure, len(twice))
+
+
+def main() -> None:
+    """Print the figures; end with 1 when a promise was broken."""
+    parser = argparse.ArgumentParser(prog="bench.load")
+    parser.add_argument("--messages", type=int, default=30_000)
+    parser.add_argument("--minutes", type=float, default=10.0, help="0: everything at once, as fast as it goes")
+    parser.add_argument("--chats", type=int, default=200, help="the owner's own and groups")
+    parser.add_argument("--model-ms", type=float, default=300.0)
+    parser.add_argument("--kill-every", type=float, help="seconds between two kills of a gateway; none by default")
+    parser.add_argument("--gateways", type=int, default=1, help="more than one share a Redis")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    pace = Pace(given.messages, given.minutes, given.chats)
+    outcome = asyncio.run(run(Plan(pace, given.model_ms / 1000, given.kill_every, given.gateways)))
+    if given.json:
+        print(json.dumps({"right": outcome.is_right(), **outcome.figures()}))
+    else:
+        print("\n".join(f"{name:42} {value:12,.4g}" for name, value in outcome.figures().items()))
+        print(f"{'verdict':42} {'right' if outcome.is_right() else 'WRONG':>12}")
+    sys.exit(not outcome.is_right())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""This file looks at a process from outside: its memory, its files, its threads, the time it took of the processors."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.figures import children_of, resident_mb
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A process at one moment."""
+
+    pid: int
+    resident_mb: float
+    cpu_s: float
+    files: int
+    """Open file descriptors."""
+    threads: int
+
+
+def sample(pid: int) -> Sample | None:
+    """Look at the process *pid*; `None` if it has ended."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        # The second field, the program's name in brackets, may hold blanks; the third is the first one behind it.
+        fields = (folder / "stat").read_text().rpartition(") ")[2].split()
+        files = sum(1 for _ in (folder / "fd").iterdir())
+        resident = resident_mb(pid)
+    except (OSError, StopIteration):  # a process that has just ended shows a status without its memory
+        return None
+    return Sample(pid, resident, (int(fields[11]) + int(fields[12])) / _TICKS, files, int(fields[17]))
+
+
+def worker_of(pid: int) -> int | None:
+    """Return the memory worker of the gateway *pid*, `None` while it has none."""
+    try:
+        return next(iter(children_of(pid)), None)
+    except OSError:
+        return None
+
+
+@dataclass
+class Watch:
+    """What processes took, looked at now and then; some may be killed and replaced meanwhile."""
+
+    first_mb: float = 0.0
+    most_mb: float = 0.0
+    """Resident together."""
+    _first: dict[int, Sample] = field(default_factory=dict)
+    _newest: dict[int, Sample] = field(default_factory=dict)
+
+    def look(self, pids: Sequence[int]) -> None:
+        """Look at each that lives."""
+        now = [each for each in map(sample, pids) if each is not None]
+        if not self._first:
+            self._first = {each.pid: each for each in now}
+        self._newest.update((each.pid, each) for each in now)
+        resident = sum(each.resident_mb for each in now)
+        self.first_mb = self.first_mb or resident
+        self.most_mb = max(self.most_mb, resident)
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor time since the first look, of processes that ended too: up to the last look at them."""
+        before = sum(each.cpu_s for each in self._first.values())
+        return sum(each.cpu_s for each in self._newest.values()) - before
