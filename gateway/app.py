@@ -109,7 +109,7 @@ class App:
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
             running.append(tasks.create_task(self.reception.follow(self._is_ours)))
             running.append(tasks.create_task(self.share.watch()))
-            self.readiness.ready = True
+            self.readiness.ready = not self.readiness.standby
             await first_of(stop, self.share.over)
             self.share.is_leaving = stop.is_set()
             for task in running:
@@ -153,7 +153,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     lifecycle = Lifecycle(
         agents, ground.sessions, lifecycle_settings(config.sessions, ground.zone.zone), ground.clock, ground.count
     )
-    outcomes, health, notices = Outcomes(), Health(ground.bots), Notices(store, ground.owner)
+    outcomes, health, notices = Outcomes(), Health(ground.bots, ground.share.is_standby), Notices(store, ground.owner)
     delivery = Delivery(ground.tasks, store.outbox, ground.adapters, notices.dead_letter, Pacing(ground.clock))
     notices.wake = delivery.wake
     for agent in agents.values():

@@ -27,8 +27,6 @@ log = structlog.get_logger()
 
 LOOK_EVERY_S = 1.0
 """How often a gateway looks whether its share has changed; our choice."""
-STANDBY_S = 30.0
-"""How long a start waits for an agent that nobody looks after."""
 
 
 def at_most(agents: int, members: int) -> int:
@@ -49,6 +47,11 @@ class Share:
     is_leaving: bool = True
     """Whether the gateway stops altogether, so that others may have at once what was its."""
     locks: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def is_standby(self) -> bool:
+        """Whether every agent has its gateway: this one has nothing to do until one becomes free."""
+        return not self.agents
 
     @property
     def mine(self) -> Config:
@@ -137,9 +140,10 @@ class Share:
 
 @asynccontextmanager
 async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, alone: bool) -> AsyncIterator[Share]:
-    """Give what this gateway looks after; *alone*, a command without a gateway, takes all that is free.
+    """Give what this gateway looks after, which may be nothing yet.
 
-    Raises ConfigError for a Redis that cannot be used, StoreError when none answers or every agent has its gateway.
+    *alone*, a command without a gateway, takes all that is free, and has no use for nothing.
+    Raises ConfigError for a Redis that cannot be used, StoreError when none answers, or nothing is free for a command.
     """
     if config.redis.url is None:
         yield Share(home, config, agents=list(config.agents))
@@ -178,12 +182,10 @@ def member_name(home: Home) -> str:
 
 
 async def _first_claim(share: Share, leases: "RedisLeases", *, alone: bool) -> None:
-    deadline = asyncio.get_running_loop().time() + (0 if alone else STANDBY_S)
-    while not await share.claim(1 if alone else await leases.members()):
-        if asyncio.get_running_loop().time() >= deadline:
+    if not await share.claim(1 if alone else await leases.members()):
+        if alone:
             raise StoreError("every agent of this home is looked after by another gateway; stop that one first")
         log.info("standing by: every agent has its gateway")
-        await asyncio.sleep(LOOK_EVERY_S)
     await leases.release(
         _names([name for name in share.config.agents if name not in share.agents])
     )  # of the run before

@@ -1,9 +1,12 @@
 """This file tells the time and waits, so that a test can do both by hand."""
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 def utc_now() -> datetime:
@@ -41,3 +44,25 @@ async def first_of(*events: asyncio.Event) -> None:
     finally:
         for wait in waits:
             wait.cancel()
+
+
+async def unless(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
+    """Return what *work* comes to, in the caller's own task; once *stop* is set it is cancelled, for `None`."""
+    scope = asyncio.timeout(None)
+
+    def cancel(waited: "asyncio.Future[object]") -> None:
+        if not waited.cancelled():
+            scope.reschedule(asyncio.get_running_loop().time())
+
+    stopping = asyncio.ensure_future(stop.wait())
+    stopping.add_done_callback(cancel)
+    try:
+        async with scope:
+            return await work
+    except TimeoutError:
+        if not scope.expired():
+            raise
+        return None
+    finally:
+        stopping.remove_done_callback(cancel)
+        stopping.cancel()

@@ -65,7 +65,12 @@ def _gateway(state: Status, address: str | None, start: str) -> str:
         return f"not running; start it: {start}"
     loading = f", still loading: {', '.join(state.loading)}" if state.loading else ""
     up = timedelta(seconds=int(state.uptime_s))
-    return f"{'ready' if state.ready else 'starting'} at {address}, version {state.version}, up {up}{loading}"
+    return f"{standing(state)} at {address}, version {state.version}, up {up}{loading}"
+
+
+def standing(state: Status) -> str:
+    """Return in a word or two whether a gateway takes messages."""
+    return "ready" if state.ready else "standing by (every agent has its gateway)" if state.standby else "starting"
 
 
 def memory_line(memory: MemoryStatus | None) -> str:

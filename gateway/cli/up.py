@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,7 @@ from gateway.cli.invocation import Composed, HomeOption, Invocation
 from gateway.cli.signals import stop_on_signals
 from gateway.cli.starter import prepare, wishes_of
 from gateway.home import ControlFile, Home
+from gateway.timing import unless
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -43,17 +45,19 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
         settings = config.gateway
         with logging_to_stderr(settings.log_level, settings.log_format, redact):
             while not stop.is_set():  # a gateway that shares its store begins again when its share has changed
-                async with (
-                    invocation.compose(home, config, invocation.environ, channels=True) as gateway,
-                    serving(
-                        exposed(token, gateway, config, invocation.environ),
-                        settings.host,
-                        settings.port if port is None else port,
-                    ) as address,
-                ):
+                async with AsyncExitStack() as stack:
+                    composing = invocation.compose(home, config, invocation.environ, channels=True)
+                    gateway = await unless(stop, stack.enter_async_context(composing))
+                    if gateway is None:
+                        break
+                    app = exposed(token, gateway, config, invocation.environ)
+                    where = settings.host, settings.port if port is None else port
+                    address = await stack.enter_async_context(serving(app, *where))
                     with home.announced(ControlFile(address, token, os.getpid())):
                         for line in greeting(config, address, invocation, home):
                             print(line, flush=True)
+                        if gateway.readiness.standby:
+                            print("  standby   every agent has another gateway; this one waits for one", flush=True)
                         await gateway.run(stop)
     print("Stopped.", flush=True)
 

@@ -210,7 +210,7 @@ class Config(Section):
     @property
     def default_agent(self) -> str:
         """The agent that answers what no binding claims: `main`, else the first of the file."""
-        return "main" if "main" in self.agents else next(iter(self.agents))
+        return "main" if "main" in self.agents else next(iter(self.agents), "main")
 
     def secret_sources(self) -> tuple[SecretSource, ...]:
         """Return where every configured secret is kept."""

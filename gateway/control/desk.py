@@ -76,5 +76,9 @@ class Readiness(Protocol):
     def ready(self) -> bool: ...
 
     @property
+    def standby(self) -> bool:
+        """Whether it takes none because every agent has another gateway: it waits until one becomes free."""
+
+    @property
     def loading(self) -> list[str]:
         """Features that are still on their way."""

@@ -56,6 +56,8 @@ class Health:
     """Whether the gateway takes messages, and what is still on its way."""
 
     accounts: list[Account]
+    standby: bool = False
+    """Every agent has another gateway; this one is not ready, and waits until one becomes free."""
     ready: bool = False
     started: float = field(default_factory=time.monotonic)
 
@@ -94,6 +96,7 @@ class LocalDesk:
             version=version("strandline"),
             home=self.home,
             ready=self.health.ready,
+            standby=self.health.standby,
             uptime_s=time.monotonic() - self.health.started,
             time_zone=self.zone.name,
             time_zone_source=self.zone.source,
@@ -195,6 +198,8 @@ class LocalDesk:
 
     def _named(self, name: str | None) -> Agent:
         found = self.agents.get(AgentId(name) if name is not None else self.default_agent)
+        if found is None and self.health.standby:
+            raise StrandlineError("this gateway stands by: every agent has another one; ask there")
         if found is None:
             raise StrandlineError(f"there is no agent {name!r}; the agents are: {', '.join(self.agents)}")
         return found

@@ -68,8 +68,9 @@ class ControlPages:
         return JSONResponse({"alive": True})
 
     async def readyz(self, _: Request) -> Response:
-        is_ready, loading = self._readiness.ready, list(self._readiness.loading)
-        return JSONResponse({"ready": is_ready, "loading": loading}, 200 if is_ready else 503)
+        state = self._readiness
+        told = {"ready": state.ready, "standby": state.standby, "loading": list(state.loading)}
+        return JSONResponse(told, 200 if state.ready else 503)
 
     async def status(self, _: Request) -> Response:
         return _json(await self._desk.status())

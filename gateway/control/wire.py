@@ -80,6 +80,8 @@ class Status:
     """How often each reason code was counted."""
     approvals_waiting: int = 0
     """Changes of files that wait for the owner's decision."""
+    standby: bool = False
+    """Not ready because every agent has another gateway: it waits until one becomes free."""
     repairs: tuple[str, ...] = ()
     """What was found damaged and mended, in words."""
     assumed: tuple[str, ...] = ()

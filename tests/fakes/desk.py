@@ -50,6 +50,7 @@ class FakeDesk:
         self.said: dict[str, list[str]] = {agent: [] for agent in agents}
         self.decided: set[int] = set()
         self.ready = True
+        self.standby = False
         self.loading: list[str] = []
         self.may_answer = asyncio.Event()
         """Cleared, every answer waits for it."""

@@ -44,13 +44,13 @@ class House:
         self.stack = AsyncExitStack()
         (folder / "agents").mkdir()
 
-    async def share(self, name: str, agents: str = "abc") -> Share:
+    async def share(self, name: str, agents: str = "abc", *, alone: bool = True) -> Share:
         """Open what the gateway called *name*, which takes all that is free of *agents*, looks after."""
         home = Home(self.folder / name)
         home.path.mkdir()
         home.agents.symlink_to(self.folder / "agents")
         some = self.config.model_copy(update={"agents": {agent: self.config.agents[agent] for agent in agents}})
-        return await self.stack.enter_async_context(open_share(home, some, {}, alone=True))
+        return await self.stack.enter_async_context(open_share(home, some, {}, alone=alone))
 
     async def store(self, share: Share) -> Store:
         """Open the part of the store that belongs to *share*."""
@@ -93,6 +93,22 @@ async def test_a_share_is_part_of_the_configuration(house: House) -> None:
     assert await two.claim(members=3) == []
     with pytest.raises(StoreError, match="looked after by another gateway"):
         await house.share("three")
+
+
+async def test_a_gateway_without_an_agent_waits_for_one(house: House) -> None:
+    """It looks after nothing and reads no queue, until its share changes."""
+    one = await house.share("one")
+    two = await house.share("two", alone=False)
+    assert (two.is_standby, one.is_standby, dict(two.mine.agents)) == (True, False, {})
+    store = await house.store(two)
+    assert isinstance(store.inbox, Arrivals)
+    assert [row async for row in store.inbox.arrivals()] == []
+    assert one.leases is not None
+    await one.leases.release([f"agent:{agent}" for agent in "abc"])
+    one.locks.close()
+    async with asyncio.timeout(5):
+        await two.watch()
+    assert two.over.is_set()
 
 
 async def test_an_agent_whose_folder_somebody_holds_is_left_alone(house: House) -> None:

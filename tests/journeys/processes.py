@@ -1,13 +1,15 @@
 """This file runs the gateway and its loopback servers as processes of their own, which outlive each other."""
 
+import http.client
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,11 @@ class Gateway:
 
     def start(self) -> None:
         """Start it and return once it is ready."""
+        self.launch()
+        self.until(lambda probe: bool(probe["ready"]))
+
+    def launch(self) -> None:
+        """Start it, and wait for nothing."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "gateway", "up", "--home", str(self.home.path)],
@@ -52,8 +59,12 @@ class Gateway:
                 stdout=log,
                 stderr=log,
             )
+
+    def until(self, is_so: Callable[[Any], bool]) -> None:
+        """Wait until what it says of its readiness is as wanted."""
+        assert self.process is not None
         deadline = time.monotonic() + START_TIMEOUT_S
-        while not self._is_ready():
+        while (probe := self._probe()) is None or not is_so(probe):
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.01)
@@ -78,14 +89,17 @@ class Gateway:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
 
-    def _is_ready(self) -> bool:
+    def _probe(self) -> Any:
+        """Return what `/readyz` says, `None` while nobody says anything."""
         control = self.home.control()
         if control is None or self.process is None or control.pid != self.process.pid:
-            return False
+            return None
         try:
-            return bool(self.get("/readyz")["ready"])
-        except OSError:
-            return False
+            return self.get("/readyz")
+        except urllib.error.HTTPError as refusal:
+            return json.load(refusal)
+        except (OSError, http.client.HTTPException):
+            return None
 
 
 def post(url: str, body: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from gateway.errors import StoreError
 from gateway.stores.redis.link import Link, Member, script
-from gateway.stores.redis.server import Server, check, told
+from gateway.stores.redis.server import Server, check, end_if_cancelled, told
 
 log = structlog.get_logger()
 
@@ -102,6 +102,7 @@ async def _first_lease(server: Server, nobody: Member, lease_s: float, *, accept
         try:
             return await _ask(server, nobody, lease_s, accept_loss=accept_loss)
         except (RedisError, OSError) as exc:
+            end_if_cancelled()
             trouble = told(exc, server)
             server.heed(exc)
             if trouble != said:

@@ -1,5 +1,6 @@
 """This file finds the Redis server that takes writes, refuses one that would forget, and says plainly what is wrong."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -92,6 +93,13 @@ class Server:
             for each in sentinel.sentinels:
                 await each.aclose()
         return str(host), int(port)
+
+
+def end_if_cancelled() -> None:
+    """End a task that was cancelled while redis-py connected or read: it can swallow that, and a loop would go on."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _netloc(host: str, port: int) -> str:

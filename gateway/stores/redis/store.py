@@ -33,6 +33,7 @@ from gateway.stores.redis.door import RedisOverheard, RedisPairings, RedisSilenc
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, unsure_send
+from gateway.stores.redis.server import end_if_cancelled
 from gateway.stores.retention import Retention
 from gateway.timing import Clock, SystemClock
 
@@ -77,7 +78,7 @@ class RedisInbox:
 
     async def arrivals(self) -> AsyncGenerator[InboxRow, None]:
         known: OrderedDict[InboxId, None] = OrderedDict()
-        while True:
+        while self.agents:  # a gateway that stands by has no queue to read
             try:
                 async with aclosing(self._read()) as rows:
                     async for row in rows:
@@ -91,7 +92,7 @@ class RedisInbox:
                         else:
                             await self.link.run("move", row.id, agent)
             except (RedisError, OSError, StoreError) as exc:
-                _end_if_cancelled()
+                end_if_cancelled()
                 if not isinstance(exc, StoreError):
                     self.leases.server.heed(exc)
                 log.info("arrivals interrupted", detail=str(exc))
@@ -104,7 +105,7 @@ class RedisInbox:
         wait_ms = round(self.leases.server.timeout_s * 500)
         try:
             while True:
-                _end_if_cancelled()
+                end_if_cancelled()
                 arrived: Any = await client.xread(last, count=READ_AT_ONCE, block=wait_ms)
                 for queue, entries in arrived:
                     for entry, fields in entries:
@@ -177,13 +178,6 @@ class RedisStore:
 
     async def close(self) -> None:
         await self._link.close()
-
-
-def _end_if_cancelled() -> None:
-    """End a task that was cancelled while redis-py connected or read: it can swallow that, and the loop would go on."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
 
 
 def _inbox_row(entry: str, message: str, received_at: str) -> InboxRow:
