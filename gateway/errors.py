@@ -6,6 +6,7 @@
     ├── StoreError             the state on disk cannot be used
     ├── BackupError            a backup cannot be made, or is not restored
     ├── ApprovalError          a change cannot be decided about so: told to the owner
+    ├── PairingError           a person cannot be let in, refused or revoked so: told to the owner
     ├── ToolError              told to the model as the result of its call
     ├── HookError              a handler that decides failed: what it was asked about does not happen
     ├── TurnLimitError         a turn used up its steps, time or tokens
@@ -42,8 +43,16 @@ class ApprovalError(StrandlineError):
     """A change that waits for the owner cannot be decided about so; the message says why."""
 
 
+class PairingError(StrandlineError):
+    """Somebody cannot be let in, refused or revoked so; the message says why."""
+
+
 class ToolError(StrandlineError):
     """A tool call failed; the message is for the model."""
+
+
+class ScheduleError(StrandlineError):
+    """What was written about when a job is due cannot be read; the text names the field and shows a right example."""
 
 
 class HookError(StrandlineError):

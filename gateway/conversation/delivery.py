@@ -27,6 +27,7 @@ from gateway.conversation.enclosures import Enclosures, Part, parts_of
 from gateway.conversation.lanes import Lanes, RetryLater
 from gateway.conversation.pacing import Pacing, late_note
 from gateway.errors import StoreError
+from gateway.spans import span
 from gateway.stores.ports import Outbox, OutboxId, OutboxRow, OutboxState, RowStateError
 
 log = structlog.get_logger()
@@ -192,7 +193,8 @@ class Delivery:
         row, part = job.row, job.row.parts_sent
         async with self._turn((adapter.channel, adapter.account)):
             await self._kept(partial(self._outbox.begin_part, row.id, part, begun_at))
-            sent = await self._hand_over(adapter, _messages(row, bodies, is_last=is_last))
+            with span("send", apart=True, turn=row.turn_id, channel=adapter.channel, part=part):
+                sent = await self._hand_over(adapter, _messages(row, bodies, is_last=is_last))
         if self.on_sent is not None:
             self.on_sent(row.outgoing.address)
         # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.
@@ -278,7 +280,7 @@ def _messages(row: OutboxRow, bodies: Sequence[Body], *, is_last: bool) -> list[
     key = _key_of(row)
     notes = [OutboundMessage(address, each, f"{key}.{part}.note{n}") for n, each in enumerate(before)]
     buttons = row.outgoing.buttons if is_last else ()
-    return [*notes, OutboundMessage(address, body, f"{key}.{part}", reply_to, buttons)]
+    return [*notes, OutboundMessage(address, body, f"{key}.{part}", reply_to, buttons, row.turn_id)]
 
 
 def is_part_of(message: OutboundMessage, row: OutboxRow) -> bool:

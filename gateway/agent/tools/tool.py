@@ -13,6 +13,7 @@ from gateway.agent.entries import ResultEntry, ToolCall
 from gateway.agent.models.port import ToolSpec
 from gateway.agent.trust import is_others_place
 from gateway.errors import ToolError
+from gateway.spans import span
 from workspaces.access import Access, rights
 from workspaces.errors import UnusableError, WorkspaceError
 from workspaces.files import clean_path
@@ -111,7 +112,10 @@ class Toolbox:
 
     async def call(self, call: ToolCall) -> ResultEntry:
         """Run *call*; a failure is a result that says what was wrong, so that the model can mend it."""
-        said, is_error = await self._outcome(call)
+        name = call.name if call.name in self._tools else "unknown"
+        with span(f"tool {name}") as found:
+            said, is_error = await self._outcome(call)
+            found.set_attribute("strandline.failed", is_error)
         is_marked = isinstance(said, FromOutside) or _names_others_place(call)
         text = said.text if isinstance(said, FromOutside) else said
         result = ResultEntry(call.id, call.name, _cap(text), is_error, is_marked)

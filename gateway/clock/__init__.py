@@ -1,0 +1,1 @@
+"""This room says when an agent acts by itself: on its schedule, on its heartbeat."""

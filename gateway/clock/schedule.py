@@ -1,0 +1,199 @@
+"""This file says when a job is due: once at a moment, every so often, or by a cron expression, in a time zone.
+
+Everything here is pure. A slot is a moment at which a job is due; what makes a slot run once is not decided here.
+Moments are in UTC: Python compares two times of one other zone by the clock on the wall.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from cronsim import CronSim, CronSimError
+
+from gateway.config.zone import load_zone
+from gateway.errors import ScheduleError
+
+SHORTEST = timedelta(minutes=1)
+"""Between two slots of one job: a cron expression cannot say less, and neither may `every` (our choice)."""
+LONGEST = timedelta(days=366)
+COUNTED = timedelta(days=7)
+ALIASES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+}
+"""Six words of Vixie cron."""
+FORMS = 'such as "at 2026-12-24 09:00", "in 20m", "every 2h" or "0 9 * * MON-FRI"'
+_FIELDS = 5
+_SPAN = re.compile(r"(?:(\d{1,4})\s*d)?\s*(?:(\d{1,4})\s*h)?\s*(?:(\d{1,5})\s*m(?:in)?)?", re.IGNORECASE)
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Once."""
+
+    moment: datetime
+
+    def after(self, moment: datetime) -> datetime | None:
+        """Return the first slot after *moment*, `None` if there is none any more."""
+        return self.moment if self.moment > moment else None
+
+    def __str__(self) -> str:
+        return f"at {self.moment:%Y-%m-%d %H:%M} UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Again and again, *span* after *begin* and after each slot: time that passes, whatever clocks are changed to."""
+
+    span: timedelta
+    begin: datetime
+
+    def after(self, moment: datetime) -> datetime | None:
+        """Return the first slot after *moment*."""
+        return self.begin + max(1, (moment - self.begin) // self.span + 1) * self.span
+
+    def __str__(self) -> str:
+        return f"every {span_in_words(self.span)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """When the clock on the wall in *zone* shows it. A time that a clock change skips comes at the next minute there
+    is; one that it repeats comes once."""
+
+    expression: str
+    zone: tzinfo
+
+    def after(self, moment: datetime) -> datetime | None:
+        """Return the first slot after *moment*, `None` if the calendar has none."""
+        try:
+            return next(CronSim(self.expression, moment.astimezone(self.zone))).astimezone(UTC)
+        except StopIteration:
+            return None
+
+    def __str__(self) -> str:
+        return f"{self.expression} ({self.zone})"
+
+
+Schedule = At | Every | Cron
+
+
+def read_schedule(text: str, zone: tzinfo, now: datetime) -> Schedule:
+    """Read what somebody wrote about when something is due, in *zone* unless it names another behind it.
+
+    Raises ScheduleError, which names the field and shows a right example.
+    """
+    kind, _, rest = text.strip().partition(" ")
+    match kind.lower():
+        case "at":
+            return At(_moment(*_with_zone(rest.strip(), zone), now))
+        case "in":
+            return At(now + _span(rest, "in"))
+        case "every":
+            return Every(_every(rest), now)
+        case _:
+            return _cron(text.strip(), zone)
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """What of a schedule is due."""
+
+    due: datetime | None
+    """The one slot to run now: the latest that is not too late."""
+    missed: int
+    """How many slots before it, or instead of it, are let go."""
+
+
+def slots_due(schedule: Schedule, last: datetime, now: datetime, grace: timedelta) -> Slots:
+    """Return what became due after *last* and until *now*: however many passed, one runs, *grace* late at most.
+
+    Missed slots of a cron expression are counted for a week: to find them takes 20 µs each.
+    """
+    begin = max(last, now - max(grace, COUNTED)) if isinstance(schedule, Cron) else last
+    passed, slot = 0, schedule.after(begin)
+    latest: datetime | None = None
+    while slot is not None and slot <= now:
+        passed, latest = passed + 1, slot
+        if isinstance(schedule, Every):  # whatever it slept through needs no counting one by one
+            skipped = (now - slot) // schedule.span
+            passed, latest = passed + skipped, slot + skipped * schedule.span
+        slot = schedule.after(latest)
+    if latest is None or now - latest > grace:
+        return Slots(None, passed)
+    return Slots(latest, passed - 1)
+
+
+def span_in_words(span: timedelta) -> str:
+    """Return *span* as it is written in a schedule, such as `1d 2h 30m`."""
+    minutes = round(span.total_seconds() / 60)
+    parts = ((minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m"))
+    return " ".join(f"{count}{unit}" for count, unit in parts if count) or "0m"
+
+
+def _cron(text: str, zone: tzinfo) -> Cron:
+    expression, zone = _with_zone(text, zone)
+    expression = ALIASES.get(expression.lower(), expression)
+    if len(expression.split()) != _FIELDS:
+        raise ScheduleError(f"{text!r} is no schedule: write one {FORMS}")
+    try:
+        CronSim(expression, datetime(2026, 1, 1, tzinfo=zone))
+    except CronSimError as exc:
+        field = str(exc).removeprefix("Bad ")
+        raise ScheduleError(
+            f"the {field} of {expression!r} is not right: minute, hour, day of the month, month, day of the week, "
+            'such as "0 9 * * MON-FRI" for nine o\'clock on working days'
+        ) from None
+    return Cron(expression, zone)
+
+
+def _with_zone(text: str, zone: tzinfo) -> tuple[str, tzinfo]:
+    """Take a time zone off the end of *text*, if one is named there."""
+    before, _, name = text.rpartition(" ")
+    if "/" not in name or not name.replace("/", "").replace("_", "").replace("-", "").isalpha():
+        return text, zone
+    named = load_zone(name)
+    if named is None:
+        raise ScheduleError(f'{name!r} is no time zone: write one such as "Europe/Berlin"')
+    return before.strip(), named
+
+
+def _moment(text: str, zone: tzinfo, now: datetime) -> datetime:
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError:
+        raise ScheduleError(f'{text!r} is no time: write day and hour, such as "at 2026-12-24 09:00"') from None
+    moment = (given if given.tzinfo else _that_exists(given.replace(tzinfo=zone))).astimezone(UTC)
+    if moment <= now:
+        raise ScheduleError(f"{text} is over; a job needs a time to come")
+    return moment
+
+
+def _that_exists(moment: datetime) -> datetime:
+    """Return *moment*, or the next minute that there is if a clock change skips it."""
+    while moment.astimezone(UTC).astimezone(moment.tzinfo).replace(tzinfo=None) != moment.replace(tzinfo=None):
+        moment = moment.replace(second=0, microsecond=0) + _MINUTE
+    return moment
+
+
+def _every(text: str) -> timedelta:
+    span = _span(text, "every")
+    if span < SHORTEST:
+        raise ScheduleError('a job runs once a minute at most, such as "every 5m"')
+    return span
+
+
+def _span(text: str, word: str) -> timedelta:
+    found = _SPAN.fullmatch(text.strip())
+    if found is None or not any(found.groups()):
+        raise ScheduleError(f'{text.strip()!r} is no span of time: write one such as "{word} 1h 30m"')
+    days, hours, minutes = (int(part or 0) for part in found.groups())
+    span = timedelta(days=days, hours=hours, minutes=minutes)
+    if span > LONGEST:
+        raise ScheduleError(f"{text.strip()} is more than a year")
+    return span
