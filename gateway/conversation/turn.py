@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
@@ -11,6 +11,8 @@ from adapters.channel import ChatKind, InboundMessage, Via
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.loop import run_turn
+from gateway.conversation.attachments import TakeIn, text_alone
+from gateway.conversation.context import context_lines
 from gateway.conversation.drafts import Draft
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.plan import Asked, Shortcut, no_shortcut
@@ -55,6 +57,8 @@ class Turns:
     shortcut: Shortcut = no_shortcut
     """Asked first: what it answers needs no language model, no prompt and no memories."""
 
+    take_in: TakeIn = text_alone
+    """Brings in what came with the message, and returns the text that the conversation keeps."""
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
         envelope = route(row.message, self.routes)
@@ -93,7 +97,9 @@ class Turns:
         agent = self.agents[envelope.key.agent]
         transcript = await self.sessions.open(envelope.key)
         if not any(record.turn_id == row.turn_id for record in transcript.records):
-            await transcript.append(row.turn_id, _said(row, envelope.access.session_type))
+            text = await self.take_in(row, envelope.access, agent)
+            said = replace(row, message=replace(row.message, text=text))
+            await transcript.append(row.turn_id, _said(said, envelope.access.session_type))
 
         async def journal(entry: Entry) -> None:
             await transcript.append(row.turn_id, entry)

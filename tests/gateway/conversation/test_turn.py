@@ -32,7 +32,7 @@ from gateway.stores.ports import InboxRow
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel, call, says
-from workspaces.access import AgentId
+from workspaces.access import Access, AgentId, SessionType
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
@@ -351,3 +351,20 @@ async def test_memories_are_brought_up_and_what_was_used_is_kept(house: House) -
     assert used.citation == "memory/2020-03-01.md#L1-L1"
     hows = [m.how for r in transcript.records if isinstance(r.entry, UsedEntry) for m in r.entry.memories]
     assert hows == ["recall", "search"]
+
+
+async def test_what_came_with_a_message_is_taken_in_once_and_shown_to_the_model(house: House) -> None:
+    """It stands in the conversation as it was described, also where the turn goes on after a crash."""
+    row = await house.take_in(DIRECT)
+    taken: list[SessionType] = []
+
+    async def describe(row: InboxRow, access: Access, agent: Agent) -> str:
+        taken.append(access.session_type)
+        return f"{row.message.text}\n[file: plan.md]"
+
+    first = ScriptedModel(ModelUnavailableError("down"))
+    assert isinstance(await replace(house.turns(first), take_in=describe).answer(row), RetryLater)
+    model = ScriptedModel("Read it.")
+    await replace(house.turns(model), take_in=describe).answer(row)
+    assert [entry.text for entry in model.requests[0].entries] == ["hello\n[file: plan.md]"]  # type: ignore[union-attr]
+    assert taken == [SessionType.MAIN]
