@@ -313,6 +313,8 @@ class SendsFiles(Protocol):
 
     upload_limit: int
     """Largest file, in bytes, that the platform takes from us."""
+    caption_limit: int
+    """Longest text, in UTF-16 units, that goes with a file; a longer one is a message of its own before it."""
 
 
 @runtime_checkable

@@ -92,13 +92,14 @@ def _adapter(account: str, bot: BotSettings, environ: Mapping[str, str], count: 
     token = bot.token(account).read(environ)
     match bot:
         case TelegramSettings():
-            from adapters.telegram import LongPoll, TelegramAdapter, Webhook
+            from adapters.telegram import Groups, LongPoll, TelegramAdapter, Webhook
 
             way: LongPoll | Webhook = LongPoll(bot.poll_timeout_s)
             if bot.webhook_url is not None:
                 secret = bot.webhook_secret(account).read(environ)
                 way = Webhook(bot.webhook_url, secret, bot.webhook_connections)
-            return TelegramAdapter(account, token, count, base_url=bot.base_url, way=way, moved=bot.moved)
+            groups = Groups({chat: not group.mention for chat, group in bot.groups.items()}, bot.moved)
+            return TelegramAdapter(account, token, count, base_url=bot.base_url, way=way, groups=groups)
         case DiscordSettings():
             from adapters.discord import DiscordAdapter
 

@@ -1,6 +1,7 @@
 """This package is the Telegram channel, by aiogram's client; importing it costs seconds, so only `app` does, late."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from http import HTTPStatus
 from typing import NoReturn
 
@@ -23,31 +24,39 @@ from adapters.channel import (
     Sent,
 )
 from adapters.telegram.calls import Calls
+from adapters.telegram.examine import PRIVACY_MODE, Examination, Groups
 from adapters.telegram.faults import Faults
 from adapters.telegram.files import Fetching
 from adapters.telegram.incoming import Incoming
 from adapters.telegram.listen import LongPoll, Polling
 from adapters.telegram.moved import MovedChats
-from adapters.telegram.send import Sending
+from adapters.telegram.send import CAPTION_LIMIT, LARGEST_UPLOAD, Sending
 from adapters.telegram.signs import Signs
 from adapters.telegram.webhook import Bringing, Webhook
 from adapters.text import telegram_parts
 
-__all__ = ["LongPoll", "TelegramAdapter", "Webhook"]
+__all__ = ["Groups", "LongPoll", "TelegramAdapter", "Webhook"]
+
+logger = logging.getLogger(__name__)
 
 _KEPT = (Response[User], Response[list[Update]], Response[Message], Response[bool])
 """Models of Telegram's answers. Pydantic forgets one that nobody holds, and building it takes 6 ms at every call."""
 
 
+_POLLING, _NO_GROUPS = LongPoll(), Groups()
+
+
 class TelegramAdapter:
     """One Telegram bot, by long polling or by a webhook.
 
-    Beside the contract it implements `ShowsTyping`, `ShowsDrafts`, `Reacts`, `FetchesFiles`, `HasMenu`, `TakesUpdates`
-    and `Moves`. *count* hears of every update that is ignored (the codes of `parse.Ignored`), of every message that
-    went out without its formatting, and of trouble with the webhook.
+    Beside the contract it implements `ShowsTyping`, `ShowsDrafts`, `Reacts`, `SendsFiles`, `FetchesFiles`, `HasMenu`,
+    `TakesUpdates`, `Moves` and `Examines`. *count* hears of every update that is ignored (the codes of
+    `parse.Ignored`), of every message that went out without its formatting, and of trouble with the webhook.
     """
 
     channel = "telegram"
+    upload_limit = LARGEST_UPLOAD
+    caption_limit = CAPTION_LIMIT
 
     def __init__(
         self,
@@ -56,10 +65,10 @@ class TelegramAdapter:
         count: Count,
         *,
         base_url: str | None = None,
-        way: LongPoll | Webhook = LongPoll(),  # noqa: B008  # frozen
-        moved: Mapping[str, str] | None = None,
+        way: LongPoll | Webhook = _POLLING,
+        groups: Groups = _NO_GROUPS,
     ) -> None:
-        """Take the bot's *token* and the groups that *moved* (see `MovedChats`); *base_url* is another Bot API server.
+        """Take the bot's *token* and what is known of its *groups*; *base_url* is another Bot API server.
 
         Raises ChannelConfigError if the token, or the webhook's secret, cannot be one.
         """
@@ -71,8 +80,11 @@ class TelegramAdapter:
             calls = Calls(Bot(token, session=self._session), faults)
         except TokenValidationError:
             raise faults.bad_token() from None
-        self._moved = MovedChats(account, moved or {}, count)
+        self._count = count
+        self._moved = MovedChats(account, groups.moved, count)
         incoming = Incoming(account, calls, self._moved, count)
+        self._examination = Examination(calls, incoming, groups, self._moved)
+        self._webhook_url = way.url if isinstance(way, Webhook) else None
         self._bringing = Bringing(calls, incoming, way, count) if isinstance(way, Webhook) else None
         self._polling = Polling(calls, incoming, way) if isinstance(way, LongPoll) else None
         self._sending = Sending(calls, self._moved, count)
@@ -87,6 +99,9 @@ class TelegramAdapter:
     async def listen(self, receive: Receive) -> NoReturn:
         """Poll, and confirm to Telegram only what *receive* has returned for; or keep the webhook set."""
         self._check_open()
+        for finding in await self._examination.privacy():
+            logger.warning(finding, extra={"account": self.account})
+            await self._count(PRIVACY_MODE)
         if self._polling is not None:
             await self._polling.follow(receive)
         assert self._bringing is not None  # noqa: S101  # it is one of the two
@@ -127,6 +142,11 @@ class TelegramAdapter:
         """Yield a file's content in pieces. Raises ChannelError."""
         self._check_open()
         return self._fetching.fetch(attachment)
+
+    async def examine(self) -> Sequence[str]:
+        """Return what keeps the bot from its groups, and Telegram from us. Raises ChannelError."""
+        self._check_open()
+        return await self._examination.all(self._webhook_url)
 
     def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
         """Call *tell* for each group that is found to have become a supergroup."""

@@ -51,7 +51,9 @@ class Incoming:
         async with self._meeting:
             if self._met is None:
                 user = await self._calls(GetMe())
-                self._met = BotUser(self._account, user.id, user.username or "")
+                self._met = BotUser(
+                    self._account, user.id, user.username or "", reads_groups=bool(user.can_read_all_group_messages)
+                )
             return self._met
 
     async def hand_over(self, update: Update | UnreadUpdate, receive: Receive) -> None:
@@ -67,9 +69,9 @@ class Incoming:
             case Migration():
                 await self._moved.learn(found.chat, found.now)
             case _:
-                await receive(self._moved.known(found))
-        if isinstance(update, Update) and update.callback_query is not None:
-            await self._acknowledge(update.callback_query.id)
+                refused = await receive(self._moved.known(found))
+                if refused is None and isinstance(update, Update) and update.callback_query is not None:
+                    await self._acknowledge(update.callback_query.id)
 
     async def _acknowledge(self, press: str) -> None:
         """Stop the sign that Telegram shows on a pressed button; a press that waited long needs none."""

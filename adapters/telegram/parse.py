@@ -44,6 +44,8 @@ class BotUser:
     id: int
     username: str
     """Without the @."""
+    reads_groups: bool = False
+    """Privacy mode is off: Telegram shows the bot all that is said in its groups."""
 
 
 class Ignored(StrEnum):

@@ -25,6 +25,8 @@ UPLOAD_TIMEOUT_S = 180
 """The same for a file."""
 PLAIN_FALLBACK = "telegram_plain_fallback"
 """Counted when Telegram refused a message with its formatting and it went out without."""
+CAPTION_LIMIT = 1024
+"""Longest text that goes with a file, in UTF-16 units (Bot API, `sendDocument`)."""
 LARGEST_UPLOAD, LARGEST_PHOTO = 50_000_000, 10_000_000
 """In bytes (Bot API, `sendDocument`, `sendPhoto`)."""
 _PHOTOS = frozenset({".jpg", ".jpeg", ".png"})

@@ -93,6 +93,8 @@ def _file(adapter: Adapter, file: Enclosure) -> Iterator[Part]:
         yield from (Part(body) for body in adapter.render(words))
         return
     *before, last = adapter.render(file.caption) or [Body("")]
+    if last.upload is not None or len(last.text.encode("utf-16-le")) // 2 > adapter.caption_limit:
+        before, last = [*before, last], Body("")
     yield from (Part(body) for body in before)
     yield Part(last, file)
 

@@ -23,7 +23,7 @@ from adapters.channel import (
     UnsureSendError,
     Upload,
 )
-from adapters.telegram import TelegramAdapter
+from adapters.telegram import Groups, TelegramAdapter
 from adapters.telegram.faults import unread_result
 from adapters.telegram.moved import MIGRATED, Place
 from adapters.telegram.send import LARGEST_UPLOAD, PLAIN_FALLBACK, send_requests
@@ -168,7 +168,7 @@ async def test_an_answer_follows_its_group(server: BotApi, adapter: TelegramAdap
 async def test_a_group_that_the_configuration_knows_as_moved_is_no_news(server: BotApi, tally: Tally) -> None:
     """Nothing is counted, and the first send goes to the right place."""
     server.migrate(-5, -100777)
-    adapter = TelegramAdapter("home", TOKEN, tally.count, base_url=server.url, moved={"-5": "-100777"})
+    adapter = TelegramAdapter("home", TOKEN, tally.count, base_url=server.url, groups=Groups(moved={"-5": "-100777"}))
     await adapter.send(to(GROUP))
     await adapter.close()
     assert [message.chat for message in server.sent] == [-100777]

@@ -16,7 +16,7 @@ from adapters.channel import (
     ShowsDrafts,
     TakesUpdates,
 )
-from adapters.telegram import TelegramAdapter
+from adapters.telegram import Groups, TelegramAdapter
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.tally import Tally
 from tests.fakes.telegram import Fault
@@ -36,7 +36,7 @@ async def server() -> AsyncIterator[BotApi]:
 
 @pytest.fixture
 async def adapter(server: BotApi) -> AsyncIterator[TelegramAdapter]:
-    adapter = TelegramAdapter("home", TOKEN, Tally().count, base_url=server.url, moved={"-5": "-1001"})
+    adapter = TelegramAdapter("home", TOKEN, Tally().count, base_url=server.url, groups=Groups(moved={"-5": "-1001"}))
     yield adapter
     await adapter.close()
 

@@ -200,6 +200,17 @@ async def test_a_burst_in_many_chats_is_taken_side_by_side(server: BotApi, tally
         assert list(dict.fromkeys(ids)) == [str(number) for number in range(1, 11)]
 
 
+async def test_a_press_that_is_refused_looks_like_any_other(server: BotApi, adapter: TelegramAdapter) -> None:
+    """A stranger who presses a button is not told that anything took it."""
+
+    async def refuse(_: InboundMessage) -> str:
+        return "stranger"
+
+    press = server.presses(42, 3, "/approve 3")
+    assert await adapter.take(SECRET, json.dumps(press).encode(), refuse) == 200
+    assert server.acknowledged == []
+
+
 async def test_any_gateway_takes_what_another_one_listens_for(server: BotApi, tally: Tally) -> None:
     """Only the one that holds the account sets the webhook; all of them know the secret."""
     received = Received()

@@ -15,6 +15,7 @@ class MediaAdapter(FakeAdapter):
     """Implements every ability that the gateway uses; what it is asked to show is kept."""
 
     upload_limit: int = 1_000_000
+    caption_limit: int = 30
     stored: dict[str, bytes] = field(default_factory=dict)
     """The platform's own files, by the reference that an attachment names."""
     fetch_faults: list[ChannelError] = field(default_factory=list)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -15,6 +15,7 @@ from tests.fakes.telegram_shapes import (
     BOT,
     CAPTION_LIMIT,
     GENERAL_TOPIC,
+    ME,
     TEXT_LIMIT,
     Fault,
     Hook,
@@ -42,6 +43,9 @@ class Telegram:
         self.chats: dict[int, set[int]] = {}
         """Message ids by chat: of its messages, and of those that began a topic."""
         self.blocked: set[int] = set()
+        self.me = ME
+        self.status_in: defaultdict[int, str] = defaultdict(lambda: "member")
+        """What the bot is in a chat."""
         self.hook: Hook | None = None
         self.hook_errors: list[str] = []
         """What the last tries to bring an update met, newest last."""
@@ -160,8 +164,8 @@ class Telegram:
     async def call(self, method: str, params: Json) -> Any:
         """Answer the Bot API's *method*. Raises RefusedError."""
         match method:
-            case "getMe":
-                return BOT
+            case "getMe" | "getChatMember":
+                return self.me if method == "getMe" else self._member(self._check_chat(params))
             case "getUpdates":
                 return await self._get_updates(params)
             case "sendMessage" | "sendDocument" | "sendPhoto":
@@ -171,6 +175,9 @@ class Telegram:
             case "setWebhook" | "deleteWebhook" | "getWebhookInfo":
                 return self._webhook(method, params)
         return self._sign(method, params)
+
+    def _member(self, chat: int) -> Json:
+        return {"status": self.status_in[chat], "user": BOT, "until_date": 0}
 
     def _sign(self, method: str, params: Json) -> bool:
         with self._change():

@@ -8,6 +8,8 @@ from typing import Any
 Json = dict[str, Any]
 
 BOT = {"id": 123456, "is_bot": True, "first_name": "Strand", "username": "strand_bot"}
+ME = BOT | {"can_read_all_group_messages": True}
+"""What the bot hears of itself: its privacy mode is off."""
 TEXT_LIMIT, CAPTION_LIMIT = 4096, 1024
 GENERAL_TOPIC = 1
 _MARKS = ((r"(?<!\w)@\w{4,}", "mention"), (r"(?<![\w/])/\w+(?:@\w+)?", "bot_command"))

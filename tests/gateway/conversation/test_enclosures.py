@@ -178,6 +178,19 @@ async def test_where_a_file_cannot_be_sent_it_is_told_of(post: Post, adapter: Fa
     assert post.left() == []
 
 
+@pytest.mark.parametrize(
+    ("caption", "shown"),
+    [("x" * 30, [("x" * 30, "plan.md")]), ("😀" * 16, [("😀" * 16, ""), ("", "plan.md")])],
+    ids=["fits", "does not"],
+)
+async def test_a_caption_that_is_too_long_goes_before_its_file(
+    post: Post, caption: str, shown: list[tuple[str, str]]
+) -> None:
+    """Platforms take less text with a file than without; they count as UTF-16 does."""
+    await post.send(await post.commit(post.encloses("t1.a", b"one", caption=caption)))
+    assert [(text, name) for text, name, _ in post.shown()] == [("Here.", ""), *shown]
+
+
 async def test_what_crashes_left_behind_is_swept_when_it_is_old(post: Post) -> None:
     """Neither what a waiting reply encloses nor what a turn may still commit."""
     row = await post.commit(post.encloses("waiting", b"1"))

@@ -1,0 +1,90 @@
+"""This file looks whether a bot is set up at Telegram as the configuration needs it, and says how to mend it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aiogram.enums import ChatMemberStatus
+from aiogram.exceptions import ClientDecodeError, TelegramBadRequest, TelegramForbiddenError
+from aiogram.methods import GetChatMember, GetWebhookInfo
+
+from adapters.telegram.calls import CALL_TIMEOUT_S, Calls
+from adapters.telegram.faults import CALL_FAULTS, unread_result
+from adapters.telegram.incoming import Incoming
+from adapters.telegram.moved import MovedChats
+from adapters.telegram.parse import BotUser
+
+PRIVACY_MODE = "telegram_privacy_mode"
+"""Counted at the start for each group whose messages Telegram keeps from the bot although it is to answer them all."""
+_SEES_ALL = {ChatMemberStatus.ADMINISTRATOR, ChatMemberStatus.CREATOR}
+_IS_THERE = {*_SEES_ALL, ChatMemberStatus.MEMBER, ChatMemberStatus.RESTRICTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """What the configuration says of a bot's groups."""
+
+    answers_all: Mapping[str, bool] = field(default_factory=dict)
+    """Each group by its id, and whether it is answered without a mention too."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Those that became supergroups: earlier id → present id."""
+
+
+class Examination:
+    """Examines one bot."""
+
+    def __init__(self, calls: Calls, incoming: Incoming, groups: Groups, moved: MovedChats) -> None:
+        self._calls = calls
+        self._incoming = incoming
+        self._answers_all = groups.answers_all
+        self._moved = moved
+
+    async def all(self, webhook_url: str | None) -> Sequence[str]:
+        """Implements `Examines`."""
+        me = await self._incoming.meet()
+        found = [await self._group(chat, me) for chat in self._answers_all]
+        return [finding for finding in [*found, await self._webhook(webhook_url)] if finding]
+
+    async def privacy(self) -> Sequence[str]:
+        """Return for which groups privacy mode is on and must not be. Raises ChannelError."""
+        me = await self._incoming.meet()
+        if me.reads_groups:
+            return []
+        found = [await self._group(chat, me) for chat, answers_all in self._answers_all.items() if answers_all]
+        return [finding for finding in found if "privacy mode" in finding]
+
+    async def _group(self, chat: str, me: BotUser) -> str:
+        status = await self._status(GetChatMember(chat_id=self._moved.place(chat).chat, user_id=me.id))
+        if status not in _IS_THERE:
+            return f"the bot is not in the group {chat}: invite @{me.username} there, or mend the id in `groups`"
+        if self._answers_all[chat] and not me.reads_groups and status not in _SEES_ALL:
+            return (
+                f"privacy mode is on, so that Telegram keeps from the bot what is said in the group {chat} without "
+                "mentioning it: send /setprivacy to @BotFather, choose Disable, then take the bot out of the group "
+                "and invite it again"
+            )
+        return ""
+
+    async def _status(self, request: GetChatMember) -> str:
+        """Return what the bot is in a group; the SDK wants to know rights that Telegram may omit."""
+        try:
+            return str((await self._calls.bot(request, request_timeout=CALL_TIMEOUT_S)).status)
+        except (TelegramBadRequest, TelegramForbiddenError):
+            return ChatMemberStatus.LEFT
+        except ClientDecodeError as fault:
+            match unread_result(fault):
+                case {"status": str(status)}:
+                    return status
+            raise self._calls.faults.of_call(fault) from None
+        except CALL_FAULTS as fault:
+            raise self._calls.faults.of_call(fault) from None
+
+    async def _webhook(self, url: str | None) -> str:
+        if url is None:
+            return ""
+        info = await self._calls(GetWebhookInfo())
+        if info.url != url or not info.last_error_message or not info.pending_update_count:
+            return ""
+        return (
+            f"Telegram does not reach {url}: {info.last_error_message} ({info.pending_update_count} updates wait); "
+            "look at the reverse proxy and its certificate"
+        )
