@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from adapters.channel import Adapter, Count
+from adapters.channel import Adapter, Count, Keeps
 from adapters.http import CHANNEL as HTTP
 from adapters.http import HttpAdapter
 from adapters.terminal import OWNER, TerminalAdapter
@@ -79,15 +79,17 @@ def _always(adapter: Adapter) -> Account:
     return Account(adapter.channel, adapter.account, build)
 
 
-def bot_accounts(config: Config, environ: Mapping[str, str], count: Count) -> list[Account]:
+def bot_accounts(config: Config, environ: Mapping[str, str], count: Count, keeps: Keeps) -> list[Account]:
     """Return the bot accounts; what each one's platform needs is loaded when it is built."""
     return [
-        Account(bot.channel, name, partial(asyncio.to_thread, _adapter, name, bot, environ, count))
+        Account(bot.channel, name, partial(asyncio.to_thread, adapter_of, name, bot, environ, count, keeps))
         for name, bot in config.channels.bots()
     ]
 
 
-def _adapter(account: str, bot: BotSettings, environ: Mapping[str, str], count: Count) -> Adapter:
+def adapter_of(
+    account: str, bot: BotSettings, environ: Mapping[str, str], count: Count, keeps: Keeps | None = None
+) -> Adapter:
     """Load the platform's SDK, which takes seconds and up to 130 MB: on a thread, once the gateway is ready."""
     token = bot.token(account).read(environ)
     match bot:
@@ -101,7 +103,8 @@ def _adapter(account: str, bot: BotSettings, environ: Mapping[str, str], count: 
             groups = Groups({chat: not group.mention for chat, group in bot.groups.items()}, bot.moved)
             return TelegramAdapter(account, token, count, base_url=bot.base_url, way=way, groups=groups)
         case DiscordSettings():
-            from adapters.discord import DiscordAdapter
+            from adapters.discord import DiscordAdapter, Servers
 
-            return DiscordAdapter(account, token, count, base_url=bot.base_url, gateway_url=bot.gateway_url)
+            servers = Servers(bot.base_url, bot.gateway_url, bot.cdn_url)
+            return DiscordAdapter(account, token, count, servers=servers, keeps=keeps)
     raise TypeError(f"no adapter for {type(bot).__name__}")

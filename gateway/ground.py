@@ -136,7 +136,7 @@ async def open_ground(
 
 
 def _bots(config: Config, environ: Mapping[str, str], store: Store, share: Share) -> list[Account]:
-    bots = [] if share.is_standby else bot_accounts(config, environ, store.count)
+    bots = [] if share.is_standby else bot_accounts(config, environ, store.count, store)
     for bot in bots:
         bot.may_listen = share.may_listen
     return bots

@@ -1,24 +1,53 @@
 """This package is the Discord channel, by discord.py's client; it is imported when an account is built."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
-from adapters.channel import Address, Body, ChannelUnavailableError, Count, OutboundMessage, Receive, Sent
+from adapters.channel import (
+    Address,
+    Attachment,
+    Body,
+    ChannelUnavailableError,
+    Count,
+    Keeps,
+    MenuEntry,
+    OutboundMessage,
+    Receive,
+    Sent,
+)
+from adapters.discord.calls import Calls
 from adapters.discord.connection import CALL_TIMEOUT_S, Connection
+from adapters.discord.examine import examine
 from adapters.discord.faults import Faults
+from adapters.discord.files import Files
 from adapters.discord.listen import Listening
-from adapters.discord.send import Sending
-from adapters.discord.text import discord_parts
+from adapters.discord.menu import show_menu
+from adapters.discord.send import UPLOAD_LIMIT, Sending
+from adapters.discord.session import SessionKeeper
+from adapters.discord.signs import Signs
+from adapters.discord.text import DISCORD_LIMIT, discord_parts
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """Where Discord is, if it is not Discord's own: its REST API, its gateway, its file server."""
+
+    base_url: str | None = None
+    gateway_url: str | None = None
+    cdn_url: str | None = None
 
 
 class DiscordAdapter:
     """One Discord bot.
 
-    Beside the contract it shows the typing sign (`ShowsTyping`). *count* hears of every event that is ignored (the
-    codes of `parse.Ignored`).
+    Beside the contract it shows the typing sign and reactions, fetches and sends files, has a menu (slash commands) and
+    can be examined. *count* hears of every event that is ignored (the codes of `parse.Ignored`).
     """
 
     channel = "discord"
+    upload_limit = UPLOAD_LIMIT
+    caption_limit = DISCORD_LIMIT
 
     def __init__(
         self,
@@ -26,11 +55,11 @@ class DiscordAdapter:
         token: str,
         count: Count,
         *,
-        base_url: str | None = None,
-        gateway_url: str | None = None,
+        servers: Servers = Servers(),
+        keeps: Keeps | None = None,
         call_timeout_s: float = CALL_TIMEOUT_S,
     ) -> None:
-        """Take the bot's *token*; *base_url* and *gateway_url* are another REST API and another gateway.
+        """Take the bot's *token*; with *keeps* the next run is told what was said between this one and it.
 
         Raises ChannelConfigError if there is no token.
         """
@@ -38,9 +67,12 @@ class DiscordAdapter:
         faults = Faults(account, token)
         if not token.strip():
             raise faults.bad_token()
-        self._connection = Connection(token, faults, base_url)
-        self._listening = Listening(self._connection, faults, count, gateway_url)
-        self._sending = Sending(self._connection, faults, call_timeout_s)
+        self._connection = Connection(token, faults, servers.base_url)
+        self._calls = Calls(self._connection, faults, call_timeout_s)
+        self._listening = Listening(self._calls, count, SessionKeeper(account, keeps), servers.gateway_url)
+        self._sending = Sending(self._calls)
+        self._signs = Signs(self._calls)
+        self._files = Files(self._calls, servers.cdn_url, call_timeout_s)
         self._closed = False
 
     def render(self, markdown: str) -> Sequence[Body]:
@@ -60,7 +92,27 @@ class DiscordAdapter:
     async def show_typing(self, address: Address) -> None:
         """Show for about ten seconds that we write. Raises ChannelError."""
         self._check_open()
-        await self._sending.show_typing(address)
+        await self._signs.type(address)
+
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        """Put *emoji* below the message in place of our last one there; empty takes it away. Raises ChannelError."""
+        self._check_open()
+        await self._signs.react(address, message_id, emoji)
+
+    def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+        """Yield the content of *attachment*. Raises ChannelError."""
+        self._check_open()
+        return self._files.fetch(attachment)
+
+    async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
+        """Make the slash commands those of *entries*, for everybody. Raises ChannelError."""
+        self._check_open()
+        await show_menu(self._calls, entries)
+
+    async def examine(self) -> Sequence[str]:
+        """Return what is missing in the Developer Portal. Raises ChannelError."""
+        self._check_open()
+        return await examine(self._calls)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,6 +1,7 @@
 """This file logs one bot in, once for listening and sending, and closes what was opened."""
 
 import asyncio
+import logging
 from contextlib import AsyncExitStack
 
 import discord
@@ -12,8 +13,8 @@ from adapters.discord.faults import CALL_FAULTS, Faults
 API = "https://discord.com/api/v10"
 CALL_TIMEOUT_S = 30.0
 """Patience with a call, with the SDK's own retries (1, 3, 5 seconds after an error 5xx) within it."""
-LONGEST_RATE_WAIT_S = 30.0
-"""A rate limit up to here the SDK waits out itself (its own least value); a longer one is the outbox's to wait for."""
+LONGEST_RATE_WAIT_S = 5.0
+"""A rate limit up to here the SDK waits out itself, as often as it is told; a longer one is the outbox's to await."""
 INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
 
 
@@ -51,8 +52,9 @@ class Connection:
             intents=INTENTS,
             allowed_mentions=discord.AllowedMentions.none(),
             max_messages=None,
-            max_ratelimit_timeout=LONGEST_RATE_WAIT_S,
         )
+        client.http.max_ratelimit_timeout = LONGEST_RATE_WAIT_S  # as an option the SDK takes nothing below 30
+        logging.getLogger("discord.http").setLevel(logging.ERROR)  # its warnings hold addresses, and those tokens
         async with AsyncExitStack() as undo:
             undo.push_async_callback(client.close)
             try:

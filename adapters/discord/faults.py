@@ -24,12 +24,18 @@ the SDK expects, which it looks into without a check.
 """
 
 _PLATFORM_SAYS_NO = frozenset({400, 403, 404, 413})
-_MISSING_ACCESS, _MISSING_PERMISSIONS, _NOT_TO_THIS_USER = 50001, 50013, 50007
 _HINTS = {
-    _MISSING_ACCESS: "let the bot see this channel",
-    _MISSING_PERMISSIONS: "let the bot write in this channel (in a thread: in threads), with its history readable",
-    _NOT_TO_THIS_USER: "this person takes no direct messages from the bot",
+    10003: "the channel was deleted, or the bot was taken out of its server",
+    40005: "Discord takes files of at most 10 MB",
+    50001: "let the bot see this channel",
+    50007: "this person takes no direct messages from the bot",
+    50013: "let the bot write in this channel (in a thread: in threads), with its history readable",
+    50083: "the thread is archived and locked: open it again, or let the bot manage threads",
+    160005: "the thread is locked: unlock it, or let the bot manage threads",
 }
+"""What to do about Discord's error codes."""
+_SLOW_DOWN = frozenset({20016, 20028, 20029})
+"""Slow mode of a channel, and limits of writing into a channel and a server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +54,13 @@ class Faults:
                 return self.missing_intent()
             case RateLimited():
                 return ChannelUnavailableError("Discord asks to wait", retry_after_s=fault.retry_after)
-            case HTTPException(status=429):
+            case HTTPException() if fault.status == 429 or fault.code in _SLOW_DOWN:
                 return ChannelUnavailableError("Discord asks to wait", retry_after_s=_told_to_wait(fault))
         return ChannelUnavailableError(self._what(fault))
 
     def of_send(self, fault: Exception) -> ChannelError:
         """Return what *fault* means for a send, whose outcome must be known or called unsure."""
-        if isinstance(fault, HTTPException) and fault.status in _PLATFORM_SAYS_NO:
+        if isinstance(fault, HTTPException) and fault.status in _PLATFORM_SAYS_NO and fault.code not in _SLOW_DOWN:
             return SendRefusedError(self._said(fault))
         error = self.of_call(fault)
         return UnsureSendError(str(error)) if _may_have_arrived(fault) else error

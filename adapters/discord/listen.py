@@ -8,35 +8,35 @@ import asyncio
 import json
 import logging
 from collections import deque
-from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import discord
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+from discord.http import Route
 from pydantic import ValidationError
 from yarl import URL
 
-from adapters.channel import ChannelUnavailableError, Count, InboundMessage, Receive
-from adapters.discord.connection import CALL_TIMEOUT_S, Connection
-from adapters.discord.faults import CALL_FAULTS, Faults
-from adapters.discord.parse import BotUser, Ignored, parse_message
+from adapters.channel import ChannelError, ChannelUnavailableError, Count, InboundMessage, Receive, Via
+from adapters.discord.calls import Calls
+from adapters.discord.connection import CALL_TIMEOUT_S
+from adapters.discord.faults import CALL_FAULTS
+from adapters.discord.interactions import parse_interaction
+from adapters.discord.parse import BotUser, Ignored, parse_edit, parse_message
 from adapters.discord.places import Place, Places
-from adapters.discord.wire import Channel, Event, Message
+from adapters.discord.session import Session, SessionKeeper
+from adapters.discord.wire import Channel, Event, Interaction, Message, Role
 
 logger = logging.getLogger(__name__)
 
 GATEWAY = "wss://gateway.discord.gg/"
 HANG_UP_S = 1.0
 """Patience with the other side's goodbye."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Session:
-    """Where Discord is to go on telling."""
-
-    id: str
-    sequence: int | None
-    gateway: URL
+ACKNOWLEDGED_WITHIN_S = 3.0
+"""Until then Discord has to hear that we have a command; later it tells whoever gave it that there is no answer."""
+NOT_ACKNOWLEDGED = "discord_not_acknowledged"
+"""The reason code of a command that was taken in while Discord could not be told so: its answer comes all the same."""
+_DEFERRED = {Via.SLASH: 5, Via.BUTTON: 6}
+"""What Discord is told: show that an answer is worked on, or show nothing."""
 
 
 class _Socket(DiscordWebSocket):
@@ -56,17 +56,22 @@ class _Socket(DiscordWebSocket):
 class Listening:
     """Follows one bot's events; keeps its session from one call of `follow` to the next."""
 
-    def __init__(self, connection: Connection, faults: Faults, count: Count, gateway_url: str | None) -> None:
-        self._connection = connection
-        self._faults = faults
+    def __init__(self, calls: Calls, count: Count, keeper: SessionKeeper, gateway_url: str | None) -> None:
+        self._calls = calls
+        self._faults = calls.faults
         self._count = count
-        self._gateway = URL(gateway_url or GATEWAY)
+        self._gateway = gateway_url or GATEWAY
+        self._keeper = keeper
         self._places = Places()
-        self._session: _Session | None = None
+        self._session: Session | None = None
+        self._has_recalled = False
 
     async def follow(self, receive: Receive) -> NoReturn:
-        """Hand over every message, in order, until cancelled. Raises ChannelError."""
-        client = await self._connection.client()
+        """Hand over every message, in order, until cancelled. Raises ChannelError, and what *receive* raises."""
+        client = await self._calls.client()
+        if not self._has_recalled:
+            self._session = await self._keeper.recall(self._gateway)
+            self._has_recalled = True
         while True:
             socket = await self._open(client)
             try:
@@ -81,7 +86,7 @@ class Listening:
                 socket = await _Socket.from_client(
                     client,
                     initial=True,
-                    gateway=session.gateway if session else self._gateway,
+                    gateway=URL(session.resume_at if session else self._gateway),
                     session=session.id if session else None,
                     sequence=session.sequence if session else None,
                     resume=session is not None,
@@ -90,7 +95,7 @@ class Listening:
             raise ChannelUnavailableError("Discord closed the connection at once") from None
         except CALL_FAULTS as fault:
             if session:  # the address to resume at may be gone; the main one knows the session too
-                self._session = replace(session, gateway=self._gateway)
+                self._session = session.model_copy(update={"resume_at": self._gateway})
             raise self._faults.of_call(fault) from None
         socket._discord_parsers = {}  # else the SDK builds a model of every server, which nobody reads
         return socket
@@ -113,7 +118,13 @@ class Listening:
                 await self._hand_over(socket.arrived.popleft(), client, receive)
                 has_heard = True
             if socket.session_id is not None:
-                self._session = _Session(socket.session_id, socket.sequence, socket.gateway)
+                self._session = Session(
+                    id=socket.session_id,
+                    sequence=socket.sequence,
+                    resume_at=str(socket.gateway),
+                    gateway=self._gateway,
+                )
+                await self._keeper.keep(self._session)
 
     async def _hand_over(self, event: Event, client: discord.Client, receive: Receive) -> None:
         try:
@@ -124,32 +135,61 @@ class Listening:
             logger.info("event ignored", extra={"account": self._faults.account, "event": event.name, "reason": found})
             await self._count(found)
         elif found is not None:
-            await receive(found)
+            refused = await receive(found)
+            if refused is None and found.via in _DEFERRED:
+                await self._acknowledge(Interaction.model_validate(event.data), found.via)
 
     async def _parsed(self, event: Event, client: discord.Client) -> InboundMessage | Ignored | None:
         """Return what *event* is for the gateway; `None` for our own and for what is about channels."""
         bot_id = str(client.application_id if client.user is None else client.user.id)
         match event.name:
-            case "MESSAGE_CREATE":
-                message = Message.model_validate(event.data)
-                me = BotUser(self._faults.account, bot_id, self._places.own_roles)
-                return parse_message(message, await self._place(message.channel_id, client), me)
-            case "MESSAGE_UPDATE":
-                return Ignored.EDITED if Message.model_validate(event.data).edited_timestamp else None
+            case "MESSAGE_CREATE" | "MESSAGE_UPDATE":
+                return await self._said(event, bot_id)
+            case "INTERACTION_CREATE":
+                interaction = Interaction.model_validate(event.data)
+                if (channel := interaction.channel) and not self._places.knows(channel.id):
+                    self._places.note([channel])
+                place = await self._place(interaction.channel_id) if interaction.channel_id else None
+                return parse_interaction(interaction, place, self._me(bot_id))
         self._places.learn(event, bot_id)
         return None
 
-    async def _place(self, channel_id: str, client: discord.Client) -> Place | None:
+    async def _said(self, event: Event, bot_id: str) -> InboundMessage | Ignored | None:
+        message = Message.model_validate(event.data)
+        server = message.guild_id
+        if message.mention_roles and server and not self._places.knows_roles(server):
+            route = Route("GET", "/guilds/{guild_id}/roles", guild_id=server)
+            self._places.note_roles(server, await self._calls.read(list[Role], route) or [], bot_id)
+        parse = parse_message if event.name == "MESSAGE_CREATE" else parse_edit
+        return parse(message, await self._place(message.channel_id), self._me(bot_id))
+
+    def _me(self, bot_id: str) -> BotUser:
+        return BotUser(self._faults.account, bot_id, self._places.own_roles)
+
+    async def _place(self, channel_id: str) -> Place | None:
         if not self._places.knows(channel_id):
-            try:
-                async with asyncio.timeout(CALL_TIMEOUT_S):
-                    told = await client.http.get_channel(channel_id)
-            except CALL_FAULTS as fault:
-                if isinstance(fault, discord.Forbidden | discord.NotFound):
-                    return None
-                raise self._faults.of_call(fault) from None
-            self._places.note([Channel.model_validate(told)])
+            channel = await self._calls.read(Channel, Route("GET", "/channels/{channel_id}", channel_id=channel_id))
+            if channel is None:
+                return None
+            self._places.note([channel])
         return self._places.find(channel_id)
+
+    async def _acknowledge(self, interaction: Interaction, via: Via) -> None:
+        """Tell Discord that we have the command; it shows so to people, until the answer comes."""
+        route = Route(
+            "POST",
+            "/interactions/{interaction_id}/{interaction_token}/callback",
+            interaction_id=interaction.id,
+            interaction_token=interaction.token,
+        )
+        try:
+            async with asyncio.timeout(ACKNOWLEDGED_WITHIN_S):
+                await self._calls.make(route, json={"type": _DEFERRED[via]})
+        except (ChannelError, *CALL_FAULTS) as fault:
+            logger.info(
+                "command not acknowledged", extra={"account": self._faults.account, "why": type(fault).__name__}
+            )
+            await self._count(NOT_ACKNOWLEDGED)
 
 
 async def _hang_up(socket: _Socket) -> None:

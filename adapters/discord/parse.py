@@ -1,18 +1,22 @@
 """This file reads Discord's messages: what was said, by whom, and whether to us. It is pure."""
 
 import re
-from dataclasses import dataclass
-from datetime import UTC
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
+from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
+from adapters.discord import wire
 from adapters.discord.places import Place
-from adapters.discord.wire import Content, Message, User
+from adapters.discord.wire import Content, Member, Message, User
 
 _SAID = {0, 19}
 """The types of message that people write: a message, a reply. The others tell of joins, pins, calls, commands."""
 _FORWARD = 1
+EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
+"""Discord counts milliseconds from here."""
 _MENTION = re.compile(r"<@!?(?P<id>[0-9]+)>")
+_KINDS = {"image": AttachmentKind.PHOTO, "audio": AttachmentKind.AUDIO, "video": AttachmentKind.VIDEO}
 _UNITS = ((1_000_000, "MB"), (1_000, "kB"), (1, "bytes"))
 
 
@@ -30,10 +34,12 @@ class BotUser:
 class Ignored(StrEnum):
     """Why an event is no message for the gateway; the value is the reason code that is counted."""
 
-    EDITED = "discord_edited"
-    """An edit of an earlier message: not followed yet."""
     NO_TEXT = "discord_no_text"
-    """Somebody joined, a pin, an empty poll: nothing that we can read."""
+    """Somebody joined, a pin, a poll: nothing that we can read."""
+    HIDDEN = "discord_hidden"
+    """A message in a server without anything in it: Discord hides what it holds from a bot that may not read it."""
+    NO_COMMAND = "discord_no_command"
+    """A control that is none of ours: a menu of choices, a form, a button below somebody else's message."""
     NO_CHAT = "discord_no_chat"
     """A group of direct chats, or a kind of channel that we do not know."""
     UNREADABLE = "discord_unreadable"
@@ -51,8 +57,8 @@ def parse_message(message: Message, place: Place | None, me: BotUser) -> Inbound
         return Ignored.NO_CHAT
     forwarded = _forwarded(message)
     text = _text(message, me)
-    if message.type not in _SAID or not (text or forwarded):
-        return Ignored.NO_TEXT
+    if message.type not in _SAID or not (text or forwarded or message.attachments):
+        return Ignored.HIDDEN if _is_hidden(message) else Ignored.NO_TEXT
     return InboundMessage(
         address=Address("discord", me.account, place.chat, place.thread),
         id=message.id,
@@ -62,15 +68,45 @@ def parse_message(message: Message, place: Place | None, me: BotUser) -> Inbound
         is_for_us=place.kind is ChatKind.DIRECT or _names_us(message, me) or _answers_us(message, me),
         sent_at=message.timestamp.astimezone(UTC),
         quote=Quote("somebody", forwarded) if forwarded else _replied(message, me),
+        attachments=tuple(_attachment(file, message) for file in message.attachments),
+        space=message.guild_id,
     )
+
+
+def parse_edit(message: Message, place: Place | None, me: BotUser) -> InboundMessage | Ignored | None:
+    """Return what a change of *message* is for the gateway; `None` if nobody changed its words.
+
+    Discord also tells of a message when a preview was added to it or when it was pinned: it has the time of its last
+    edit then, and with it the id of that edit, which the inbox knows.
+    """
+    if message.edited_timestamp is None:
+        return None
+    found = parse_message(message, place, me)
+    if not isinstance(found, InboundMessage):
+        return found
+    edited = message.edited_timestamp.astimezone(UTC)
+    number = (edited - EPOCH) // timedelta(milliseconds=1)
+    return replace(found, id=f"{message.id}.e{number}", via=Via.EDIT, target=message.id, sent_at=edited)
+
+
+def _is_hidden(message: Message) -> bool:
+    """Say whether *message* has nothing in it at all, as no message of a person's can be."""
+    is_plain = message.type in _SAID and message.guild_id is not None and message.webhook_id is None
+    held = (message.content, message.embeds, message.components, message.poll, message.message_snapshots)
+    return is_plain and not (any(held) or message.sticker_items or message.attachments)
+
+
+def person(user: User, member: Member | None) -> Sender:
+    """Return *user* as a sender, under the name and with the roles that the server knows."""
+    nick, roles = (member.nick, member.roles) if member else (None, ())
+    return Sender(user.id, nick or _name(user), user.bot, roles)
 
 
 def _sender(message: Message) -> Sender:
     """A webhook writes under any name it likes: it is a program, and nobody's id."""
     if message.webhook_id is not None:
         return Sender("", message.author.username, is_bot=True)
-    nick = message.member.nick if message.member else None
-    return Sender(message.author.id, nick or _name(message.author), message.author.bot)
+    return person(message.author, message.member)
 
 
 def _name(user: User) -> str:
@@ -85,13 +121,25 @@ def _text(message: Message, me: BotUser) -> str:
     if called and called["id"] == me.id and words[called.end() :].strip():
         words = words[called.end() :].strip()
     named = _MENTION.sub(lambda found: f"@{names[found['id']]}" if found["id"] in names else found[0], words)
-    return "\n".join(filter(None, [named, *_beside(message)]))
+    return "\n".join(filter(None, [named, *_stickers(message)]))
+
+
+def _attachment(file: wire.Attachment, message: Message) -> Attachment:
+    """Name *file* by where it is found again: its address is signed, and the signature runs out."""
+    mime = (file.content_type or "").partition(";")[0].strip()
+    kind = AttachmentKind.VOICE if file.duration_secs is not None else _KINDS.get(mime.partition("/")[0])
+    ref = f"{message.channel_id}/{message.id}/{file.id}"
+    return Attachment(kind or AttachmentKind.DOCUMENT, ref, _line(file.filename), mime, file.size)
+
+
+def _stickers(content: Content) -> list[str]:
+    return [f"[sticker: {_line(sticker.name)}]" for sticker in content.sticker_items]
 
 
 def _beside(content: Content) -> list[str]:
-    """Return a line for each thing beside the words, by its name."""
+    """Return a line for each thing beside quoted words, by its name."""
     files = [f"[attachment: {_line(file.filename)}, {_size(file.size)}]" for file in content.attachments]
-    return files + [f"[sticker: {_line(sticker.name)}]" for sticker in content.sticker_items]
+    return files + _stickers(content)
 
 
 def _line(name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adapters.channel import ChatKind
-from adapters.discord.wire import Channel, Event, Guild
+from adapters.discord.wire import Channel, Event, Guild, Role
 
 MOST_PLACES = 20_000
 """Channels that are remembered; of a forgotten one Discord is asked again."""
@@ -45,6 +45,8 @@ class Places:
 
     def __init__(self) -> None:
         self._known: dict[str, Place | None] = {}
+        self._servers: set[str] = set()
+        """Those whose roles we know."""
         self.own_roles: frozenset[str] = frozenset()
         """The roles that Discord made for this bot: clients offer them when somebody types its name."""
 
@@ -54,8 +56,7 @@ class Places:
             case "GUILD_CREATE":
                 guild = Guild.model_validate(event.data)
                 self.note([*guild.channels, *guild.threads])
-                own = {role.id for role in guild.roles if role.tags is not None and role.tags.bot_id == bot_id}
-                self.own_roles |= own
+                self.note_roles(guild.id, guild.roles, bot_id)
             case "THREAD_LIST_SYNC":
                 self.note(Guild.model_validate(event.data).threads)
             case "CHANNEL_CREATE" | "CHANNEL_UPDATE" | "THREAD_CREATE" | "THREAD_UPDATE":
@@ -67,6 +68,15 @@ class Places:
             self._known[channel.id] = place_of(channel)
         while len(self._known) > MOST_PLACES:
             del self._known[next(iter(self._known))]
+
+    def note_roles(self, server: str, roles: Iterable[Role], bot_id: str) -> None:
+        """Remember which of the *server*'s *roles* is the bot's own."""
+        self.own_roles |= {role.id for role in roles if role.tags is not None and role.tags.bot_id == bot_id}
+        self._servers.add(server)
+
+    def knows_roles(self, server: str) -> bool:
+        """Say whether Discord has told of this server's roles."""
+        return server in self._servers
 
     def knows(self, channel_id: str) -> bool:
         """Say whether Discord has told of this channel."""

@@ -1,54 +1,96 @@
-"""This file sends to Discord, which takes a nonce: the same key sent twice within some minutes is one message."""
+"""This file sends to Discord, which takes a nonce: the same key sent twice within some minutes is one message.
 
-import asyncio
+The answer to a slash command takes the place of the sign that Discord shows meanwhile. That is an edit, so a second try
+changes nothing. When Discord no longer knows the command, a quarter of an hour later, its answer is a message like any.
+"""
+
 import hashlib
-from functools import partial
+import json
+from collections.abc import Sequence
+from typing import Any
 
-import discord
+from discord import HTTPException
+from discord.http import Route
 
-from adapters.channel import Address, OutboundMessage, SendRefusedError, Sent
-from adapters.discord.connection import Connection
-from adapters.discord.faults import CALL_FAULTS, Faults
+from adapters.channel import Body, Button, OutboundMessage, Sent, Upload
+from adapters.discord.calls import Calls, channel_number, number
+from adapters.discord.faults import CALL_FAULTS
+from adapters.discord.interactions import Deferred
+from adapters.discord.wire import Standing
+
+UPLOAD_LIMIT = 10_000_000
+"""Bytes of a file that every server takes, a little less than Discord's 10 MiB."""
+
+_SUPPRESS_EMBEDS = 4
+_NO_LONGER_KNOWN = frozenset({401, 404})
+"""What a call by a command's own token gets when it has run out, or was never acknowledged."""
+_LOOKED_AT = 20
+"""Messages after a command among which its answer is looked for."""
+_ROW = 5
+_LONGEST_LABEL = 80
+_UNFIT = str.maketrans(dict.fromkeys(('"', "\\", *map(chr, range(32)), "\x7f"), "_"))
+"""What would end a file's name within the head of its part of a request."""
 
 
 class Sending:
     """Sends for one bot."""
 
-    def __init__(self, connection: Connection, faults: Faults, timeout_s: float) -> None:
-        self._connection = connection
-        self._faults = faults
-        self._timeout_s = timeout_s
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
 
     async def send(self, message: OutboundMessage) -> Sent:
         """Send *message*, naming nobody, with no preview of its links. Raises ChannelError."""
-        channel = await self._channel(message.address)
-        post = partial(
-            channel.send,
-            message.body.text,
-            nonce=nonce_of(message.key),
-            allowed_mentions=discord.AllowedMentions.none(),
-            suppress_embeds=True,
+        command = Deferred.of(message.reply_to)
+        if command is None:
+            return await self._create(message)
+        answered = await self._answer(command, message) or await self._standing(command, message)
+        return answered or await self._create(message)
+
+    async def _create(self, message: OutboundMessage) -> Sent:
+        channel = channel_number(message.address)
+        route = Route("POST", "/channels/{channel_id}/messages", channel_id=channel)
+        nonce = {"nonce": nonce_of(message.key), "enforce_nonce": True}
+        content = shown(message.body, message.buttons) | nonce | _reference(message, channel)
+        return await self._sent(route, content, message.body.upload)
+
+    async def _answer(self, command: Deferred, message: OutboundMessage) -> Sent | None:
+        """Put *message* where Discord shows that *command* is worked on; `None` if it no longer does."""
+        route = Route(
+            "PATCH",
+            "/webhooks/{webhook_id}/{webhook_token}/messages/@original",
+            webhook_id=await self._calls.application_id(),
+            webhook_token=command.token,
         )
-        reference = _reference(message)
         try:
-            async with asyncio.timeout(self._timeout_s):
-                sent = await (post() if reference is None else post(reference=reference))
-        except CALL_FAULTS as fault:
-            raise self._faults.of_send(fault) from None
-        return Sent(str(sent.id))
+            return await self._sent(route, shown(message.body, message.buttons), message.body.upload)
+        except _NoLongerKnownError:
+            return None
 
-    async def show_typing(self, address: Address) -> None:
-        """Show for about ten seconds that we write. Raises ChannelError."""
-        channel = await self._channel(address)
+    async def _sent(self, route: Route, content: dict[str, Any], upload: Upload | None) -> Sent:
         try:
-            async with asyncio.timeout(self._timeout_s):
-                await channel.typing()
+            return Sent(str((await self._calls.make(route, **_written(content, upload)))["id"]))
         except CALL_FAULTS as fault:
-            raise self._faults.of_call(fault) from None
+            is_by_token = route.webhook_token is not None
+            if is_by_token and isinstance(fault, HTTPException) and fault.status in _NO_LONGER_KNOWN:
+                raise _NoLongerKnownError from None
+            raise self._calls.faults.of_send(fault) from None
 
-    async def _channel(self, address: Address) -> discord.PartialMessageable:
-        number = _number(_channel_id(address))
-        return (await self._connection.client()).get_partial_messageable(number)
+    async def _standing(self, command: Deferred, message: OutboundMessage) -> Sent | None:
+        """Return the answer to *command* if it is there already: an earlier try may have ended unsure."""
+        route = Route(
+            "GET",
+            f"/channels/{{channel_id}}/messages?after={number(command.id)}&limit={_LOOKED_AT}",
+            channel_id=channel_number(message.address),
+        )
+        for found in await self._calls.read(list[Standing], route) or []:
+            is_answer = found.interaction_metadata is not None and found.interaction_metadata.id == command.id
+            if is_answer and found.content == message.body.text:
+                return Sent(found.id)
+        return None
+
+
+class _NoLongerKnownError(Exception):
+    """Discord has forgotten the command that is answered."""
 
 
 def nonce_of(key: str) -> str:
@@ -56,22 +98,41 @@ def nonce_of(key: str) -> str:
     return hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
 
 
-def _channel_id(address: Address) -> str:
-    """A thread is a channel of its own."""
-    return address.chat if address.thread is None else address.thread
+def shown(body: Body, buttons: Sequence[Button]) -> dict[str, Any]:
+    """Return what a message shows, new or changed: nobody is pinged by it, and no link has a preview."""
+    content = {
+        "content": body.text,
+        "allowed_mentions": {"parse": []},
+        "flags": _SUPPRESS_EMBEDS,
+        "components": _rows(buttons),
+    }
+    return content | ({"attachments": [{"id": "0", "filename": _name(body.upload)}]} if body.upload else {})
 
 
-def _reference(message: OutboundMessage) -> discord.MessageReference | None:
-    """A reply whose target is gone goes out as a plain message."""
-    if message.reply_to is None:
-        return None
-    channel_id = _number(_channel_id(message.address))
-    return discord.MessageReference(
-        message_id=_number(message.reply_to), channel_id=channel_id, fail_if_not_exists=False
-    )
+def _rows(buttons: Sequence[Button]) -> list[dict[str, Any]]:
+    cells = [
+        {"type": 2, "style": 2, "label": button.label[:_LONGEST_LABEL], "custom_id": button.command}
+        for button in buttons
+    ]
+    return [{"type": 1, "components": cells[begin : begin + _ROW]} for begin in range(0, len(cells), _ROW)]
 
 
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise SendRefusedError(f"Discord knows channels, threads and messages by number, not by {text!r}")
-    return int(text)
+def _reference(message: OutboundMessage, channel: int) -> dict[str, Any]:
+    """A reply whose target is gone goes out as a plain message; a command that is no longer known is no target."""
+    if message.reply_to is None or Deferred.of(message.reply_to):
+        return {}
+    target = {"message_id": str(number(message.reply_to)), "channel_id": str(channel)}
+    return {"message_reference": target | {"fail_if_not_exists": False}}
+
+
+def _written(content: dict[str, Any], upload: Upload | None) -> dict[str, Any]:
+    """Return *content* as the SDK takes it, in parts if a file goes with it."""
+    if upload is None:
+        return {"json": content}
+    plain = {"name": "payload_json", "value": json.dumps(content), "content_type": "application/json"}
+    file = {"name": "files[0]", "value": upload.content, "filename": _name(upload)}
+    return {"form": [plain, file | {"content_type": "application/octet-stream"}]}
+
+
+def _name(upload: Upload) -> str:
+    return upload.name.translate(_UNFIT) or "file"

@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Snowflake = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
+"""An id of Discord's, which tells when it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,9 @@ class Member(Wire):
     """What a server knows of somebody."""
 
     nick: str | None = None
+    roles: tuple[str, ...] = ()
+    user: User | None = None
+    """Not set within a message, which names its author itself."""
 
 
 class Attachment(Wire):
@@ -41,6 +48,12 @@ class Attachment(Wire):
     filename: str
     size: int
     """In bytes."""
+    id: str = ""
+    content_type: str | None = None
+    duration_secs: float | None = None
+    """Set for voice messages alone."""
+    url: str = Field(default="", repr=False)
+    """Signed, for about a day."""
 
 
 class Sticker(Wire):
@@ -71,7 +84,7 @@ class Snapshot(Wire):
 
 
 class Message(Content):
-    """A message as `MESSAGE_CREATE` carries it."""
+    """A message as `MESSAGE_CREATE` and `MESSAGE_UPDATE` carry it."""
 
     id: str
     channel_id: str
@@ -84,6 +97,9 @@ class Message(Content):
     webhook_id: str | None = None
     mentions: tuple[User, ...] = ()
     mention_roles: tuple[str, ...] = ()
+    embeds: tuple[object, ...] = ()
+    components: tuple[object, ...] = ()
+    poll: object = None
     message_reference: Reference | None = None
     message_snapshots: tuple[Snapshot, ...] = ()
     referenced_message: "Message | None" = None
@@ -111,8 +127,101 @@ class Role(Wire):
 
 
 class Guild(Wire):
-    """A server, as `GUILD_CREATE` tells of it."""
+    """A server, as `GUILD_CREATE` tells of it; `THREAD_LIST_SYNC` has its threads alone, and no id."""
 
+    id: str = ""
     channels: tuple[Channel, ...] = ()
     threads: tuple[Channel, ...] = ()
     roles: tuple[Role, ...] = ()
+
+
+class CommandOption(Wire):
+    """What somebody wrote into a field of a slash command."""
+
+    name: str
+    value: object = None
+
+
+class InteractionData(Wire):
+    """A slash command, or a button that was pressed."""
+
+    type: int = 0
+    """Of a command: 1 is one that is typed."""
+    name: str = ""
+    options: tuple[CommandOption, ...] = ()
+    component_type: int = 0
+    """2 is a button."""
+    custom_id: str = ""
+
+
+class Interaction(Wire):
+    """Something that somebody did with Discord's own controls, as `INTERACTION_CREATE` carries it."""
+
+    id: Snowflake
+    type: int
+    token: str = Field(repr=False)
+    """By which it is answered, for a quarter of an hour: a secret as long."""
+    channel_id: str | None = None
+    channel: Channel | None = None
+    guild_id: str | None = None
+    member: Member | None = None
+    user: User | None = None
+    data: InteractionData | None = None
+    message: Message | None = None
+    """Whose button was pressed."""
+
+
+class CommandReference(Wire):
+    """Which interaction a message answers."""
+
+    id: str
+
+
+class Emoji(Wire):
+    """A sign below a message; one of Discord's servers has an id."""
+
+    id: str | None = None
+    name: str | None = None
+
+
+class Reaction(Wire):
+    """How often a sign stands below a message."""
+
+    emoji: Emoji
+    me: bool = False
+    """Whether it is ours."""
+
+
+class Standing(Wire):
+    """A message of a channel, as Discord shows it when it is asked."""
+
+    id: str
+    content: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    reactions: tuple[Reaction, ...] = ()
+    interaction_metadata: CommandReference | None = None
+
+
+class Application(Wire):
+    """What Discord knows of the application that a bot belongs to."""
+
+    flags: int = 0
+
+
+class CommandField(Wire):
+    """A field of a slash command."""
+
+    type: int
+    name: str
+    description: str
+    required: bool = False
+
+
+class MenuCommand(Wire):
+    """A slash command, as Discord offers it."""
+
+    name: str
+    description: str
+    options: tuple[CommandField, ...] = ()
+    contexts: tuple[int, ...] | None = None
+    integration_types: tuple[int, ...] | None = None

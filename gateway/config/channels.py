@@ -114,6 +114,7 @@ class DiscordSettings(BotSettings):
     channel: ClassVar[str] = "discord"
     base_url: Url = "https://discord.com/api/v10"
     gateway_url: SocketUrl = "wss://gateway.discord.gg/"
+    cdn_url: Url = "https://cdn.discordapp.com"
 
 
 class ChannelsSettings(Section):

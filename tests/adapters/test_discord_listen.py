@@ -6,13 +6,14 @@ import socket
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
 from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, ChatKind, InboundMessage
 from adapters.discord import DiscordAdapter
 from adapters.discord.parse import Ignored
-from tests.fakes.discord import Discord, Fault
+from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, THREAD, TOKEN
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
@@ -41,7 +42,7 @@ async def adapter(server: Discord, tally: Tally) -> AsyncIterator[DiscordAdapter
 @asynccontextmanager
 async def connected(server: Discord, token: str = TOKEN, tally: Tally | None = None) -> AsyncIterator[DiscordAdapter]:
     count = (tally or Tally()).count
-    adapter = DiscordAdapter("home", token, count, base_url=server.url, gateway_url=server.gateway_url)
+    adapter = DiscordAdapter("home", token, count, servers=servers_of(server))
     try:
         yield adapter
     finally:
@@ -176,12 +177,11 @@ async def test_only_what_is_needed_is_asked_for(server: Discord, adapter: Discor
 async def test_what_is_ignored_is_counted_and_does_not_stop_the_rest(
     server: Discord, adapter: DiscordAdapter, tally: Tally
 ) -> None:
-    """Edits, our own words, shapes and events that nobody knows."""
+    """A preview that was added, our own words, shapes and events that nobody knows."""
     received = Received()
     async with listening(adapter, received):
-        edited = {"id": "1", "channel_id": DIRECT, "author": {"id": "42", "username": "a"}, "timestamp": "2026-03-01"}
-        server.dispatch("MESSAGE_UPDATE", {**edited, "edited_timestamp": "2026-03-02"})
-        server.dispatch("MESSAGE_UPDATE", {**edited, "edited_timestamp": None})
+        seen = {"id": "1", "channel_id": DIRECT, "author": {"id": "42", "username": "a"}, "timestamp": "2026-03-01"}
+        server.dispatch("MESSAGE_UPDATE", {**seen, "content": "see", "edited_timestamp": None})
         server.says("mine", CHANNEL, BOT_ID)
         server.dispatch("MESSAGE_CREATE", {"id": "no author"})
         server.dispatch("GUILD_CREATE", {"channels": "none"})
@@ -189,7 +189,7 @@ async def test_what_is_ignored_is_counted_and_does_not_stop_the_rest(
         server.says("hello")
         await received.wait_for(1)
     assert received.texts == ["hello"]
-    assert tally.reasons == {Ignored.EDITED: 1, Ignored.UNREADABLE: 2}
+    assert tally.reasons == {Ignored.UNREADABLE: 2}
 
 
 @pytest.mark.parametrize("token", ["MTAw.wrong.token", "rubbish"])
@@ -261,7 +261,7 @@ async def test_two_accounts_listen_side_by_side(server: Discord) -> None:
     async with connected(server) as home, Discord() as other:
         # The SDK keeps one REST address for the process: both bots have it in common, as in life.
         other.channels = server.channels
-        work = DiscordAdapter("work", TOKEN, Tally().count, base_url=server.url, gateway_url=other.gateway_url)
+        work = DiscordAdapter("work", TOKEN, Tally().count, servers=replace(servers_of(other), base_url=server.url))
         async with listening(home, first), listening(work, second):
             server.says("at home", CHANNEL)
             other.says("at work", CHANNEL)

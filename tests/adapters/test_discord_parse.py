@@ -132,10 +132,12 @@ def test_a_forward_is_a_quote_and_not_its_sender_speaking() -> None:
 
 
 def test_what_lies_beside_the_words_is_named() -> None:
-    """Files by name and size, stickers by name; a name cannot begin a line of its own."""
+    """In quoted words files by name and size, stickers by name; a name cannot begin a line of its own."""
     files = [{"filename": "a\nb.png", "size": 1_234_567}, {"filename": "c.txt", "size": 5_000}]
-    found = heard(content="look", attachments=files, sticker_items=[{"name": "Wave"}])
-    assert found.text == "look\n[attachment: a b.png, 1.2 MB]\n[attachment: c.txt, 5.0 kB]\n[sticker: Wave]"
+    quoted = message("look", attachments=files, sticker_items=[{"name": "Wave"}])
+    quote = heard(type=19, referenced_message=quoted).quote
+    assert quote is not None
+    assert quote.text == "look\n[attachment: a b.png, 1.2 MB]\n[attachment: c.txt, 5.0 kB]\n[sticker: Wave]"
 
 
 @pytest.mark.parametrize(

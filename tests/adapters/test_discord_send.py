@@ -18,7 +18,7 @@ from adapters.channel import (
 )
 from adapters.discord import DiscordAdapter
 from adapters.discord.send import nonce_of
-from tests.fakes.discord import Discord, Fault
+from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import CHANNEL, SCHEMA_FILE, THREAD, TOKEN, problems_of
 from tests.fakes.tally import Tally
 
@@ -37,7 +37,7 @@ async def server() -> AsyncIterator[Discord]:
 
 @pytest.fixture
 async def adapter(server: Discord) -> AsyncIterator[DiscordAdapter]:
-    adapter = DiscordAdapter("home", TOKEN, Tally().count, base_url=server.url, call_timeout_s=5)
+    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server), call_timeout_s=5)
     yield adapter
     await adapter.close()
 
@@ -45,7 +45,7 @@ async def adapter(server: Discord) -> AsyncIterator[DiscordAdapter]:
 @pytest.fixture
 async def hasty(server: Discord) -> AsyncIterator[DiscordAdapter]:
     """An adapter that waits for nothing long."""
-    adapter = DiscordAdapter("home", TOKEN, Tally().count, base_url=server.url, call_timeout_s=0.3)
+    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server), call_timeout_s=0.3)
     yield adapter
     await adapter.close()
 
@@ -67,7 +67,6 @@ async def test_a_message_names_nobody_and_shows_no_preview(server: Discord, adap
         "enforce_nonce": True,
         "allowed_mentions": {"parse": []},
         "flags": 4,
-        "tts": False,
         "components": [],
     }
 
@@ -75,11 +74,15 @@ async def test_a_message_names_nobody_and_shows_no_preview(server: Discord, adap
 @pytest.mark.skipif(not SCHEMA_FILE.exists(), reason="Discord's published schema lies beside the repository, or not")
 def test_the_schema_is_asked() -> None:
     """A body that Discord would refuse shows; without this, the check of every other test could be an empty one."""
-    right = {"content": "x", "allowed_mentions": {"parse": []}, "flags": 4, "enforce_nonce": True}
-    assert list(problems_of(right)) == []
-    assert list(problems_of({**right, "content": 7}))
-    assert list(problems_of({**right, "nonce": "n" * 26}))
-    assert list(problems_of({**right, "allowed_mentions": {"parse": ["somebody"]}}))
+    post, path = "POST", f"/channels/{CHANNEL}/messages"
+    right = {"content": "x", "allowed_mentions": {"parse": []}, "flags": 4, "enforce_nonce": True, "nonce": "n"}
+    assert list(problems_of(post, path, right)) == []
+    assert list(problems_of(post, path, {**right, "content": 7}))
+    assert list(problems_of(post, path, {**right, "nonce": "n" * 26}))
+    assert list(problems_of(post, path, {**right, "allowed_mentions": {"parse": ["somebody"]}}))
+    assert list(problems_of("PATCH", "/webhooks/1/a-token/messages/@original", {"content": 7}))
+    assert list(problems_of("PUT", "/applications/1/commands", [{"name": "x" * 33, "description": "x"}]))
+    assert list(problems_of("POST", "/interactions/1/a-token/callback", {"type": "soon"}))
 
 
 async def test_a_thread_is_written_into(server: Discord, adapter: DiscordAdapter) -> None:

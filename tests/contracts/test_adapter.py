@@ -22,7 +22,7 @@ from adapters.discord import DiscordAdapter
 from adapters.telegram import LongPoll, TelegramAdapter
 from adapters.terminal import CHANNEL, CHAT, TerminalAdapter
 from tests.fakes.botapi import TOKEN, BotApi
-from tests.fakes.discord import Discord
+from tests.fakes.discord import Discord, servers_of
 from tests.fakes.discord_shapes import DIRECT
 from tests.fakes.discord_shapes import TOKEN as DISCORD_TOKEN
 from tests.fakes.listening import Received, listening
@@ -106,9 +106,7 @@ class DiscordChat:
 
     def __init__(self, server: Discord) -> None:
         self._server = server
-        self.adapter: Adapter = DiscordAdapter(
-            "home", DISCORD_TOKEN, Tally().count, base_url=server.url, gateway_url=server.gateway_url
-        )
+        self.adapter: Adapter = DiscordAdapter("home", DISCORD_TOKEN, Tally().count, servers=servers_of(server))
 
     def says(self, text: str) -> None:
         self._server.says(text)

@@ -1,8 +1,7 @@
-"""This file is Discord on loopback: its REST API and its gateway, for one bot.
+"""This file is Discord on loopback, in front of `tests.fakes.discord_api`: its REST API, its gateway, its file server.
 
 The gateway is a WebSocket that speaks HELLO, IDENTIFY, READY, heartbeats, RESUME and INVALID_SESSION, compressed as
-the SDK asks for. Bodies are checked against Discord's published schema where it lies beside the repository. Inside a
-test: `async with Discord() as server`.
+the SDK asks for. Inside a test: `async with Discord() as server`.
 """
 
 import asyncio
@@ -17,23 +16,11 @@ from typing import Any, Self
 
 from aiohttp import WSMsgType, web
 
-from tests.fakes.discord_shapes import (
-    APPLICATION,
-    BOT_ID,
-    BOT_ROLE,
-    CHANNEL,
-    DIRECT,
-    GUILD,
-    LIMIT,
-    MESSAGE_CONTENT,
-    PERSON,
-    THREAD,
-    TOKEN,
-    Json,
-    message,
-    problems_of,
-    user,
-)
+from adapters.discord import Servers
+from tests.fakes.discord_api import Answer, DiscordApi, Posted, Request
+from tests.fakes.discord_shapes import BOT_ID, GUILD, MESSAGE_CONTENT, ROLES, TOKEN, Json, user
+
+__all__ = ["Discord", "Fault", "Posted", "servers_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +41,13 @@ class Fault:
     """Nothing comes back until the client goes away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Posted:
-    """A message that Discord took from the bot."""
-
-    id: str
-    channel: str
-    body: Json
-
-    @property
-    def text(self) -> str:
-        """What people read."""
-        return str(self.body["content"])
-
-    @property
-    def reply_to(self) -> str | None:
-        """What it answers, if that exists."""
-        reference = self.body.get("message_reference")
-        return None if reference is None else str(reference["message_id"])
-
-
-class Discord:
-    """What Discord knows of one bot, its server, a channel with a thread, and a direct chat."""
+class Discord(DiscordApi):
+    """What Discord knows of one bot, and how the bot reaches it."""
 
     def __init__(self) -> None:
-        self.posted: list[Posted] = []
-        self.requests: list[tuple[str, str, Json]] = []
+        super().__init__()
+        self.requests: list[tuple[str, str, Any]] = []
         """Method, path and body of every REST call."""
-        self.problems: list[str] = []
-        """What Discord's schema says against the bodies that came."""
         self.heard: list[Json] = []
         """What the bot said at the gateway."""
         self.faults: list[Fault] = []
@@ -90,16 +55,6 @@ class Discord:
         self.may_read_content = True
         self.resume_url: str | None = None
         """Where the bot is told to resume; not set: where it began."""
-        self.channels: dict[str, Json] = {
-            CHANNEL: {"id": CHANNEL, "type": 0, "guild_id": GUILD, "name": "general"},
-            THREAD: {"id": THREAD, "type": 11, "guild_id": GUILD, "parent_id": CHANNEL, "name": "a thread"},
-            DIRECT: {"id": DIRECT, "type": 1, "recipients": [user(PERSON)]},
-        }
-        self.closed_channels: set[str] = set()
-        self._messages: dict[str, str] = {}
-        """The channel of each message, by its id."""
-        self._nonces: dict[tuple[str, str], Posted] = {}
-        self._next_id = 1_000_000
         self._session = ""
         self._log: list[Json] = []
         self._unsaid: list[tuple[str, Json]] = []
@@ -108,6 +63,7 @@ class Discord:
         app = web.Application()
         app.router.add_get("/gateway", self._gateway)
         app.router.add_route("*", "/api/{path:.*}", self._rest)
+        app.router.add_get("/attachments/{path:.*}", self._file)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         self._port = 0
 
@@ -115,6 +71,11 @@ class Discord:
     def url(self) -> str:
         """The base URL of the REST API."""
         return f"http://127.0.0.1:{self._port}/api"
+
+    @property
+    def cdn_url(self) -> str:
+        """Where the file server is."""
+        return f"http://127.0.0.1:{self._port}"
 
     @property
     def gateway_url(self) -> str:
@@ -138,15 +99,6 @@ class Discord:
         await self._runner.cleanup()
 
     # What a test tells it.
-
-    def says(self, text: str, channel: str = DIRECT, person: str = PERSON, **extra: Any) -> str:
-        """A person writes, once the bot is online; mentions are marked as Discord marks them. Returns the id."""
-        said: Json = message(self._new_id(channel), channel, user(person), text)
-        said["mentions"] = [user(BOT_ID, is_bot=True)] if f"<@{BOT_ID}>" in text else []
-        if "guild_id" in self.channels.get(channel, {}):
-            said |= {"guild_id": GUILD, "member": {"nick": None, "roles": []}}
-        self.dispatch("MESSAGE_CREATE", said | extra)
-        return str(said["id"])
 
     def dispatch(self, name: str, data: Json) -> None:
         """Tell the bot of something; before its first session, once that begins."""
@@ -202,7 +154,7 @@ class Discord:
         """What the bot said with *op*."""
         return [said for said in self.heard if said["op"] == op]
 
-    def calls(self, ending: str) -> list[Json]:
+    def calls(self, ending: str) -> list[Any]:
         """The bodies of REST calls whose path ends so."""
         return [body for _, path, body in self.requests if path.endswith(ending)]
 
@@ -210,9 +162,9 @@ class Discord:
 
     async def _rest(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.match_info["path"]
-        body = await request.json() if request.can_read_body else {}
+        body, upload = await _read(request)
         self.requests.append((request.method, path, body))
-        self._notify()
+        self.notify()
         if request.headers.get("Authorization") != f"Bot {self.token}":
             return _answer({"message": "401: Unauthorized", "code": 0}, 401)
         fault = next((fault for fault in self.faults if path.endswith(fault.path)), None)
@@ -220,48 +172,16 @@ class Discord:
             self.faults.remove(fault)
             if not fault.accepts:
                 return await _meet(fault, request)
-        answer = self._call(request.method, path, body)
-        return answer if fault is None else await _meet(fault, request)
+        answer = self.call(Request(request.method, path, request.query, body, upload))
+        return _response(answer) if fault is None else await _meet(fault, request)
 
-    def _call(self, method: str, path: str, body: Json) -> web.Response:
-        match [method, *path.strip("/").split("/")]:
-            case ["GET", *_] if path in self._known:
-                return _answer(self._known[path])
-            case ["POST", "channels", channel, _] if channel in self.closed_channels:
-                return _answer({"message": "Missing Access", "code": 50001}, 403)
-            case ["POST", "channels", channel, "messages"] if channel in self.channels:
-                return self._create(channel, body)
-            case ["POST", "channels", channel, "typing"] if channel in self.channels:
-                return web.Response(status=204)
-        return _answer({"message": "Unknown Channel", "code": 10003}, 404)
-
-    @property
-    def _known(self) -> dict[str, Json]:
-        channels = {f"/channels/{number}": channel for number, channel in self.channels.items()}
-        return {"/users/@me": user(BOT_ID, is_bot=True), "/oauth2/applications/@me": APPLICATION, **channels}
-
-    def _create(self, channel: str, body: Json) -> web.Response:
-        self.problems += problems_of(body)
-        text = body.get("content", "")
-        if not text.strip():
-            return _answer({"message": "Cannot send an empty message", "code": 50006}, 400)
-        if len(text) > LIMIT:
-            return _answer({"message": "Invalid Form Body", "code": 50035}, 400)
-        reference = body.get("message_reference")
-        if reference and self._messages.get(str(reference["message_id"])) != channel:
-            if reference.get("fail_if_not_exists", True):
-                return _answer({"message": "Unknown message", "code": 50035}, 400)
-            body = {name: value for name, value in body.items() if name != "message_reference"}
-        key = (channel, str(body.get("nonce", "")))
-        posted = self._nonces.get(key) if body.get("enforce_nonce") else None
-        if posted is None:
-            posted = Posted(self._new_id(channel), channel, body)
-            self._nonces[key] = posted
-            self.posted.append(posted)
-            self._notify()
-            said = message(posted.id, channel, user(BOT_ID, is_bot=True), text)
-            self.dispatch("MESSAGE_CREATE", said)
-        return _answer(message(posted.id, channel, user(BOT_ID, is_bot=True), posted.text))
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        fault = next((fault for fault in self.faults if request.path.endswith(fault.path)), None)
+        if fault is not None:
+            self.faults.remove(fault)
+            return await _meet(fault, request)
+        content = self.files.get(request.path.removeprefix("/"))
+        return web.Response(status=404) if content is None else web.Response(body=content)
 
     # The gateway.
 
@@ -284,7 +204,7 @@ class Discord:
 
     async def _hear(self, wire: "_Wire", said: Json) -> None:
         self.heard.append(said)
-        self._notify()
+        self.notify()
         match said["op"]:
             case 1:
                 wire.out.put_nowait({"op": 11})
@@ -302,7 +222,7 @@ class Discord:
                 wire.out.put_nowait({"op": 9, "d": False})
 
     def _begin(self) -> None:
-        self._session = f"session-{self._new_id('')}"
+        self._session = f"session-{self.new_id()}"
         self._log.clear()
         self.dispatch(
             "READY",
@@ -315,20 +235,15 @@ class Discord:
             },
         )
         here = [channel for channel in self.channels.values() if channel.get("guild_id") == GUILD]
-        roles = [{"id": GUILD, "name": "@everyone"}, {"id": BOT_ROLE, "name": "Strand", "tags": {"bot_id": BOT_ID}}]
         threads = [channel for channel in here if "parent_id" in channel]
         plain = [channel for channel in here if "parent_id" not in channel]
-        self.dispatch("GUILD_CREATE", {"id": GUILD, "channels": plain, "threads": threads, "roles": roles})
+        self.dispatch("GUILD_CREATE", {"id": GUILD, "channels": plain, "threads": threads, "roles": ROLES})
         unsaid, self._unsaid = self._unsaid, []
         for name, data in unsaid:
             self.dispatch(name, data)
 
-    def _new_id(self, channel: str) -> str:
-        self._next_id += 1
-        self._messages[str(self._next_id)] = channel
-        return str(self._next_id)
-
-    def _notify(self) -> None:
+    def notify(self) -> None:
+        """Wake whoever waits for a change."""
         for changed in self._waiting:
             changed.set()
 
@@ -353,7 +268,26 @@ class _Wire:
                     await self.ws.send_bytes(self._zlib.compress(text.encode()) + self._zlib.flush(zlib.Z_SYNC_FLUSH))
 
 
-def _answer(content: Json, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+def servers_of(server: Discord) -> Servers:
+    """Where an adapter finds *server*."""
+    return Servers(server.url, server.gateway_url, server.cdn_url)
+
+
+async def _read(request: web.Request) -> tuple[Any, bytes | None]:
+    """Return the body and the file beside it."""
+    if request.content_type != "multipart/form-data":
+        return await request.json() if request.can_read_body else {}, None
+    form = await request.post()
+    file = form["files[0]"]
+    assert isinstance(file, web.FileField)
+    return json.loads(str(form["payload_json"])), file.file.read()
+
+
+def _response(answer: Answer) -> web.Response:
+    return web.Response(status=204) if answer.content is None else _answer(answer.content, answer.status)
+
+
+def _answer(content: object, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
     """A charset behind the type is more than the SDK takes."""
     given = {"Content-Type": "application/json", **(headers or {})}
     return web.Response(status=status, body=json.dumps(content).encode(), headers=given)

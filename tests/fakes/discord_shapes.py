@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,34 +19,49 @@ DIRECT = "500"
 LIMIT = 2000
 MESSAGE_CONTENT = 1 << 15
 SCHEMA_FILE = Path(__file__).parents[3] / "shared" / "data" / "discord-openapi.json"
-_CREATE = "#/paths/~1channels~1{channel_id}~1messages/post/requestBody/content/application~1json/schema"
+_MENTIONS_NOBODY: Json = {"parse": []}
+_SHOWS = re.compile(r"(POST /channels/[0-9]+/messages|PATCH /webhooks/[0-9]+/[^/]+/messages/@original)")
+"""Requests whose body people see."""
 
 
-def problems_of(body: Json) -> Iterator[str]:
-    """Say what is wrong with the body of a message, by Discord's schema and by what safety asks for."""
-    validator = _validator()
+def problems_of(method: str, path: str, body: object) -> Iterator[str]:
+    """Say what is wrong with the body of a request, by Discord's schema and by what safety asks for."""
+    validator = _validator(method, path)
     if validator is not None:
-        # The SDK writes the ids of a reference as numbers, which Discord takes as well.
-        reference = {name: str(found) if name.endswith("_id") else found for name, found in _reference(body).items()}
-        written = body | ({"message_reference": reference} if reference else {})
-        yield from (f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(written))
-    if body.get("allowed_mentions") != {"parse": []}:
-        yield "somebody may be pinged"
-    if not body.get("flags", 0) & 4:
-        yield "links are shown with a preview"
-    if not body.get("enforce_nonce"):
-        yield "a second try would come twice"
-
-
-def _reference(body: Json) -> Json:
-    return body.get("message_reference") or {}
+        yield from (f"{path}{error.json_path[1:]}: {error.message[:200]}" for error in validator.iter_errors(body))
+    if _SHOWS.fullmatch(f"{method} {path}") and isinstance(body, dict):
+        if body.get("allowed_mentions") != _MENTIONS_NOBODY:
+            yield "somebody may be pinged"
+        if not body.get("flags", 0) & 4:
+            yield "links are shown with a preview"
+        if method == "POST" and not (body.get("enforce_nonce") and body.get("nonce")):
+            yield "a second try would come twice"
 
 
 @functools.cache
-def _validator() -> Draft202012Validator | None:
-    if not SCHEMA_FILE.exists():
+def _schema() -> Json:
+    return dict(json.loads(SCHEMA_FILE.read_text("utf-8"))) if SCHEMA_FILE.exists() else {"paths": {}}
+
+
+@functools.cache
+def _templates() -> list[tuple[re.Pattern[str], str]]:
+    """Discord's paths, those with the fewest gaps first."""
+    paths = sorted(_schema()["paths"], key=lambda path: path.count("{"))
+    return [(re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)), path) for path in paths]
+
+
+def _validator(method: str, path: str) -> Draft202012Validator | None:
+    template = next((template for pattern, template in _templates() if pattern.fullmatch(path)), None)
+    return _validator_of(method.lower(), template) if template else None
+
+
+@functools.cache
+def _validator_of(method: str, template: str) -> Draft202012Validator | None:
+    if "requestBody" not in _schema()["paths"][template].get(method, {}):
         return None
-    return Draft202012Validator({**json.loads(SCHEMA_FILE.read_text("utf-8")), "$ref": _CREATE})
+    place = template.replace("~", "~0").replace("/", "~1")
+    ref = f"#/paths/{place}/{method}/requestBody/content/application~1json/schema"
+    return Draft202012Validator({**_schema(), "$ref": ref})
 
 
 def user(user_id: str, *, is_bot: bool = False) -> Json:
@@ -67,6 +83,14 @@ APPLICATION: Json = {
     "team": None,
     "flags": 0,
 }
+
+
+def role(role_id: str, *, is_bots: bool = False) -> Json:
+    """A role as Discord tells of it."""
+    return {"id": role_id, "name": f"role{role_id}"} | ({"tags": {"bot_id": BOT_ID}} if is_bots else {})
+
+
+ROLES = [role(GUILD), role(BOT_ROLE, is_bots=True)]
 
 
 def message(message_id: str, channel: str, author: Json, text: str) -> Json:

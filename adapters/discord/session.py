@@ -1,0 +1,53 @@
+"""This file keeps where Discord is to go on telling: what is said while a gateway restarts is then told afterwards."""
+
+import time
+from collections.abc import Callable
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from adapters.channel import Keeps
+
+KEPT_EVERY_S = 1.0
+"""How far what is kept may lag behind: what is told again is known by the inbox."""
+
+
+class Session(BaseModel):
+    """Discord's memory of one connection; it lasts some minutes beyond it."""
+
+    model_config = ConfigDict(frozen=True)
+    id: str
+    sequence: int | None
+    resume_at: str
+    """The gateway that knows it."""
+    gateway: str
+    """The gateway that it was begun at, by our configuration."""
+
+
+class SessionKeeper:
+    """Keeps one account's session for the next run."""
+
+    def __init__(self, account: str, keeps: Keeps | None, clock: Callable[[], float] = time.monotonic) -> None:
+        """Without *keeps* nothing outlives this object; *clock* counts seconds."""
+        self._key = f"discord.session.{account}"
+        self._keeps = keeps
+        self._clock = clock
+        self._kept: Session | None = None
+        self._kept_at = 0.0
+
+    async def recall(self, gateway: str) -> Session | None:
+        """Return what an earlier run kept, if it was begun at *gateway*."""
+        text = await self._keeps.get(self._key) if self._keeps else None
+        try:
+            found = Session.model_validate_json(text) if text else None
+        except ValidationError:
+            return None
+        return found if found and found.gateway == gateway else None
+
+    async def keep(self, session: Session) -> None:
+        """Keep a new *session* at once, and how far one has come now and then."""
+        if self._keeps is None or session == self._kept:
+            return
+        is_new = self._kept is None or session.id != self._kept.id
+        if is_new or self._clock() - self._kept_at >= KEPT_EVERY_S:
+            await self._keeps.put(self._key, session.model_dump_json())
+            self._kept, self._kept_at = session, self._clock()

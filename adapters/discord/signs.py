@@ -1,0 +1,34 @@
+"""This file shows signs on Discord: that we write, and an emoji below somebody's message."""
+
+from typing import Any
+
+from discord.http import Route
+
+from adapters.channel import Address
+from adapters.discord.calls import Calls, channel_number, number
+from adapters.discord.wire import Standing
+
+_MESSAGE = "/channels/{channel_id}/messages/{message_id}"
+
+
+class Signs:
+    """Signs of one bot."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def type(self, address: Address) -> None:
+        """Show for about ten seconds that we write. Raises ChannelError."""
+        route = Route("POST", "/channels/{channel_id}/typing", channel_id=channel_number(address))
+        await self._calls.ask(route)
+
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        """Leave *emoji* alone of all that we put below the message; nothing if it is empty. Raises ChannelError."""
+        where: dict[str, Any] = {"channel_id": channel_number(address), "message_id": number(message_id)}
+        message = await self._calls.read(Standing, Route("GET", _MESSAGE, **where))
+        ours = [reaction.emoji.name or "" for reaction in message.reactions if reaction.me] if message else []
+        for old in ours:
+            if old != emoji:
+                await self._calls.ask(Route("DELETE", f"{_MESSAGE}/reactions/{{emoji}}/@me", **where, emoji=old))
+        if emoji and emoji not in ours:
+            await self._calls.ask(Route("PUT", f"{_MESSAGE}/reactions/{{emoji}}/@me", **where, emoji=emoji))

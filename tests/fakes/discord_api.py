@@ -1,0 +1,317 @@
+"""This file is what Discord knows and does behind its REST API, for one bot: no network in it.
+
+Bodies are checked against Discord's published schema where it lies beside the repository.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import unquote
+
+from tests.fakes.discord_shapes import (
+    APPLICATION,
+    BOT_ID,
+    CHANNEL,
+    DIRECT,
+    GUILD,
+    LIMIT,
+    PERSON,
+    ROLES,
+    THREAD,
+    Json,
+    message,
+    problems_of,
+    user,
+)
+
+LOADING = 1 << 7
+_EPOCH_MS = 1_420_070_400_000
+_SLASH, _COMPONENT = 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A message that Discord took from the bot."""
+
+    id: str
+    channel: str
+    body: Json
+    upload: bytes | None = None
+
+    @property
+    def text(self) -> str:
+        """What people read."""
+        return str(self.body["content"])
+
+    @property
+    def reply_to(self) -> str | None:
+        """What it answers, if that exists."""
+        reference = self.body.get("message_reference")
+        return None if reference is None else str(reference["message_id"])
+
+
+@dataclass(slots=True)
+class Interaction:
+    """A slash command or a button, used by somebody."""
+
+    id: str
+    token: str
+    channel: str
+    acknowledged: list[int] = field(default_factory=list)
+    """How, each time."""
+    original: str | None = None
+    """The message that shows that the bot works on it, and then the answer."""
+    is_known: bool = True
+    """Discord forgets it after a quarter of an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = field(default_factory=dict)
+    upload: bytes | None = None
+
+    @property
+    def steps(self) -> list[str]:
+        """The method, and the path in its steps."""
+        return [self.method, *map(unquote, self.path.strip("/").split("/"))]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call gets."""
+
+    content: object = None
+    status: int = 200
+
+
+NO_CONTENT = Answer(status=204)
+
+
+def refusal(status: int, words: str, code: int) -> Answer:
+    """What Discord says no with."""
+    return Answer({"message": words, "code": code}, status)
+
+
+class DiscordApi(ABC):
+    """A server with a channel and a thread, a direct chat, messages, commands and files."""
+
+    def __init__(self) -> None:
+        self.posted: list[Posted] = []
+        self.problems: list[str] = []
+        """What is wrong with the bodies that came."""
+        self.interactions: dict[str, Interaction] = {}
+        """By their tokens."""
+        self.commands: list[Json] = []
+        self.application: Json = dict(APPLICATION)
+        self.files: dict[str, bytes] = {}
+        """What the file server holds, by its path there."""
+        self.channels: dict[str, Json] = {
+            CHANNEL: {"id": CHANNEL, "type": 0, "guild_id": GUILD, "name": "general"},
+            THREAD: {"id": THREAD, "type": 11, "guild_id": GUILD, "parent_id": CHANNEL, "name": "a thread"},
+            DIRECT: {"id": DIRECT, "type": 1, "recipients": [user(PERSON)]},
+        }
+        self.closed_channels: set[str] = set()
+        self._messages: dict[str, Json] = {}
+        self._nonces: dict[tuple[str, str], Posted] = {}
+        self._next_id = int(datetime.now(UTC).timestamp() * 1000 - _EPOCH_MS) << 22
+
+    @abstractmethod
+    def dispatch(self, name: str, data: Json) -> None:
+        """Tell the bot of something."""
+
+    @abstractmethod
+    def notify(self) -> None:
+        """Wake whoever waits for a change."""
+
+    # What people do.
+
+    def says(self, text: str, channel: str = DIRECT, person: str = PERSON, **extra: Any) -> str:
+        """A person writes, once the bot is online; mentions are marked as Discord marks them. Returns the id."""
+        said: Json = message(self.new_id(), channel, user(person), text)
+        said["mentions"] = [user(BOT_ID, is_bot=True)] if f"<@{BOT_ID}>" in text else []
+        if "guild_id" in self.channels.get(channel, {}):
+            said |= {"guild_id": GUILD, "member": {"nick": None, "roles": []}}
+        self._messages[said["id"]] = said | extra
+        self.dispatch("MESSAGE_CREATE", said | extra)
+        return str(said["id"])
+
+    def changes(self, message_id: str, text: str, edited: datetime) -> None:
+        """A person changes what they wrote."""
+        self._messages[message_id] |= {"content": text, "edited_timestamp": edited.isoformat()}
+        self.dispatch("MESSAGE_UPDATE", dict(self._messages[message_id]))
+
+    def gives(self, name: str, arguments: str = "", channel: str = DIRECT, person: str = PERSON) -> Interaction:
+        """A person gives a slash command."""
+        options = [{"type": 3, "name": "arguments", "value": arguments}] if arguments else []
+        return self._interact(_SLASH, {"id": "900", "type": 1, "name": name, "options": options}, channel, person)
+
+    def presses(self, command: str, message_id: str, person: str = PERSON) -> Interaction:
+        """A person presses the button below a message that holds *command*."""
+        below = self._messages[message_id]
+        data = {"custom_id": command, "component_type": 2}
+        return self._interact(_COMPONENT, data, below["channel_id"], person, message=below)
+
+    def attach(self, name: str, content: bytes, mime: str = "text/plain", **more: Any) -> Json:
+        """Put a file on the file server, and return what a message says of it."""
+        number = self.new_id()
+        path = f"attachments/1/{number}/{name}"
+        self.files[path] = content
+        url = f"{self.cdn_url}/{path}?ex=1&hm=a-signature"
+        return {"id": number, "filename": name, "size": len(content), "content_type": mime, "url": url} | more
+
+    @property
+    def cdn_url(self) -> str:
+        """Where the file server is."""
+        return "http://127.0.0.1"
+
+    def _interact(self, kind: int, data: Json, channel: str, person: str, **more: Any) -> Interaction:
+        number = self.new_id()
+        made = Interaction(number, f"interaction-token-of-{number}", channel)
+        self.interactions[made.token] = made
+        told: Json = {"id": number, "application_id": BOT_ID, "type": kind, "token": made.token, "version": 1}
+        told |= {"data": data, "channel_id": channel, "channel": self.channels[channel], **more}
+        if "guild_id" in self.channels[channel]:
+            member = {"user": user(person), "nick": None, "roles": ["77"]}
+            told |= {"guild_id": GUILD, "member": member, "context": 0}
+        else:
+            told |= {"user": user(person), "context": 1}
+        self.dispatch("INTERACTION_CREATE", told)
+        return made
+
+    # The API.
+
+    def call(self, asked: Request) -> Answer:
+        """Do what a request asks for."""
+        self.problems += problems_of(asked.method, asked.path, asked.body)
+        match asked.steps:
+            case ["GET", *_] if asked.path in self._known:
+                return Answer(self._known[asked.path])
+            case [_, "channels", channel, *_] if channel in self.closed_channels:
+                return refusal(403, "Missing Access", 50001)
+            case ["POST", "channels", channel, "typing"] if channel in self.channels:
+                return NO_CONTENT
+            case [_, "channels", channel, "messages", *rest] if channel in self.channels:
+                return self._in_channel(asked, channel, rest)
+        return self._by_application(asked)
+
+    def _by_application(self, asked: Request) -> Answer:
+        match asked.steps:
+            case ["PUT", "applications", _, "commands"]:
+                self.commands = [{"id": self.new_id(), "version": "1", **command} for command in asked.body]
+                return Answer(self.commands)
+            case ["POST", "interactions", _, token, "callback"]:
+                return self._acknowledge(self.interactions.get(token), asked.body["type"])
+            case ["PATCH", "webhooks", _, token, "messages", "@original"]:
+                return self._answer(self.interactions.get(token), asked)
+        return refusal(404, "Unknown Channel", 10003)
+
+    @property
+    def _known(self) -> dict[str, object]:
+        channels = {f"/channels/{number}": channel for number, channel in self.channels.items()}
+        return {
+            "/users/@me": user(BOT_ID, is_bot=True),
+            "/oauth2/applications/@me": self.application,
+            "/applications/@me": self.application,
+            f"/applications/{BOT_ID}/commands": self.commands,
+            f"/guilds/{GUILD}/roles": ROLES,
+            **channels,
+        }
+
+    def _in_channel(self, asked: Request, channel: str, rest: list[str]) -> Answer:
+        match [asked.method, *rest]:
+            case ["POST"]:
+                return self._create(channel, asked)
+            case ["GET"]:
+                after, limit = int(asked.query["after"]), int(asked.query["limit"])
+                here = [each for each in self._messages.values() if each["channel_id"] == channel]
+                newer = sorted((each for each in here if int(each["id"]) > after), key=lambda each: int(each["id"]))
+                return Answer(newer[:limit][::-1])
+            case [_, number, *_] if number not in self._messages:
+                return refusal(404, "Unknown Message", 10008)
+            case ["GET", number]:
+                return Answer(self._messages[number])
+            case [_, number, "reactions", emoji, "@me"]:
+                self._sign(number, emoji, is_put=asked.method == "PUT")
+                return NO_CONTENT
+        return refusal(405, "405: Method Not Allowed", 0)
+
+    def _sign(self, number: str, emoji: str, *, is_put: bool) -> None:
+        others = [each for each in self._messages[number].get("reactions", []) if each["emoji"]["name"] != emoji]
+        ours = [{"emoji": {"id": None, "name": emoji}, "me": True, "count": 1}] if is_put else []
+        self._messages[number]["reactions"] = others + ours
+        self.notify()
+
+    def signs(self, message_id: str) -> list[str]:
+        """What the bot put below a message."""
+        return [each["emoji"]["name"] for each in self._messages[message_id].get("reactions", [])]
+
+    def _create(self, channel: str, asked: Request) -> Answer:
+        body, text = asked.body, asked.body.get("content", "")
+        if refused := _unfit(asked):
+            return refused
+        reference = body.get("message_reference")
+        if reference and self._messages.get(str(reference["message_id"]), {}).get("channel_id") != channel:
+            if reference.get("fail_if_not_exists", True):
+                return refusal(400, "Unknown message", 50035)
+            body = {name: value for name, value in body.items() if name != "message_reference"}
+        key = (channel, str(body.get("nonce", "")))
+        posted = self._nonces.get(key) if body.get("enforce_nonce") else None
+        if posted is None:
+            posted = Posted(self.new_id(), channel, body, asked.upload)
+            self._nonces[key] = posted
+            self.posted.append(posted)
+            self._show(posted.id, channel, text)
+        return Answer(self._messages[posted.id])
+
+    def _show(self, number: str, channel: str, text: str, **more: Any) -> None:
+        shown = message(number, channel, user(BOT_ID, is_bot=True), text) | more
+        self._messages[number] = shown
+        self.notify()
+        self.dispatch("MESSAGE_CREATE", dict(shown))
+
+    def _acknowledge(self, asked: Interaction | None, kind: int) -> Answer:
+        if asked is None or not asked.is_known:
+            return refusal(404, "Unknown interaction", 10062)
+        if asked.acknowledged:
+            return refusal(400, "Interaction has already been acknowledged.", 40060)
+        asked.acknowledged.append(kind)
+        if kind == 5:
+            asked.original = self.new_id()
+            more = {"type": 20, "flags": LOADING, "interaction_metadata": {"id": asked.id, "type": _SLASH}}
+            self._show(asked.original, asked.channel, "", **more)
+        self.notify()
+        return NO_CONTENT
+
+    def _answer(self, command: Interaction | None, asked: Request) -> Answer:
+        if command is None or not command.is_known:
+            return refusal(401, "Invalid Webhook Token", 50027)
+        if command.original is None:
+            return refusal(404, "Unknown Webhook", 10015)
+        if refused := _unfit(asked):
+            return refused
+        body, shown = asked.body, self._messages[command.original]
+        shown |= {"content": body["content"], "flags": body["flags"], "edited_timestamp": datetime.now(UTC).isoformat()}
+        self.posted = [posted for posted in self.posted if posted.id != command.original]
+        self.posted.append(Posted(command.original, command.channel, body, asked.upload))
+        self.notify()
+        self.dispatch("MESSAGE_UPDATE", dict(shown))
+        return Answer(shown)
+
+    def new_id(self) -> str:
+        """Return an id that was never given before; as Discord's do, it tells the time."""
+        self._next_id += 1
+        return str(self._next_id)
+
+
+def _unfit(asked: Request) -> Answer | None:
+    text = asked.body.get("content", "")
+    if not text.strip() and asked.upload is None:
+        return refusal(400, "Cannot send an empty message", 50006)
+    return refusal(400, "Invalid Form Body", 50035) if len(text) > LIMIT else None
