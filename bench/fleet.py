@@ -35,6 +35,8 @@ class Around:
     model: str
     chats: Sequence[int]
     """Groups are negative numbers, the owner's own chat is `OWNER`."""
+    window_tokens: int = 32_000
+    """Of the model; the default is what a gateway assumes of one at an address of one's own."""
 
 
 class Fleet:
@@ -71,6 +73,11 @@ class Fleet:
     def pids(self) -> list[int]:
         """Return the processes that live, perhaps."""
         return [gateway.process.pid for gateway in self._gateways if gateway.process]
+
+    @property
+    def workspace(self) -> Path:
+        """The workspace of the one agent that one gateway has."""
+        return self._gateways[0].home.agent("main").workspace
 
     def unsure(self) -> Counter[int]:
         """Return how many sends are listed as unsure, by chat."""
@@ -156,7 +163,7 @@ def _config(around: Around, agents: Sequence[str]) -> str:
         *(f'[agents.{agent}]\nmodel = "stub"\n' for agent in agents),
         f'[channels.telegram.home]\ntoken_env = "BOT_TOKEN"\nbase_url = "{around.bot}"',
         f"poll_timeout_s = {_POLL_TIMEOUT_S}\ngroups = {{ {groups} }}\n",
-        f"[models.stub]\n{openai_section(around.model)}\n",
+        f"[models.stub]\n{openai_section(around.model)}\nwindow_tokens = {around.window_tokens}\n",
     ]
     if len(agents) > 1:
         for number, chat in enumerate(around.chats):

@@ -1,0 +1,126 @@
+"""This file is an owner's day, over and over: what a household writes, what its model answers, what its owner edits."""
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from bench.loopback import Recorder
+from bench.talk import prose
+from gateway.conversation.flush import AGAIN, PROMPT
+from tests.fakes.keeping import SUMMARY
+from tests.fakes.provider_stub import Body, Call, Reply, Step, without_note
+from tests.fakes.telegram import Fault
+from tests.journeys.house import OWNER
+
+CHATS = [OWNER, *range(-7, 0)]
+_WORDS_SAID, _WORDS_ANSWERED = 50, 90
+_LATEST = 20
+"""Messages of a request among which an order to save notes stands."""
+KEPT_LINES = 60
+"""Lines of a day's notes that the owner leaves: what grows with what is noted is no leak."""
+_SLUG = "Name the conversation"
+_OUTAGES = (
+    Fault("getUpdates", drops=True),
+    Fault("getUpdates", status=502, body="<html>Bad Gateway</html>"),
+    Fault("sendMessage", status=429, description="Too Many Requests", parameters={"retry_after": 1}),
+)
+
+
+def sayings(dice: random.Random) -> Iterator[tuple[int, str]]:
+    """Yield what is said and where, without end: talk, notes, searches, commands, new conversations."""
+    for number in count():
+        chat = CHATS[number % len(CHATS)]
+        match number // len(CHATS) % 24:
+            case 3 | 13:
+                yield chat, f"note: {prose(dice, 12)}"
+            case 6 | 16 | 20:
+                yield chat, f"search: {prose(dice, 3)}"
+            case 9:
+                yield chat, "/context"
+            case 15:
+                yield chat, "/status" if chat == OWNER else "/help"  # a group is not told how the gateway is
+            case 23 if number % 5 == 0:
+                yield chat, "/new"
+            case _:
+                yield chat, prose(dice, _WORDS_SAID)
+
+
+class Script:
+    """The model: it notes and searches when it is asked to, sums up, and otherwise talks."""
+
+    def __init__(self) -> None:
+        self._dice = random.Random(5)
+        self._calls = count()
+
+    def __call__(self, body: Body) -> Step:
+        messages = body["messages"]
+        system = str(messages[0]["content"])
+        if system.startswith("Summarise"):
+            return SUMMARY
+        if system.startswith(_SLUG):
+            return "a-talk"
+        if messages[-1]["role"] == "tool":
+            return "NO_REPLY" if _is_flush(messages) else "That is done."
+        if _is_flush(messages):
+            return self._call("add_note", text=prose(self._dice, 12))
+        match without_note(str(messages[-1]["content"])).rpartition("note: ")[1:]:
+            case ["note: ", text]:
+                return self._call("add_note", text=text)
+        asked = without_note(str(messages[-1]["content"])).rpartition("search: ")
+        return self._call("memory_search", query=asked[2]) if asked[1] else prose(self._dice, _WORDS_ANSWERED)
+
+    def _call(self, name: str, **arguments: object) -> Reply:
+        return Reply(calls=(Call(name, json.dumps(arguments), f"call_{next(self._calls)}"),))
+
+
+def _is_flush(messages: list[Body]) -> bool:
+    return any(prompt in str(each.get("content")) for each in messages[-_LATEST:] for prompt in (PROMPT, AGAIN))
+
+
+async def write(bot: Recorder, a_second: float, over: asyncio.Event) -> int:
+    """Let the household write until it is *over*; return how many messages it wrote."""
+    said = sayings(random.Random(4))
+    for number in count():
+        try:
+            async with asyncio.timeout(1 / a_second):
+                await over.wait()
+                return number
+        except TimeoutError:
+            chat, text = next(said)
+            bot.says(chat, text, user_id=OWNER, chat_type="private" if chat == OWNER else "supergroup")
+    raise AssertionError("unreachable")
+
+
+async def disturb(bot: Recorder, every_s: float, over: asyncio.Event) -> None:
+    """Let the platform fail now and then until it is *over*."""
+    for number in count():
+        try:
+            async with asyncio.timeout(every_s):
+                await over.wait()
+                return
+        except TimeoutError:
+            bot.fault(_OUTAGES[number % len(_OUTAGES)])
+
+
+async def edit(workspace: Path, every_s: float, over: asyncio.Event) -> None:
+    """Let the owner shorten the notes in their editor now and then until it is *over*."""
+    while True:
+        try:
+            async with asyncio.timeout(every_s):
+                await over.wait()
+                return
+        except TimeoutError:
+            await asyncio.to_thread(shorten, workspace)
+
+
+def shorten(workspace: Path) -> None:
+    """Leave the newest lines of each file of notes, saved as editors save: beside it, then in its place."""
+    for file in (workspace / "memory").rglob("*.md"):
+        lines = file.read_text().splitlines(keepends=True)
+        if len(lines) > KEPT_LINES:
+            draft = file.with_suffix(".draft")
+            draft.write_text("".join(lines[-KEPT_LINES:]))
+            draft.replace(file)

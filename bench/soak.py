@@ -1,0 +1,211 @@
+"""This file is `python -m bench.soak`: a gateway lives through a household's day, and nothing of it may grow.
+
+`strandline up` with the real Telegram SDK, the real memory worker and a small window, so that conversations are
+summarised all the time. Memory, open files and threads of the gateway and of its worker are looked at every five
+seconds; a line is fitted through what follows the warm-up. The end status is 1 if memory grows by more than 1 MB an
+hour, beyond the error of the fit, or if files are opened and not closed.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.fleet import Around, Fleet, running
+from bench.household import CHATS, Script, disturb, edit, write
+from bench.loopback import Recorder, SteadyModel
+from bench.observed import Sample, sample, worker_of
+from bench.slope import Slope, slope
+
+MB_AN_HOUR = 1.0
+"""The most that memory may grow (our promise of months)."""
+FILES_MORE = 2
+"""The most open files, in the median, that the second half may have above the first: connections come and go."""
+_HOUR_S = 3600.0
+_FIRST_POLL_S = 40.0
+_PATIENCE_S = 60.0
+_WINDOW_TOKENS = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long, and how much of it."""
+
+    minutes: float
+    warm_up_minutes: float
+    a_second: float = 3.0
+    look_every_s: float = 5.0
+    outage_every_s: float = 90.0
+    edit_every_s: float = 60.0
+    model_s: float = 0.05
+
+
+@dataclass
+class Lived:
+    """What was seen of one process, at which second."""
+
+    name: str
+    samples: list[tuple[float, Sample]] = field(default_factory=list)
+
+    def after(self, second: float, of: Callable[[Sample], float]) -> list[tuple[float, float]]:
+        """Return the values that *of* reads, from *second* on."""
+        return [(at, of(each)) for at, each in self.samples if at >= second]
+
+    def growth(self, second: float) -> Slope:
+        """Return the growth of memory after *second*, in MB an hour."""
+        found = slope(self.after(second, lambda each: each.resident_mb))
+        return Slope(found.value * _HOUR_S, found.error * _HOUR_S)
+
+    def files_more(self, second: float) -> float:
+        """Return by how much the median of open files of the second half after *second* is above the first's."""
+        files = [value for _, value in self.after(second, lambda each: each.files)]
+        half = len(files) // 2
+        return statistics.median(files[half:]) - statistics.median(files[:half]) if half else 0.0
+
+    def is_steady(self, second: float) -> bool:
+        """Say whether neither memory nor files grew."""
+        return not self.growth(second).is_above(MB_AN_HOUR) and self.files_more(second) <= FILES_MORE
+
+    def figures(self, second: float) -> dict[str, float]:
+        """Return what is worth telling."""
+        first, last, growth = self.samples[0][1], self.samples[-1][1], self.growth(second)
+        warm = next((each for at, each in self.samples if at >= second), last)
+        return {
+            "resident first, MB": first.resident_mb,
+            "resident when warm, MB": warm.resident_mb,
+            "resident last, MB": last.resident_mb,
+            "growth, MB an hour": growth.value,
+            "its standard error": growth.error,
+            "files first": first.files,
+            "files last": last.files,
+            "files more in the second half": self.files_more(second),
+            "threads first": first.threads,
+            "threads last": last.threads,
+            "processor time, s": last.cpu_s,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a soak."""
+
+    plan: Plan
+    said: int
+    shown: int
+    model_calls: int
+    problems: Sequence[str]
+    gateway: Lived
+    worker: Lived
+    sizes_mb: dict[str, float]
+    """Of the parts of the home, at the end."""
+
+    @property
+    def warm_s(self) -> float:
+        return self.plan.warm_up_minutes * 60
+
+    def is_steady(self) -> bool:
+        """Say whether everything was answered and nothing grew."""
+        was_heard = self.shown >= self.said and not self.problems
+        return was_heard and all(each.is_steady(self.warm_s) for each in (self.gateway, self.worker))
+
+    def figures(self) -> dict[str, Any]:
+        """Return all figures by their names."""
+        return {
+            "steady": self.is_steady(),
+            "minutes": self.plan.minutes,
+            "messages": self.said,
+            "shown": self.shown,
+            "model calls": self.model_calls,
+            **{each.name: each.figures(self.warm_s) for each in (self.gateway, self.worker)},
+            "sizes, MB": self.sizes_mb,
+        }
+
+
+async def run(plan: Plan) -> Outcome:
+    """Live through what *plan* says."""
+    with tempfile.TemporaryDirectory(prefix="strandline-soak-") as name:
+        async with Recorder() as bot, SteadyModel(Script(), plan.model_s) as model:
+            around = Around(bot.url, model.url, CHATS, _WINDOW_TOKENS)
+            async with running(Path(name), around, gateways=1) as fleet:
+                await bot.wait_for_polls(1, _FIRST_POLL_S)
+                gateway, worker = Lived("gateway"), Lived("memory worker")
+                said = await _lived(plan, bot, fleet, gateway, worker)
+                sizes = _sizes(Path(name) / "home")
+                await asyncio.to_thread(fleet.stop)
+            return Outcome(plan, said, len(bot.sent), model.calls, model.problems, gateway, worker, sizes)
+
+
+async def _lived(plan: Plan, bot: Recorder, fleet: Fleet, gateway: Lived, worker: Lived) -> int:
+    """Let everybody do what they do for as long as it takes; return how many messages were written."""
+    over = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        writing = tasks.create_task(write(bot, plan.a_second, over))
+        tasks.create_task(disturb(bot, plan.outage_every_s, over))
+        tasks.create_task(edit(fleet.workspace, plan.edit_every_s, over))
+        tasks.create_task(_looking(plan.look_every_s, fleet, gateway, worker, over))
+        await asyncio.sleep(plan.minutes * 60)
+        over.set()
+    with suppress(TimeoutError):
+        await bot.until(lambda: len(bot.sent) >= writing.result(), _PATIENCE_S)
+    return writing.result()
+
+
+async def _looking(every_s: float, fleet: Fleet, gateway: Lived, worker: Lived, over: asyncio.Event) -> None:
+    start = asyncio.get_running_loop().time()
+    while not over.is_set():
+        [pid] = fleet.pids()
+        now = asyncio.get_running_loop().time() - start
+        for lived, seen in ((gateway, pid), (worker, worker_of(pid))):
+            if seen is not None and (found := sample(seen)) is not None:
+                lived.samples.append((now, found))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(every_s):
+                await over.wait()
+
+
+def _sizes(home: Path) -> dict[str, float]:
+    agent = home / "agents" / "main"
+    parts = {part.name: part for part in (home, agent / "workspace", agent / "history.git", agent / "sessions")}
+    return {name: _megabytes(part) for name, part in (parts | {"index": agent / "index"}).items()}
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
+def main() -> None:
+    """Print the figures; end with 1 when something grew or was not answered."""
+    parser = argparse.ArgumentParser(prog="bench.soak")
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--warm-up", type=float, help="minutes that are not judged; a third by default")
+    parser.add_argument("--rate", type=float, default=3.0, help="messages a second")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    warm_up = given.minutes / 3 if given.warm_up is None else given.warm_up
+    outcome = asyncio.run(run(Plan(given.minutes, warm_up, given.rate)))
+    if given.json:
+        print(json.dumps(outcome.figures()))
+    else:
+        print("\n".join(_rows(outcome.figures())))
+    sys.exit(not outcome.is_steady())
+
+
+def _rows(figures: dict[str, Any], before: str = "") -> list[str]:
+    rows = []
+    for name, value in figures.items():
+        if isinstance(value, dict):
+            rows += _rows(value, f"{name}: ")
+        else:
+            rows.append(f"{before + name:46} {value if isinstance(value, bool) else format(value, '12,.4g')}")
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""This file checks how the soak bench tells growth from noise, and lets a gateway live for some seconds."""
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from bench.household import CHATS, KEPT_LINES, Script, sayings, shorten
+from bench.observed import Sample
+from bench.slope import slope
+from bench.soak import MB_AN_HOUR, Lived, Plan, run
+from gateway.conversation.flush import PROMPT
+from tests.fakes.provider_stub import Body, Reply
+from tests.journeys.house import OWNER
+
+
+def half_an_hour(growth_mb: float, noise_mb: float) -> list[tuple[float, float]]:
+    """Return memory as it would be seen every five seconds."""
+    dice = random.Random(1)
+    return [(at, 200 + growth_mb * at / 3600 + dice.gauss(0, noise_mb)) for at in range(0, 1800, 5)]
+
+
+def test_a_line_is_found_through_exact_samples() -> None:
+    """Seven units a second, without an error."""
+    found = slope([(at, 3 + 7 * at) for at in range(100)])
+    assert found.value == pytest.approx(7)
+    assert found.error == pytest.approx(0, abs=1e-9)
+
+
+def test_growth_is_told_from_noise() -> None:
+    """Five MB an hour show within half an hour; none among as much noise do not."""
+    limit = MB_AN_HOUR / 3600
+    assert slope(half_an_hour(5, 0.5)).is_above(limit)
+    assert not slope(half_an_hour(0, 0.5)).is_above(limit)
+    assert not slope(half_an_hour(0.5, 0.5)).is_above(limit)
+
+
+def test_samples_that_are_alike_do_not_feign_certainty() -> None:
+    """A value that wanders is no line, however many samples there are of it."""
+    dice, value, wandered = random.Random(2), 200.0, []
+    for at in range(3000):
+        value += dice.gauss(0, 0.2)
+        wandered.append((float(at), value))
+    every, blocks = slope(wandered, blocks=3000), slope(wandered)
+    assert blocks.error > 3 * every.error
+
+
+def test_a_moment_says_nothing() -> None:
+    """Two points lie on a line whatever they are."""
+    assert slope([(0, 1), (5, 900)]).error == math.inf
+    assert not slope([(0, 1), (5, 900)]).is_above(0)
+
+
+def lived(files: list[int], resident: float = 100.0) -> Lived:
+    return Lived("gateway", [(5.0 * at, Sample(1, resident, 1.0, each, 4)) for at, each in enumerate(files)])
+
+
+def test_files_that_stay_open_are_told() -> None:
+    """A connection more or less is none; a file every minute is."""
+    assert lived([20, 22, 21, 20, 22, 21, 20, 22] * 10).is_steady(0)
+    assert not lived([20 + at // 12 for at in range(120)]).is_steady(0)
+    assert lived([20 + 40 * (at < 60) for at in range(120)]).is_steady(0), "what is closed again is no leak"
+
+
+def test_a_household_says_everything_everywhere() -> None:
+    """Within a few hundred messages each chat has had talk, notes, searches, commands, and a new conversation."""
+    words = sayings(random.Random(4))
+    said = {(chat, text.split()[0]) for chat, text in (next(words) for _ in range(1_200))}
+    assert said >= {(chat, kind) for chat in CHATS for kind in ("note:", "search:", "/context", "/new")}
+    assert {text for chat, text in said if chat == OWNER} >= {"/status"}
+
+
+def turn(*messages: str) -> Body:
+    return {
+        "messages": [{"role": "system", "content": "You are."}, *({"role": "user", "content": m} for m in messages)]
+    }
+
+
+def test_the_model_does_what_it_is_asked_to() -> None:
+    """It notes, searches, saves notes before a summary, and each call has an id of its own."""
+    script = Script()
+    steps = [script(turn(text)) for text in ("note: tea is out", "Person 7: search: tea", PROMPT)]
+    calls = [step.calls[0] for step in steps if isinstance(step, Reply)]
+    assert [(call.name, "tea" in call.arguments) for call in calls] == [
+        ("add_note", True),
+        ("memory_search", True),
+        ("add_note", False),
+    ]
+    assert len({call.id for call in calls}) == 3
+    assert isinstance(script(turn("How are you?")), str)
+
+
+def test_the_owner_leaves_the_newest_notes(tmp_path: Path) -> None:
+    """Short files stay as they are."""
+    (tmp_path / "memory" / "shared").mkdir(parents=True)
+    long, short = tmp_path / "memory" / "2026-11-22.md", tmp_path / "memory" / "shared" / "a.md"
+    long.write_text("".join(f"- {number}\n" for number in range(KEPT_LINES + 5)))
+    short.write_text("- one\n")
+    shorten(tmp_path)
+    assert long.read_text().splitlines() == [f"- {number}" for number in range(5, KEPT_LINES + 5)]
+    assert short.read_text() == "- one\n"
+    assert not list(tmp_path.rglob("*.draft"))
+
+
+@pytest.mark.timeout(120)
+async def test_a_gateway_lives_through_some_seconds() -> None:
+    """Outages, edits and a small window included: all is answered, and both processes are seen all the time."""
+    plan = Plan(0.12, 0.04, a_second=9.0, look_every_s=0.25, outage_every_s=2.5, edit_every_s=1.0)
+    done = await run(plan)
+    assert done.shown >= done.said > 50
+    assert not done.problems
+    assert done.model_calls > 40
+    for process in (done.gateway, done.worker):
+        assert len(process.samples) > 20
+        assert process.figures(done.warm_s)["resident last, MB"] > 50
+    assert done.sizes_mb["sessions"] > 0
