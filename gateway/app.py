@@ -10,7 +10,7 @@ from functools import partial
 
 import structlog
 
-from adapters.channel import Adapter, Address, Wakes
+from adapters.channel import Adapter, Address, Moves, Wakes
 from gateway.agent.alarm import Alarm
 from gateway.agent.keeper import Keeper
 from gateway.agents import (
@@ -80,6 +80,7 @@ class App:
     drain_s: float
     meter: Meter | None
     share: Share
+    notices: Notices
 
     @classmethod
     @asynccontextmanager
@@ -137,6 +138,8 @@ class App:
             wake()
             if isinstance(adapter, Wakes):
                 adapter.on_reachable(wake)
+            if isinstance(adapter, Moves):
+                adapter.on_moved(self.notices.moved)
 
         await listen(account, self.reception.receive, loaded)
 
@@ -191,6 +194,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         drain_s=config.limits.drain_s,
         meter=ground.meter,
         share=ground.share,
+        notices=notices,
     )
 
 

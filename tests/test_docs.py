@@ -89,6 +89,8 @@ def test_every_setting_is_read_by_somebody() -> None:
     files = [file for file in (ROOT / "gateway").rglob("*.py") if file.parent.name != "config"]
     readers = "\n".join(text for text in (file.read_text("utf-8") for file in files) if "gateway.config import" in text)
     of_the_config_itself = {"token_env", "token_file", "api_key_env", "api_key_file", "password_env"} | {
+        "webhook_secret_env",
+        "webhook_secret_file",
         "preset",
         "allow_remote",
     }

@@ -214,7 +214,7 @@ class Config(Section):
 
     def secret_sources(self) -> tuple[SecretSource, ...]:
         """Return where every configured secret is kept."""
-        tokens = [bot.token(account) for account, bot in self.channels.bots()]
+        tokens = [source for account, bot in self.channels.bots() for source in bot.secrets(account)]
         keys = [model.api_key(name) for name, model in self.models.items()]
         keys += [
             self.metrics.token(),

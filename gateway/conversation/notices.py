@@ -2,8 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
+import structlog
+
 from adapters.channel import Address
+from gateway.errors import StoreError
 from gateway.stores.ports import OutboxRow, Outgoing, Store
+
+log = structlog.get_logger()
 
 
 class Notices:
@@ -24,6 +29,20 @@ class Notices:
         """Tell the owner that a reply can never be delivered. Raises StoreError."""
         said = f"A reply to {row.outgoing.address} could not be delivered: {why}"
         await self.tell(f"dead:{row.id}", said)
+
+    async def moved(self, chat: Address, now: str) -> None:
+        """Tell the owner that *chat* has the id *now*; where that cannot be stored, the log has it."""
+        table = f"[channels.{chat.channel}.{chat.account}]"
+        said = (
+            f"The group {chat.chat} became a supergroup, and its id is {now} now. Its conversation goes on. So that it "
+            f'also does after the next start, write below {table} in the configuration: moved = {{ "{chat.chat}" = '
+            f'"{now}" }}. Leave it under its earlier id everywhere else.'
+        )
+        log.warning("chat moved", chat=str(chat), now=now)
+        try:
+            await self.tell(f"moved:{chat}:{now}", said)
+        except StoreError as exc:
+            log.error("owner not told of a chat that moved", detail=str(exc))
 
 
 def _leave(_: Sequence[OutboxRow]) -> None:
