@@ -163,11 +163,24 @@ class ForgottenEntry:
 
 
 Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
-Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry | FlushEntry | SummaryEntry | ForgottenEntry
+Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry | FlushEntry | SummaryEntry | ForgottenEntry | EnclosedEntry
 """What the journal keeps beside the conversation; never sent to a model."""
 
 
 def interrupted(call: ToolCall) -> ResultEntry:
+@dataclass(frozen=True, slots=True)
+class EnclosedEntry:
+    """The journal's note that a file goes out with the turn's answer; its content was copied before."""
+
+    path: str
+    """In the workspace."""
+    key: str
+    """Names the copy."""
+    size: int
+    """In bytes."""
+    caption: str
+
+
     """Return the result of a *call* that was begun and whose outcome nobody knows: it is never run again."""
     return ResultEntry(
         call.id, call.name, "interrupted: it may or may not have happened; look before you repeat it", True

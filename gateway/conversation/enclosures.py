@@ -7,20 +7,29 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import structlog
 
-from adapters.channel import Adapter, Body, SendsFiles, Upload
+from adapters.channel import Adapter, Address, Body, SendsFiles, Upload
+from gateway.agent.entries import EnclosedEntry
 from gateway.agent.tools.tool import Run
-from gateway.stores.disk import sync_folder
-from gateway.stores.ports import Enclosure, OutboxRow
+from gateway.conversation.plan import Asked
+from gateway.conversation.record import Record
+from gateway.errors import ToolError
+from gateway.stores.disk import disk_trouble, sync_folder
+from gateway.stores.ports import Enclosure, OutboxRow, TurnId
 from gateway.visible import visible
+from workspaces.access import AgentId
 
 log = structlog.get_logger()
 
 LOST = "enclosure_lost"
 """Counted when the content of a file that was to be sent is not there any more: a home restored without it."""
+MOST_A_TURN = 10
+"""Files that one answer brings; our choice."""
+LARGEST = 50 * 1024 * 1024
+"""Largest file that is copied where a channel names no limit of its own."""
 STALE_AFTER = timedelta(days=2)
 """Age from which content that no reply waits for is removed: a turn gives up after one day."""
 
@@ -36,15 +45,50 @@ class Part:
 class Enclosures:
     """The contents of enclosed files, each a file of its own in the folder of its agent, outside the workspace."""
 
-    def __init__(self, folders: Mapping[str, Path], run: Run, count: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        folders: Mapping[AgentId, Path],
+        adapters: Mapping[tuple[str, str], Adapter],
+        run: Run,
+        count: Callable[[str], Awaitable[None]],
+    ) -> None:
         """*folders*, by agent, are made when they are needed; *run* does blocking work."""
         self._folders = folders
+        self._adapters = adapters
         self._run = run
         self._count = count
 
+    async def enclose(self, asked: Asked, path: PurePosixPath, caption: str) -> int:
+        """Copy the file at *path*, if the turn may read it, note it in the journal, and return its size.
+
+        Raises ToolError, WorkspaceError and StoreError.
+        """
+        agent, turn_id = asked.agent, asked.row.turn_id
+        enclosed = enclosed_by(asked.transcript.records, turn_id, agent.id)
+        if len(enclosed) >= MOST_A_TURN:
+            raise ToolError(f"{MOST_A_TURN} files go out with this answer already, and no more")
+        if any(file.path == str(path) for file in enclosed):
+            raise ToolError(f"{path} goes out with this answer already")
+        key = f"{turn_id}.{len(enclosed)}"
+        pieces = agent.workspace.pieces(path, asked.access, self._most(asked.row.message.address))
+        place = self.place(agent.id, key)
+        try:
+            size = await agent.run(write_durably, place, pieces)
+        except OSError as exc:
+            raise disk_trouble(place, exc) from exc
+        await asked.transcript.append(turn_id, EnclosedEntry(str(path), key, size, caption))
+        return size
+
+    def _most(self, address: Address) -> int:
+        """Return how large a file the channel takes; one that takes none is told of it in words, whatever its size."""
+        adapter = self._adapters.get((address.channel, address.account))
+        if isinstance(adapter, SendsFiles):
+            return adapter.upload_limit
+        return LARGEST
+
     def place(self, agent: str, key: str) -> Path:
         """Return where the content called *key* lies."""
-        return self._folders[agent] / key
+        return self._folders[AgentId(agent)] / key
 
     async def loaded(self, part: Part) -> Body:
         """Return what *part* shows, with the content of its file; a content that is lost is said in words."""
@@ -82,6 +126,15 @@ class Enclosures:
         return len(stale)
 
 
+def enclosed_by(records: Iterable[Record], turn_id: TurnId, agent: AgentId) -> tuple[Enclosure, ...]:
+    """Return the files that go out with the answer of a turn, by its journal."""
+    return tuple(
+        Enclosure(agent, note.key, note.path, note.size, note.caption)
+        for record in records
+        if record.turn_id == turn_id and isinstance(note := record.entry, EnclosedEntry)
+    )
+
+
 def parts_of(adapter: Adapter, text: str, files: Iterable[Enclosure]) -> list[Part]:
     """Return the messages of a reply: its *text*, then each file with its caption. Pure, as `Adapter.render` is."""
     return [*(Part(body) for body in adapter.render(text)), *(part for file in files for part in _file(adapter, file))]
@@ -112,11 +165,14 @@ def write_durably(place: Path, pieces: Iterable[bytes]) -> int:
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     staged = place.with_name(f"{place.name}.new")
     size = 0
-    with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        for piece in pieces:
-            size += file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
-    staged.replace(place)
+    try:
+        with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            for piece in pieces:
+                size += file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        staged.replace(place)
+    finally:
+        staged.unlink(missing_ok=True)
     sync_folder(place.parent)
     return size

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 
 from gateway.agent.context import project_context
@@ -16,6 +17,7 @@ from gateway.agent.prompt import build_prompt
 from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.memory import Used
+from gateway.agent.tools.send import send_tools
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.compact import CompactSettings
 from gateway.agent.window.count import CAUTIOUS, Scale, measured_scale, request_characters
@@ -24,6 +26,7 @@ from gateway.agent.window.shown import Shown, Window, show
 from gateway.agent.window.use import WindowUse, window_use
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.compaction import Compacted, Compaction, Crowded, SummaryOrder
+from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.flush import FlushSettings
 from gateway.conversation.plan import Asked, Plan
 from gateway.conversation.session import Session
@@ -90,6 +93,8 @@ class Planner:
     compaction: Compaction
     clock: Callable[[], datetime]
     """Now, in the owner's zone."""
+    enclosures: Enclosures | None = None
+    """Where what a turn sends is kept; without it no turn sends files."""
 
     async def plan(self, asked: Asked) -> Plan:
         """Return what the agent's own model is asked, with the tools of this turn; first, room is made if need be."""
@@ -173,7 +178,10 @@ class Planner:
     async def _toolbox(self, asked: Asked, request: ModelRequest, used: Used) -> Toolbox:
         tray = self.approvals.tray(asked.agent.id, asked.origin, asked.row.message.address)
         guard = Guard(asked.access, request.entries, tray)
-        return await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
+        toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
+        if self.enclosures is not None:
+            toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))
+        return toolbox
 
     async def _recalled(self, asked: Asked, draft: _Draft) -> Recalled:
         agent = asked.agent

@@ -1,8 +1,8 @@
 """This file writes what happened in a session as one line of JSON, a record, and reads it back.
 
 A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, or one of the marks `"used"`,
-`"log"`, `"logged"`, `"flush"`, `"summary"`, `"forgotten"` and `"end"`, which are no part of what was said; the first
-says `"session"`.
+`"log"`, `"logged"`, `"flush"`, `"summary"`, `"forgotten"`, `"enclosed"` and `"end"`, which are no part of what was
+said; the first says `"session"`.
 
 A new type of record is a dataclass in `gateway/agent/entries.py`, one of `Mark` there unless a model is to see it, a
 `_…Line` here, and its row in `_LINE_OF`. A new field of an entry has a default, so that older lines are read too. What
@@ -23,6 +23,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from gateway.agent.entries import (
     COMMAND,
     CallStartEntry,
+    EnclosedEntry,
     EndEntry,
     Entry,
     FlushEntry,
@@ -170,13 +171,20 @@ class _ForgottenLine(_Line):
     entry: ForgottenEntry
 
 
+class _EnclosedLine(_Line):
+    type: Literal["enclosed"] = "enclosed"
+    entry: EnclosedEntry
+
+
 class _EndLine(_Line):
     type: Literal["end"] = "end"
     entry: EndEntry
 
 
 _Said = _UserLine | _ReplyLine | _StartLine | _ResultLine
-_EntryLine = _Said | _UsedLine | _LogLine | _LoggedLine | _FlushLine | _SummaryLine | _ForgottenLine | _EndLine
+_EntryLine = (
+    _Said | _UsedLine | _LogLine | _LoggedLine | _FlushLine | _SummaryLine | _ForgottenLine | _EnclosedLine | _EndLine
+)
 _AnyLine = Annotated[_SessionLine | _EntryLine, Field(discriminator="type")]
 
 
@@ -199,6 +207,7 @@ _LINE_OF: Mapping[type[Entry | Mark], Callable[..., _EntryLine]] = MappingProxyT
         FlushEntry: _FlushLine,
         SummaryEntry: _SummaryLine,
         ForgottenEntry: _ForgottenLine,
+        EnclosedEntry: _EnclosedLine,
         EndEntry: _EndLine,
     }
 )

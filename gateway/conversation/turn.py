@@ -14,6 +14,7 @@ from gateway.agent.loop import run_turn
 from gateway.conversation.attachments import TakeIn, text_alone
 from gateway.conversation.context import context_lines
 from gateway.conversation.drafts import Draft
+from gateway.conversation.enclosures import enclosed_by
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.plan import Asked, Shortcut, no_shortcut
 from gateway.conversation.planning import Planner
@@ -22,7 +23,7 @@ from gateway.conversation.sessions import Sessions
 from gateway.door.admission import Refused, admit
 from gateway.door.routing import Envelope, Routes, route
 from gateway.errors import ModelError, ModelOverflowError, ModelRefusedError, StoreError, TurnLimitError
-from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store, TurnCommit
+from gateway.stores.ports import Enclosure, InboxRow, OutboxRow, Outgoing, Store, TurnCommit
 from workspaces.access import AgentId, SessionType
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
@@ -90,7 +91,8 @@ class Turns:
             log.exception("turn failed", code=(code := _code(row.message)))
             await self.store.count("turn_failed")
             text = await self._end(row, envelope, _FAILED.format(code=code))
-        await self._commit(row, text)
+        transcript = await self.sessions.open(envelope.key)
+        await self._commit(row, text, enclosed_by(transcript.records, row.turn_id, envelope.key.agent))
 
     async def _text(self, row: InboxRow, envelope: Envelope, draft: Draft) -> str:
         """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
@@ -126,8 +128,8 @@ class Turns:
         await transcript.append(row.turn_id, ReplyEntry(text, (), "strandline", Usage()))
         return text
 
-    async def _commit(self, row: InboxRow, text: str) -> None:
-        outgoing = [_outgoing(row.message, text)] if text else []
+    async def _commit(self, row: InboxRow, text: str, files: tuple[Enclosure, ...] = ()) -> None:
+        outgoing = [replace(_outgoing(row.message, text), files=files)] if text or files else []
         rows = await self.store.commit_turn(TurnCommit(row.turn_id, [row.id], outgoing))
         self.outcome(row, list(rows))
 

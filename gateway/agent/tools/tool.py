@@ -106,6 +106,10 @@ class Toolbox:
         self._is_private = rights(access).private
         self._heard = heard
 
+    def add(self, tools: Iterable[Tool]) -> None:
+        """Offer *tools* as well."""
+        self._tools |= {each.spec.name: each for each in tools}
+
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(each.spec for each in self._tools.values() if each.is_offered)

@@ -17,7 +17,9 @@ from gateway.stores.sqlite import SqliteStore
 from tests.fakes.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter
+from workspaces.access import AgentId
 
+MAIN = AgentId("main")
 ALICE = Address("fake", "home", "alice")
 LONG = "the answer comes in two parts " + "." * 20
 
@@ -40,7 +42,7 @@ class Post:
         adapters = Adapters([])
         adapters.loaded["fake", "home"] = self.adapter
         self.delivery = Delivery(self._tasks, self.store.outbox, adapters, _nobody, Pacing(self.clock))
-        self.enclosures = Enclosures({"main": self.folder / "outgoing"}, self._threads, self.store.count)
+        self.enclosures = Enclosures({MAIN: self.folder / "outgoing"}, {}, self._threads, self.store.count)
         self.delivery.enclosures = self.enclosures
         await self.delivery.recover(lambda _: True)
 

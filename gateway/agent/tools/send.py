@@ -1,0 +1,29 @@
+"""This file lets a turn send a file of the workspace, as far as its access goes, to the chat that it answers."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from gateway.agent.tools.tool import Field, Tool, tool
+from workspaces.files import clean_path
+
+CAPTION_CHARS = 500
+"""Longest text that goes with a file: Telegram takes 1,024 UTF-16 units, and a character may have two."""
+
+Enclose = Callable[[PurePosixPath, str], Awaitable[int]]
+"""Copies a file, so that it goes out with the answer and its caption; returns its size. Raises ToolError and
+WorkspaceError."""
+
+
+def send_tools(enclose: Enclose) -> list[Tool]:
+    """Return the tool that sends a file; where it goes is decided by the turn, never by an argument."""
+
+    async def send_file(
+        path: str,
+        caption: Annotated[str, Field(max_length=CAPTION_CHARS, description="May be empty.")] = "",
+    ) -> str:
+        """Send a file of the workspace to the person who asks, right after your answer. It goes out as it is now."""
+        size = await enclose(clean_path(path), caption)
+        return f"{clean_path(path)} ({size:,} bytes) goes out with your answer."
+
+    return [tool(send_file)]
