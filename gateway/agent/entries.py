@@ -162,12 +162,6 @@ class ForgottenEntry:
     texts: tuple[str, ...]
 
 
-Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
-Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry | FlushEntry | SummaryEntry | ForgottenEntry | EnclosedEntry
-"""What the journal keeps beside the conversation; never sent to a model."""
-
-
-def interrupted(call: ToolCall) -> ResultEntry:
 @dataclass(frozen=True, slots=True)
 class EnclosedEntry:
     """The journal's note that a file goes out with the turn's answer; its content was copied before."""
@@ -181,6 +175,12 @@ class EnclosedEntry:
     caption: str
 
 
+Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
+Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry | FlushEntry | SummaryEntry | ForgottenEntry | EnclosedEntry
+"""What the journal keeps beside the conversation; never sent to a model."""
+
+
+def interrupted(call: ToolCall) -> ResultEntry:
     """Return the result of a *call* that was begun and whose outcome nobody knows: it is never run again."""
     return ResultEntry(
         call.id, call.name, "interrupted: it may or may not have happened; look before you repeat it", True
