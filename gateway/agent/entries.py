@@ -17,6 +17,8 @@ class UserEntry:
     """The inbox's id of the message: leads from a memory back to its source."""
     from_outside: bool = False
     """It carries words of somebody else than the sender: a forward, a quotation."""
+    joins: bool = False
+    """It was said while another message waited or was answered, and the turn of that one answers both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,10 @@ class Usage:
 
 COMMAND = "strandline:command"
 """`ReplyEntry.model` of what a command does: no language model was asked, and none is shown that turn."""
+
+
+HALTED = "strandline:halted"
+"""`ReplyEntry.model` of what ends a turn that was stopped before its answer; it is sent to nobody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,52 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry, interrupted
+from gateway.agent.entries import (
+    HALTED,
+    CallStartEntry,
+    Entry,
+    ReplyEntry,
+    ResultEntry,
+    Usage,
+    UserEntry,
+    interrupted,
+    not_run,
+)
+from gateway.agent.halt import Halt
 from gateway.agent.limits import TurnLimits, check_repeats, check_steps
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.count import request_characters
 from gateway.errors import TurnLimitError
+from gateway.timing import unless
 
-__all__ = ["NO_REPLY", "Answer", "Journal", "TurnLimits", "run_turn"]
+__all__ = ["NO_REPLY", "Answer", "Course", "Journal", "TurnLimits", "run_turn"]
 
 NO_REPLY = "NO_REPLY"
 """A model that has nothing to say answers exactly this, in any case; it never reaches a chat."""
 
 Journal = Callable[[Entry], Awaitable[None]]
 """Takes each new entry of the history, and returns once it is durable."""
+
+_HALTED = "(This turn was stopped before it had an answer.)"
+
+
+async def _nothing_joined() -> Sequence[UserEntry]:
+    """Nobody says anything meanwhile."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What a turn tells others as it goes, and what may reach it meanwhile."""
+
+    journal: Journal
+    on_text: OnText
+    joined: Callable[[], Awaitable[Sequence[UserEntry]]] = _nothing_joined
+    """Asked before each of the model's steps: what was said since, journaled already; that step sees it."""
+    halt: Halt = field(default_factory=Halt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +64,23 @@ class Answer:
         return not self.text
 
 
-async def run_turn(
-    model: Model, request: ModelRequest, toolbox: Toolbox, limits: TurnLimits, journal: Journal, on_text: OnText
-) -> Answer:
+async def run_turn(model: Model, request: ModelRequest, toolbox: Toolbox, limits: TurnLimits, course: Course) -> Answer:
     """Answer the last message of `request.entries`; a turn that was cut off goes on from its last record.
 
-    The tools of *request* are replaced by those of *toolbox*. Raises ModelError when no model answers and
-    TurnLimitError with reason `turn_steps`, `turn_repeats`, `turn_tokens` or `turn_time` at a limit.
+    The tools of *request* are replaced by those of *toolbox*. A turn that is halted ends, silent, with every call's
+    outcome in the journal. Raises ModelError when no model answers and TurnLimitError with reason `turn_steps`,
+    `turn_repeats`, `turn_tokens` or `turn_time` at a limit.
     """
-    record = _Record(request.entries, journal)
+    record = _Record(request.entries, course.journal)
     deadline = asyncio.timeout(limits.seconds)
     try:
         async with deadline:
             while (reply := record.last_reply()) is None or reply.calls:
-                await _finish_calls(record, toolbox, limits)
+                await _finish_calls(record, toolbox, limits, course.halt)
+                record.entries += await course.joined()
                 check_steps(record.replies(), limits)
                 step = replace(request, entries=tuple(record.entries), tools=toolbox.specs)
-                await record.add(_weighed(await model.reply(step, on_text), step))
+                await record.add(await _next_reply(model, step, course))
     except TimeoutError as exc:
         if not deadline.expired():
             raise
@@ -58,7 +88,7 @@ async def run_turn(
     return _answer(reply)
 
 
-async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits) -> None:
+async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits, halt: Halt) -> None:
     """Run, in order, each call that no record shows as begun; one that was begun is never run again."""
     calls = [call for reply in record.replies() for call in reply.calls]
     done, begun = record.outcomes()
@@ -68,9 +98,20 @@ async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits)
         if call.id in begun:
             await record.add(interrupted(call))
             continue
+        if halt.soon.is_set():
+            await record.add(not_run(call))
+            continue
         check_repeats(call, calls[:place], limits)
         await record.add(CallStartEntry(call.id))
-        await record.add(await toolbox.call(call))
+        await record.add(await unless(halt.now, toolbox.call(call)) or interrupted(call))
+
+
+async def _next_reply(model: Model, step: ModelRequest, course: Course) -> ReplyEntry:
+    """Return what the model says to *step*, or the turn's end if it is halted first."""
+    reply = None
+    if not course.halt.soon.is_set():
+        reply = await unless(course.halt.soon, model.reply(step, course.on_text))
+    return ReplyEntry(_HALTED, (), HALTED, Usage()) if reply is None else _weighed(reply, step)
 
 
 def _weighed(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
@@ -84,14 +125,14 @@ class _Record:
     def __init__(self, entries: Sequence[Entry], journal: Journal) -> None:
         self.entries = list(entries)
         self._journal = journal
-        self._begin = max((i for i, entry in enumerate(entries, 1) if isinstance(entry, UserEntry)), default=0)
+        self._begin = max((i for i, entry in enumerate(entries, 1) if _begins_turn(entry)), default=0)
 
     async def add(self, entry: Entry) -> None:
         await self._journal(entry)
         self.entries.append(entry)
 
     def replies(self) -> list[ReplyEntry]:
-        """Return the model's replies in this turn, which begins after the last message."""
+        """Return the model's replies in this turn, which begins after the last message that joined no other."""
         return [entry for entry in self.entries[self._begin :] if isinstance(entry, ReplyEntry)]
 
     def last_reply(self) -> ReplyEntry | None:
@@ -104,6 +145,11 @@ class _Record:
         return done, {entry.call_id for entry in turn if isinstance(entry, CallStartEntry)}
 
 
+def _begins_turn(entry: Entry) -> bool:
+    return isinstance(entry, UserEntry) and not entry.joins
+
+
 def _answer(reply: ReplyEntry) -> Answer:
     text = reply.text.strip()
-    return Answer("" if text.upper() == NO_REPLY else text, reply.model)
+    is_silent = text.upper() == NO_REPLY or reply.model == HALTED
+    return Answer("" if is_silent else text, reply.model)

@@ -157,8 +157,8 @@ class Compaction:
 
 def before_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
     """Return what was said before the latest message."""
-    latest = max((place for place, entry in enumerate(entries) if isinstance(entry, UserEntry)), default=len(entries))
-    return entries[:latest]
+    begun = (place for place, entry in enumerate(entries) if isinstance(entry, UserEntry) and not entry.joins)
+    return entries[: max(begun, default=len(entries))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gateway.agent.entries import Entry, FlushEntry, UserEntry
 from gateway.agent.limits import TurnLimits
-from gateway.agent.loop import run_turn
+from gateway.agent.loop import Course, run_turn
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox, tool
@@ -94,7 +94,7 @@ class Flush:
         asked = replace(request, entries=[*request.entries, said], temperature=self._settings.temperature)
         limits = TurnLimits(steps=self._settings.steps)
         with suppress(ModelError, TurnLimitError):  # what it wrote until then counts
-            await run_turn(model, asked, toolbox, limits, _unjournaled, _unshown)
+            await run_turn(model, asked, toolbox, limits, Course(_unjournaled, _unshown))
 
 
 def unflushed(records: Sequence[Record]) -> Sequence[Record]:

@@ -10,7 +10,7 @@ import structlog
 from adapters.channel import ChatKind, InboundMessage, Via
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
-from gateway.agent.loop import run_turn
+from gateway.agent.loop import Course, run_turn
 from gateway.conversation.attachments import TakeIn, text_alone
 from gateway.conversation.context import context_lines
 from gateway.conversation.drafts import Draft
@@ -113,13 +113,13 @@ class Turns:
         plan = self.shortcut(asked) or await self.planner.plan(asked)
         limits = self.planner.settings.limits
         try:
-            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, draft)
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, Course(journal, draft))
         except ModelOverflowError:
             await self.store.count("overflow")
             if await self.planner.make_room_at_overflow(asked) is None:
                 raise
             plan = await self.planner.plan(asked)
-            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, journal, draft)
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, Course(journal, draft))
         return plan.answer(answer.text)
 
     async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:

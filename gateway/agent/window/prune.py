@@ -93,7 +93,7 @@ def _written_before_pause(times: Sequence[datetime], ttl: timedelta | None) -> i
 
 def _kept_from(entries: Sequence[Entry], turns: int) -> int:
     """Return where the last *turns* turns of *entries* begin."""
-    begins = [i for i, entry in enumerate(entries) if isinstance(entry, UserEntry)]
+    begins = [i for i, entry in enumerate(entries) if isinstance(entry, UserEntry) and not entry.joins]
     return begins[-turns] if len(begins) >= turns else 0
 
 

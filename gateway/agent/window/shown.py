@@ -118,7 +118,7 @@ def _rounds(records: Iterable[Dated]) -> list[Round]:
     for record in records:
         if isinstance(record.entry, Mark):
             continue
-        if isinstance(record.entry, UserEntry) or not rounds:
+        if (isinstance(record.entry, UserEntry) and not record.entry.joins) or not rounds:
             rounds.append(Round(record.turn_id, [], []))
         rounds[-1].entries.append(record.entry)
         rounds[-1].times.append(record.at)

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.limits import TurnLimits
-from gateway.agent.loop import run_turn
+from gateway.agent.loop import Course, run_turn
 from gateway.agent.models.offline import OfflineModel, respond
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.quoting import NOTHING, QUOTE_CAP, excerpt
@@ -72,7 +72,9 @@ class Talk:
             self.drafts.append(piece)
 
         request = ModelRequest("", "", tuple(self.history), ())
-        answer = await run_turn(model or OfflineModel(), request, self.tools, TurnLimits(steps=3), journal, draft)
+        answer = await run_turn(
+            model or OfflineModel(), request, self.tools, TurnLimits(steps=3), Course(journal, draft)
+        )
         assert answer.model == "offline"
         return answer.text
 
