@@ -203,6 +203,8 @@ class OutboundMessage:
     """The same for every try at the same part: a nonce where the platform takes one."""
     reply_to: str | None = None
     buttons: tuple[Button, ...] = ()
+    turn: str = ""
+    """Which turn, or notice, it is of: for a page of the owner's, which shows conversations as they are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import Routes, route
 from gateway.errors import StoreError
-from gateway.web.errors import PERMISSION, SERVER, HttpError
+from gateway.web.errors import NOT_TAKEN, PERMISSION, SERVER, HttpError
 from gateway.web.wire import Completion
 
 PATIENCE_S = 600.0
@@ -81,7 +81,7 @@ class Asking:
                 raise ChannelUnavailableError("the gateway is starting")
             refusal = await adapter.take(message)
         except (ChannelUnavailableError, StoreError) as exc:
-            raise HttpError(503, f"not taken: {exc}; ask again", SERVER, code="not_taken") from exc
+            raise HttpError(503, f"not taken: {exc}; ask again", SERVER, code=NOT_TAKEN) from exc
         if refusal is not None:
             raise HttpError(403, f"refused: {refusal}", PERMISSION, code=refusal)
 

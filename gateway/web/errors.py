@@ -7,6 +7,8 @@ INVALID = "invalid_request_error"
 AUTHENTICATION = "authentication_error"
 PERMISSION = "permission_error"
 SERVER = "server_error"
+NOT_TAKEN = "not_taken"
+"""The code of a message that was not kept: to ask again cannot say it twice."""
 
 
 class HttpError(Exception):
@@ -26,8 +28,8 @@ class HttpError(Exception):
         return {"error": {"message": str(self), "type": self.kind, "param": self.param, "code": self.code}}
 
     def response(self) -> Response:
-        """Return the answer; a client does not try again by itself: what it asked may be on its way."""
-        headers = {"x-should-retry": "false"}
+        """Return the answer; a client tries again by itself only what was certainly not taken."""
+        headers = {"x-should-retry": "true" if self.code == NOT_TAKEN else "false"}
         if self.status == 401:
             headers["www-authenticate"] = "Bearer"
         return JSONResponse(self.body(), self.status, headers)

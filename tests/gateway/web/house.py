@@ -1,5 +1,6 @@
 """This file opens the HTTP door of a real gateway on loopback, with a model that follows a script."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -56,6 +57,7 @@ async def open_house(folder: Path, script: Script, extra: str = "") -> AsyncIter
         home.write(home.config_file, home.config_file.read_text("utf-8") + WEB + extra)
         Workspace.create(home.agent("work").workspace, AgentId("work")).folder.close()
         app = await stack.enter_async_context(running(home, TOKENS))
+        await _listening(app)
         web = app.web(ENVIRON | TOKENS)
         assert web is not None
         address = await stack.enter_async_context(serving(web, "127.0.0.1", 0))
@@ -63,6 +65,13 @@ async def open_house(folder: Path, script: Script, extra: str = "") -> AsyncIter
         owner = await stack.enter_async_context(client(address, OWNER_TOKEN))
         guest = await stack.enter_async_context(client(address, GUEST_TOKEN))
         yield House(app, model, address, http, owner, guest)
+
+
+async def _listening(app: App) -> None:
+    """Return once the tokens' accounts take messages."""
+    async with asyncio.timeout(10):
+        while not {"laptop", "visitor"} <= {bot.account for bot in app.readiness.accounts if bot.state == "listening"}:
+            await asyncio.sleep(0.01)
 
 
 def client(address: str, token: str) -> AsyncOpenAI:

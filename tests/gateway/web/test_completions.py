@@ -12,7 +12,9 @@ import pytest
 from adapters.channel import Address
 from gateway.door.routing import SessionKey
 from gateway.web.completions import chat_name
+from gateway.web.errors import HttpError
 from gateway.web.growing import Growing
+from gateway.web.wire import completion
 from tests.fakes.provider_stub import Body, Fault, Refusal, Reply, Step, call, without_note
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House, bearer, client, open_house
 from workspaces.access import AgentId
@@ -128,11 +130,11 @@ async def test_a_client_that_goes_away_loses_no_answer(house: House) -> None:
 
 async def test_the_user_field_and_the_header_part_a_guests_conversations(house: House) -> None:
     """What is said in one is not shown in another; the header goes before the field."""
-    await ask(house.guest, "one", user="alice")
+    await ask(house.guest, "xyzzy", user="alice")
     await ask(house.guest, "two", user="bob", extra_headers={"X-Strandline-Chat": "alice"})
     await ask(house.guest, "three", user="bob")
     shown = [json.dumps(body["messages"]) for body in house.model.bodies]
-    assert ["one" in text for text in shown] == [True, True, False]
+    assert ["xyzzy" in text for text in shown] == [True, True, False]
     key = SessionKey(AgentId("main"), f"guest:{Address('http', 'visitor', 'alice', 'main')}")
     assert (await house.app.desk.transcripts.open(key)).records
 
@@ -206,14 +208,14 @@ async def test_an_agent_that_the_token_does_not_open_is_no_model(house: House) -
         await house.guest.models.retrieve("mian")
 
 
-@pytest.mark.parametrize("token", ["wrong", GUEST_TOKEN[:-1], GUEST_TOKEN + "x", OWNER_TOKEN.upper()])
-async def test_a_wrong_token_opens_nothing(house: House, token: str) -> None:
+async def test_a_wrong_token_opens_nothing(house: House) -> None:
     """No model is asked, and nothing is stored."""
-    stranger = client(house.address, token)
-    with pytest.raises(openai.AuthenticationError) as caught:
-        await ask(stranger, "hello")
-    assert caught.value.code == "invalid_api_key"
-    await stranger.close()
+    for token in ("wrong", GUEST_TOKEN[:-1], GUEST_TOKEN + "x", OWNER_TOKEN.upper()):
+        stranger = client(house.address, token)
+        with pytest.raises(openai.AuthenticationError) as caught:
+            await ask(stranger, "hello")
+        assert caught.value.code == "invalid_api_key"
+        await stranger.close()
     assert house.model.bodies == []
     assert (await house.app.desk.store.report()).inbox_waiting == 0
 
@@ -241,16 +243,26 @@ GOOD = {"model": "main", "messages": [{"role": "user", "content": "hi"}]}
         (GOOD | {"response_format": {"type": "json_object"}}, "response_format.type"),
     ],
 )
-async def test_a_malformed_request_is_refused_in_the_shape_that_clients_expect(
-    house: House, body: Any, param: str | None
-) -> None:
-    """400 with the field that is wrong; nothing is said to the agent."""
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    response = await house.http.post("/v1/chat/completions", content=content, headers=bearer(GUEST_TOKEN))
-    assert response.status_code == 400
-    error = response.json()["error"]
-    assert error.keys() == {"message", "type", "param", "code"}
-    assert (error["type"], error["param"]) == ("invalid_request_error", param)
+def test_a_malformed_request_is_refused_with_the_field_that_is_wrong(body: Any, param: str | None) -> None:
+    """400, in the shape that clients expect."""
+    with pytest.raises(HttpError) as caught:
+        completion(body if isinstance(body, bytes) else json.dumps(body).encode())
+    assert (caught.value.status, caught.value.param) == (400, param)
+
+
+async def test_a_refusal_has_the_shape_that_clients_expect(house: House) -> None:
+    """Whatever is refused: a body, a path, a method, a length; and nothing is said to the agent."""
+    post = house.http.post
+    refused = [
+        (400, await post("/v1/chat/completions", content=b"{", headers=bearer(GUEST_TOKEN))),
+        (401, await post("/v1/chat/completions", content=json.dumps(GOOD))),
+        (404, await house.http.get("/v1/absent", headers=bearer(GUEST_TOKEN))),
+        (405, await house.http.get("/v1/chat/completions", headers=bearer(GUEST_TOKEN))),
+        (413, await post("/v1/chat/completions", content=b" " * 65_000, headers=bearer(GUEST_TOKEN))),
+    ]
+    for status, response in refused:
+        assert response.status_code == status
+        assert response.json()["error"].keys() == {"message", "type", "param", "code"}
     assert house.model.bodies == []
 
 

@@ -1,0 +1,143 @@
+"""This file lets the owner's browser in: by a code that counts once, and then by a session that can be revoked.
+
+Neither a code nor a session's secret is kept: the store has their digests.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from pydantic import TypeAdapter
+
+from gateway.errors import StrandlineError
+from gateway.stores.ports import Store
+
+STORED_AS = "web:sign_in"
+CODE_FOR = timedelta(minutes=10)
+CODES = 3
+"""Codes that count at the same time; an older one no more."""
+SESSION_FOR = timedelta(days=30)
+SESSIONS = 20
+"""Browsers that are signed in at the same time; the oldest is signed out."""
+WRONG_AT_MOST = 5
+"""Wrong codes within a minute; further ones are not looked at. Our choices, all of these."""
+_LETTERS = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
+"""Without those that look like others."""
+_LENGTH = 10
+"""30 letters to the power of 10 are 49 bits."""
+
+
+class TooManyTriesError(StrandlineError):
+    """Wrong codes came too fast."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A browser that was let in."""
+
+    digest: str
+    """Of its secret."""
+    since: datetime
+    until: datetime
+
+    @property
+    def id(self) -> str:
+        """How the owner names it: nobody comes in by this."""
+        return self.digest[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    digest: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    codes: tuple[_Code, ...] = ()
+    sessions: tuple[SignedIn, ...] = field(default=())
+
+    def at(self, now: datetime) -> "_Kept":
+        """Return what still counts."""
+        codes = tuple(code for code in self.codes if code.until > now)
+        return _Kept(codes, tuple(session for session in self.sessions if session.until > now))
+
+
+class SignIns:
+    """Codes and sessions of the owner's browsers."""
+
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+        self._one_by_one = asyncio.Lock()
+        self._wrong: deque[datetime] = deque(maxlen=WRONG_AT_MOST)
+
+    async def code(self) -> str:
+        """Return a new code, in two halves to be typed; it counts once, for ten minutes. Raises StoreError."""
+        code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
+        async with self._one_by_one:
+            kept = await self._kept()
+            codes = (*kept.codes, _Code(_digest(code), self._now() + CODE_FOR))[-CODES:]
+            await self._keep(replace(kept, codes=codes))
+        return f"{code[:5]}-{code[5:]}"
+
+    async def enter(self, code: str) -> str | None:
+        """Return the secret of a new session for a *code* that counts; it counts no more. Letter case does not matter.
+
+        Raises TooManyTriesError, whatever the code, after too many wrong ones, and StoreError.
+        """
+        now = self._now()
+        if len(self._wrong) == WRONG_AT_MOST and now - self._wrong[0] < timedelta(minutes=1):
+            raise TooManyTriesError("too many wrong codes; wait a minute")
+        digest = _digest("".join(code.upper().split()).replace("-", ""))
+        async with self._one_by_one:
+            kept = await self._kept()
+            rest = tuple(each for each in kept.codes if each.digest != digest)
+            if len(rest) == len(kept.codes):
+                self._wrong.append(now)
+                return None
+            secret = secrets.token_urlsafe(32)
+            fresh = SignedIn(_digest(secret), now, now + SESSION_FOR)
+            await self._keep(_Kept(rest, (*kept.sessions, fresh)[-SESSIONS:]))
+        return secret
+
+    async def session(self, secret: str) -> SignedIn | None:
+        """Return the session that *secret* opens, `None` if it is over or never was. Raises StoreError."""
+        digest = _digest(secret)
+        return next((each for each in await self.sessions() if each.digest == digest), None)
+
+    async def sessions(self) -> tuple[SignedIn, ...]:
+        """Return who is signed in, the oldest first. Raises StoreError."""
+        return (await self._kept()).sessions
+
+    async def revoke(self, session: str | None) -> int:
+        """Sign out the browser with that id, or all of them; return how many. Raises StoreError."""
+        async with self._one_by_one:
+            kept = await self._kept()
+            rest = tuple(each for each in kept.sessions if session is not None and each.id != session)
+            await self._keep(replace(kept, sessions=rest))
+        return len(kept.sessions) - len(rest)
+
+    async def _kept(self) -> _Kept:
+        stored = await self._store.get(STORED_AS)
+        return (_adapter().validate_json(stored) if stored else _Kept()).at(self._now())
+
+    async def _keep(self, kept: _Kept) -> None:
+        await self._store.put(STORED_AS, _adapter().dump_json(kept).decode())
+
+
+def csrf_token(secret: str) -> str:
+    """Return what a page shows beside its cookie: who holds it could read our pages, which other origins cannot."""
+    return _digest(f"csrf\0{secret}")[:32]
+
+
+def _adapter() -> TypeAdapter[_Kept]:
+    return TypeAdapter(_Kept)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
