@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -21,9 +22,10 @@ from gateway.agents import (
     watched_folders,
 )
 from gateway.channels import TERMINAL
-from gateway.commands.families import every_command
+from gateway.commands.families import Parts, every_command
 from gateway.commands.registry import Commands
 from gateway.config import Config
+from gateway.control.door import DoorDesk
 from gateway.control.local import Health, LocalDesk
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.compaction import Compaction
@@ -37,9 +39,12 @@ from gateway.conversation.notices import Notices
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.pacing import Pacing
 from gateway.conversation.planning import Planner
+from gateway.conversation.presence import Presence
 from gateway.conversation.reception import Reception
 from gateway.conversation.rest_flush import RestFlush
 from gateway.conversation.turn import Turns
+from gateway.door.doorkeeper import Doorkeeper
+from gateway.door.rates import Rates
 from gateway.door.routing import SessionKey
 from gateway.errors import StoreError
 from gateway.ground import THIS_MACHINE, Ground, Machine, open_ground
@@ -50,10 +55,14 @@ from gateway.metrics import Meter
 from gateway.share import Share
 from gateway.stores.ports import InboxRow, OutboxRow, Store
 from gateway.timing import first_of, utc_now
+from gateway.tracing import traced
 from workspaces.access import AgentId
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings, keep_fresh
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 __all__ = ["App", "Machine"]
 
@@ -81,6 +90,7 @@ class App:
     meter: Meter | None
     share: Share
     notices: Notices
+    presence: Presence
 
     @classmethod
     @asynccontextmanager
@@ -94,6 +104,24 @@ class App:
         """
         async with open_ground(home, config, environ, channels=channels, machine=machine) as ground:
             yield _composed(ground, has_channels=channels)
+
+    def web(self, environ: Mapping[str, str]) -> "ASGIApp | None":
+        """Return what the HTTP door answers, `None` while it is shut. Raises ConfigError for a missing token."""
+        config = self.share.config
+        if not (self.has_channels and config.web.enabled):
+            return None
+        from gateway.web.server import Footing, web_app
+
+        footing = Footing(
+            routes=self.reception.routes,
+            receive=self.reception.receive,
+            adapters=self.adapters.loaded,
+            outcomes=self.desk.outcomes,
+            presence=self.presence,
+            sessions=self.desk.transcripts,
+            agents=frozenset(self.desk.agents),
+        )
+        return web_app(config, environ, footing)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Answer what comes until *stop* is set or our share is over, then finish what was begun."""
@@ -163,6 +191,9 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         agent.keeper.alarm = Alarm(agent.id, notices.tell, ground.now)
     patience = timedelta(days=config.limits.approval_days)
     approvals = Approvals(agents, store, patience, ground.now, delivery.wake)
+    limits = config.limits
+    rates = Rates(limits.person_a_minute, limits.person_burst, ground.clock.now)
+    door = Doorkeeper(ground.routes.policy, store, rates, ground.clock.now, delivery.wake)
     desk = LocalDesk(
         str(ground.home.path),
         ground.zone,
@@ -175,14 +206,15 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         delivery,
         health,
         approvals,
+        DoorDesk(ground.routes, store, door.pairing),
         assumed_windows(config),
     )
     turns = _turns(ground, desk, lifecycle)
-    lanes: Lanes[SessionKey, Item] = Lanes(ground.tasks, LaneWork(turns, lifecycle), ground.clock)
+    lanes: Lanes[SessionKey, Item] = Lanes(ground.tasks, traced(LaneWork(turns, lifecycle)), ground.clock)
     return App(
         desk=desk,
         readiness=health,
-        reception=Reception(ground.routes, store, counted(lanes.submit, ground.meter)),
+        reception=Reception(ground.routes, store, counted(lanes.submit, ground.meter), door),
         lanes=lanes,
         lifecycle=lifecycle,
         delivery=delivery,
@@ -195,6 +227,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         meter=ground.meter,
         share=ground.share,
         notices=notices,
+        presence=ground.presence,
     )
 
 
@@ -205,7 +238,8 @@ def _turns(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle) -> Turns:
     hooks = Hooks(load_hooks(ground.home.hooks), ground.count)
     planner = Planner(settings, hooks, desk.changes, compaction, ground.now)
     lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, ground.zone.zone))
-    offered = every_command(ground.agents, ground.sessions, desk.brief, planner, lifecycle)
+    pairing, silences = desk.door.pairing, ground.store.silences
+    parts = Parts(ground.agents, ground.sessions, desk.brief, planner, lifecycle, pairing, silences)
 
     def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
         desk.outcomes.tell(row, replies)
@@ -219,7 +253,7 @@ def _turns(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle) -> Turns:
         ground.presence,
         planner,
         outcome=timed(committed, ground.meter, ground.clock),
-        shortcut=Commands(offered, ground.routes.policy),
+        shortcut=Commands(every_command(parts), ground.routes.policy),
     )
 
 

@@ -13,6 +13,7 @@ from gateway.config.web import ApiTokenSettings
 from gateway.conversation.listening import Account
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.door.routing import Binding, Routes
+from gateway.errors import ConfigError
 from workspaces.access import AgentId
 
 TERMINAL = "terminal"
@@ -22,14 +23,28 @@ def policy_of(config: Config) -> Policy:
     """Return who may talk: the owner at every terminal, and on each bot account whom the configuration lets in."""
     accounts = {(TERMINAL, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
     for name, bot in config.channels.bots():
-        groups = {chat: GroupPolicy(group.mention) for chat, group in bot.groups.items()}
-        accounts[bot.channel, name] = AccountPolicy(DirectPolicy(bot.direct), groups)
+        if not bot.policy_fault(name):
+            accounts[bot.channel, name] = _bot_policy(bot)
     owners = {f"{TERMINAL}:{OWNER.id}", *config.owner.people}
     for name, held in held_tokens(config.web):
         agents = frozenset(config.agents if held.owner else held.agents)
         accounts[HTTP, name] = AccountPolicy(DirectPolicy.TOKEN, agents=agents)
         owners |= {f"{HTTP}:{name}"} if held.owner else set()
     return Policy(frozenset(owners), accounts)
+
+
+def _bot_policy(bot: BotSettings) -> AccountPolicy:
+    groups = {
+        chat: GroupPolicy(
+            group.mention,
+            frozenset(group.people),
+            group.bots,
+            group.bot_turns,
+            bot.heard if group.heard is None else group.heard,
+        )
+        for chat, group in bot.groups.items()
+    }
+    return AccountPolicy(DirectPolicy(bot.direct), groups, frozenset(bot.people))
 
 
 def held_tokens(web: WebSettings) -> Iterable[tuple[str, ApiTokenSettings]]:
@@ -40,10 +55,7 @@ def held_tokens(web: WebSettings) -> Iterable[tuple[str, ApiTokenSettings]]:
 def routes_of(config: Config) -> Routes:
     """Return where messages go; each agent has a terminal of its own, which leads to no other."""
     terminals = [Binding(AgentId(agent), channel=TERMINAL, account=agent) for agent in config.agents]
-    bindings = [
-        Binding(AgentId(given.agent), given.channel, given.account, given.chat, given.thread, given.person)
-        for given in config.bindings
-    ]
+    bindings = [Binding(AgentId(given.agent), **given.model_dump(exclude={"agent"})) for given in config.bindings]
     programs = [
         Binding(AgentId(agent), channel=HTTP, account=name, thread=agent)
         for name, _ in held_tokens(config.web)
@@ -90,7 +102,12 @@ def bot_accounts(config: Config, environ: Mapping[str, str], count: Count, keeps
 def adapter_of(
     account: str, bot: BotSettings, environ: Mapping[str, str], count: Count, keeps: Keeps | None = None
 ) -> Adapter:
-    """Load the platform's SDK, which takes seconds and up to 130 MB: on a thread, once the gateway is ready."""
+    """Load the platform's SDK, which takes seconds and up to 130 MB: on a thread, once the gateway is ready.
+
+    Raises ConfigError for a policy that is none, and for a token that is missing.
+    """
+    if fault := bot.policy_fault(account):
+        raise ConfigError(fault)
     token = bot.token(account).read(environ)
     match bot:
         case TelegramSettings():

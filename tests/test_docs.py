@@ -129,7 +129,7 @@ def test_every_command_is_in_the_readme(words: str) -> None:
 def test_every_command_of_a_chat_is_in_the_readme() -> None:
     """Each with what may follow its name, in the table of commands, and none that is not there."""
     unused: Any = Unused()
-    registry = Commands(every_command(unused, unused, unused, unused, unused), Policy(frozenset(), {}))
+    registry = Commands(every_command(unused), Policy(frozenset(), {}))
     rows = re.findall(r"^\| (`/.*?`) \|", README, re.MULTILINE)
     shown = {call for row in rows for call in re.findall(r"`(/.*?)`", row)}
     assert shown == {f"/{command.name} {command.usage}".strip() for command in registry.all}

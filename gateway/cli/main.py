@@ -20,6 +20,8 @@ from gateway.cli import (
     imports,
     init,
     memory,
+    pair,
+    route,
     sessions,
     status,
     up,
@@ -66,6 +68,8 @@ def commands() -> typer.Typer:
     app.add_typer(history.app, name="history")
     app.add_typer(sessions.app, name="sessions")
     app.add_typer(approvals.app, name="approvals")
+    app.add_typer(pair.app, name="pair")
+    app.add_typer(route.app, name="route")
     app.add_typer(imports.app, name="import")
     app.add_typer(bench.app, name="bench")
     return app

@@ -1,6 +1,7 @@
 """This file lists the families of commands that a gateway offers, in the order in which help shows them."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
 from gateway.agent.agent import Agent
 from gateway.commands.agents import agent_commands
@@ -9,6 +10,7 @@ from gateway.commands.command import Command
 from gateway.commands.context import context_commands
 from gateway.commands.forget import forget_commands
 from gateway.commands.memory import memory_commands
+from gateway.commands.pair import pair_commands
 from gateway.commands.purge import purge_commands
 from gateway.commands.remember import remember_commands
 from gateway.commands.session import session_commands
@@ -18,27 +20,38 @@ from gateway.commands.why import why_commands
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.planning import Planner
 from gateway.conversation.sessions import Sessions
+from gateway.door.pairing import Pairing
+from gateway.stores.door import Silences
 from workspaces.access import AgentId
 
 
-def every_command(
-    agents: Mapping[AgentId, Agent],
-    sessions: Sessions,
-    status: Callable[[], Awaitable[str]],
-    planner: Planner,
-    lifecycle: Lifecycle,
-) -> list[Command]:
-    """Return all commands but `/help`; *status* says, as Markdown, how the gateway is."""
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a gateway that its commands reach."""
+
+    agents: Mapping[AgentId, Agent]
+    sessions: Sessions
+    status: Callable[[], Awaitable[str]]
+    """Says, as Markdown, how the gateway is."""
+    planner: Planner
+    lifecycle: Lifecycle
+    pairing: Pairing
+    silences: Silences
+
+
+def every_command(parts: Parts) -> list[Command]:
+    """Return all commands but `/help`."""
     return [
         *whoami_commands(),
-        *session_commands(lifecycle),
-        *context_commands(planner),
+        *session_commands(parts.lifecycle),
+        *context_commands(parts.planner),
         *memory_commands(),
         *remember_commands(),
         *forget_commands(),
-        *purge_commands(sessions.purge),
-        *why_commands(),
-        *approval_commands(planner.approvals),
-        *status_commands(status),
-        *agent_commands(agents),
+        *purge_commands(parts.sessions.purge),
+        *why_commands(parts.silences.latest),
+        *approval_commands(parts.planner.approvals),
+        *pair_commands(parts.pairing),
+        *status_commands(parts.status),
+        *agent_commands(parts.agents),
     ]

@@ -1,23 +1,50 @@
-"""This file is `/why`: which memories an answer used, from where, found how, with what scores."""
+"""This file is `/why`: which memories an answer used, from where, with what scores; and why there was no answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import tzinfo
 
 from gateway.agent.entries import HOW_USED, UsedMemory
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import quoted
+from gateway.door.explaining import told
 from gateway.errors import ToolError
+from gateway.stores.door import Silence
+
+Latest = Callable[[], Awaitable[Sequence[Silence]]]
+
+SHOWN = 10
+"""Silences that one answer tells of."""
 
 
-def why_commands() -> list[Command]:
-    """Return `/why`."""
-    told = "says which memories my last answer used, or an earlier one: `/why 2` is the one before"
-    return [Command("why", "[number]", told, Who.MAIN, True, _why)]
+def why_commands(latest: Latest) -> list[Command]:
+    """Return `/why`; *latest* gives the ledger of silences, newest first."""
+
+    async def run(call: Call) -> str:
+        word, _, chat = call.arguments.partition(" ")
+        if word.lower() == "silence":
+            found = [each for each in await latest() if chat.strip() in {"", each.address.chat}]
+            return "\n".join(_silences(found[:SHOWN], call.now.tzinfo))
+        return await _why(call)
+
+    does = "says which memories my last answer used (`/why 2`: the one before), or whom I did not answer lately and why"
+    return [Command("why", "[number | silence [chat]]", does, Who.MAIN, True, run)]
+
+
+def _silences(found: Sequence[Silence], zone: tzinfo | None) -> Iterator[str]:
+    if not found:
+        yield "I know of nobody whom I did not answer."
+    for each in found:
+        what, mend = told(each)
+        yield f"- {each.at.astimezone(zone):%Y-%m-%d %H:%M} {what}{f' → {mend}' if mend else ''}"
 
 
 async def _why(call: Call) -> str:
     back = call.arguments or "1"
     if not (back.isascii() and back.isdigit() and int(back)):
-        raise ToolError("Say a number: `/why` is about my last answer, `/why 2` about the one before it.")
+        raise ToolError(
+            "Say a number: `/why` is about my last answer, `/why 2` about the one before it; `/why silence` is about "
+            "messages that got none."
+        )
     question = call.transcript.question(int(back))
     if question is None:
         raise ToolError(_no_question(int(back), call.transcript.is_whole))

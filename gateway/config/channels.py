@@ -1,5 +1,6 @@
 """This file is the configuration's shape for bot accounts: their tokens, who may talk to them, and to which agent."""
 
+import difflib
 from collections.abc import Iterator
 from typing import ClassVar, Literal, Self
 
@@ -18,13 +19,15 @@ class BindingSettings(Section):
     chat: str | None = None
     thread: str | None = None
     person: PersonId | None = None
+    space: ChatId | None = None
+    role: ChatId | None = None
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
         if self.account is not None and self.channel is None:
             raise ValueError("account needs channel beside it")
-        if not any((self.channel, self.chat, self.thread, self.person)):
-            raise ValueError("needs at least one of channel, chat, thread, person")
+        if not any((self.channel, self.chat, self.thread, self.person, self.space, self.role)):
+            raise ValueError("needs at least one of channel, chat, thread, person, space, role")
         return self
 
 
@@ -33,6 +36,18 @@ class GroupSettings(Section):
 
     mention: bool = True
     """Answer only when mentioned or replied to."""
+    people: tuple[PersonId, ...] = ()
+    """Who may ask, beside the owner; empty: everybody there."""
+    bots: bool = False
+    """Answer other bots too."""
+    bot_turns: int = Field(default=3, ge=1, le=50)
+    """How many of their messages in a row, without a human's between them."""
+    heard: int | None = Field(default=None, ge=0, le=200)
+    """How many messages that were not for the bot it is shown with the next one that is; not set: the platform's."""
+
+
+POLICIES = ("pairing", "owner", "closed")
+"""What `direct` may be. There is none that lets everybody in."""
 
 
 class BotSettings(Section):
@@ -41,7 +56,12 @@ class BotSettings(Section):
     channel: ClassVar[str]
     token_env: EnvName | None = None
     token_file: RootedPath | None = None
-    direct: Literal["owner", "closed"] = "owner"
+    heard: ClassVar[int]
+    """How many messages of a group are context, unless the group says."""
+    direct: str = "pairing"
+    """One of `POLICIES`; anything else is `policy_fault`, and keeps this account alone from starting."""
+    people: tuple[PersonId, ...] = ()
+    """Guests who need no pairing."""
     groups: dict[ChatId, GroupSettings] = Field(default={})
 
     @model_validator(mode="after")
@@ -49,6 +69,28 @@ class BotSettings(Section):
         if (self.token_env is None) == (self.token_file is None):
             raise ValueError("needs either token_env, the name of an environment variable, or token_file, a path")
         return self
+
+    @model_validator(mode="after")
+    def _knows_its_people(self) -> Self:
+        named = [*self.people, *(person for group in self.groups.values() for person in group.people)]
+        for person in named:
+            if not person.startswith(f"{self.channel}:"):
+                raise ValueError(
+                    f'people: {person} is on another platform; here they are "{self.channel}:<numeric id>"'
+                )
+        return self
+
+    def policy_fault(self, account: str) -> str:
+        """Say what is wrong with its policy and how to mend it, empty if nothing is; *account* is its name."""
+        if self.direct in POLICIES:
+            return ""
+        known = ", ".join(f'"{policy}"' for policy in POLICIES)
+        close = difflib.get_close_matches(self.direct, POLICIES, n=1)
+        guess = f'did you mean "{close[0]}"? ' if close else ""
+        return (
+            f'channels.{self.channel}.{account}.direct: "{self.direct}" is no policy; {guess}it is one of {known}. '
+            "Until then this account stays closed"
+        )
 
     def token(self, account: str) -> SecretSource:
         """Return where the bot's token is kept; *account* is its name in the file."""
@@ -67,6 +109,7 @@ class TelegramSettings(BotSettings):
     """One Telegram bot."""
 
     channel: ClassVar[str] = "telegram"
+    heard: ClassVar[int] = 50
     base_url: Url = _TELEGRAM
     mode: Literal["polling", "webhook"] = "polling"
     poll_timeout_s: int = Field(default=30, ge=1, le=50)
@@ -112,6 +155,7 @@ class DiscordSettings(BotSettings):
     """One Discord bot; its groups are channels of servers, by the channel's id."""
 
     channel: ClassVar[str] = "discord"
+    heard: ClassVar[int] = 20
     base_url: Url = "https://discord.com/api/v10"
     gateway_url: SocketUrl = "wss://gateway.discord.gg/"
     cdn_url: Url = "https://cdn.discordapp.com"

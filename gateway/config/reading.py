@@ -23,6 +23,7 @@ _PATTERNS = {
     "models": "names are small letters, digits and hyphens, such as [models.command-a]",
     "telegram": "names are small letters, digits and hyphens, such as [channels.telegram.home]",
     "discord": "names are small letters, digits and hyphens, such as [channels.discord.home]",
+    "tokens": "names are small letters, digits and hyphens, such as [web.tokens.laptop]",
     "token_env": 'must be the name of an environment variable, such as "TELEGRAM_TOKEN", not the token itself',
     "api_key_env": 'must be the name of an environment variable, such as "CO_API_KEY", not the key itself',
 }
@@ -76,6 +77,7 @@ def _contradictions(config: Config) -> Iterator[str]:
     yield from _unreachable_bots(config)
     yield from _two_discords(config)
     yield from _open_metrics(config)
+    yield from _shut_webhooks(config)
 
 
 def _unknown_models(config: Config) -> Iterator[str]:
@@ -94,6 +96,10 @@ def _unknown_agents(config: Config) -> Iterator[str]:
     for position, binding in enumerate(config.bindings):
         if binding.agent not in config.agents:
             yield f"bindings[{position}].agent: no such agent; {nearest(binding.agent, config.agents)}"
+    for name, held in config.web.tokens.items():
+        for position, agent in enumerate(held.agents):
+            if agent not in config.agents:
+                yield f"web.tokens.{name}.agents[{position}]: no such agent; {nearest(agent, config.agents)}"
 
 
 def _unknown_accounts(config: Config) -> Iterator[str]:
@@ -104,10 +110,12 @@ def _unknown_accounts(config: Config) -> Iterator[str]:
 
 
 def _unreachable_bots(config: Config) -> Iterator[str]:
-    """An account that nobody may talk to is a mistake, not a policy."""
+    """An account that nobody may talk to is a mistake, not a policy; nor does saying nothing let strangers ask."""
     for account, bot in config.channels.bots():
         has_owner = any(person.startswith(f"{bot.channel}:") for person in config.owner.people)
-        if not bot.groups and (bot.direct == "closed" or not has_owner):
+        is_said = "direct" in bot.model_fields_set and bot.direct != "owner"
+        may_write = bot.direct != "closed" and (has_owner or bot.people or is_said)
+        if not (bot.groups or may_write):
             yield (
                 f"channels.{bot.channel}.{account}: nobody may talk to it; add your numeric id to owner.people, "
                 f'such as people = ["{bot.channel}:12345"], or a group to its groups'
@@ -125,6 +133,13 @@ def _open_metrics(config: Config) -> Iterator[str]:
     """Names of agents and accounts are nobody else's business."""
     if config.gateway.allow_remote and config.metrics.enabled and config.metrics.token() is None:
         yield "metrics: other machines could read them (gateway.allow_remote); set token_env or token_file"
+
+
+def _shut_webhooks(config: Config) -> Iterator[str]:
+    """Telegram brings updates to the HTTP door, which is shut unless it is wanted."""
+    for account, bot in config.channels.telegram.items():
+        if bot.mode == "webhook" and not config.web.enabled:
+            yield f'channels.telegram.{account}: mode = "webhook" needs the HTTP door; set enabled = true below [web]'
 
 
 # --- one key

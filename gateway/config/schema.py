@@ -22,6 +22,7 @@ from gateway.config.section import (
     is_loopback,
 )
 from gateway.config.stores import QdrantSettings, RedisSettings
+from gateway.config.web import WebSettings
 
 OFFLINE = "offline"
 """The built-in responder, which needs no account; it is not a language model."""
@@ -63,6 +64,16 @@ class MetricsSettings(Section):
             return None
         key = "token_env" if self.token_env is not None else "token_file"
         return SecretSource(f"metrics.{key}", self.token_env, self.token_file)
+
+
+class TraceSettings(Section):
+    """Whether turns are traced, and where their spans go."""
+
+    enabled: bool = False
+    endpoint: Url = "http://127.0.0.1:4318/v1/traces"
+    """OpenTelemetry's own default of a collector on this machine."""
+    share: float = Field(default=1, gt=0, le=1)
+    service: str = Field(default="strandline", min_length=1, max_length=100)
 
 
 class OwnerSettings(Section):
@@ -188,6 +199,8 @@ class LimitSettings(Section):
     shared_mb: int = Field(default=16, ge=1, le=1_000_000)
     shared_files: int = Field(default=1_000, ge=1, le=1_000_000)
     approval_days: int = Field(default=7, ge=1, le=365)
+    person_a_minute: int = Field(default=20, ge=1, le=10_000)
+    person_burst: int = Field(default=10, ge=1, le=10_000)
 
 
 class Config(Section):
@@ -195,10 +208,12 @@ class Config(Section):
 
     gateway: GatewaySettings = GatewaySettings()
     metrics: MetricsSettings = MetricsSettings()
+    traces: TraceSettings = TraceSettings()
     owner: OwnerSettings = OwnerSettings()
     agents: dict[AgentName, AgentSettings] = Field(default={"main": AgentSettings()}, min_length=1)
     bindings: tuple[BindingSettings, ...] = ()
     channels: ChannelsSettings = ChannelsSettings()
+    web: WebSettings = WebSettings()
     models: dict[AgentName, ModelSettings] = Field(default={})
     memory: MemorySettings = MemorySettings()
     qdrant: QdrantSettings = QdrantSettings()
@@ -222,4 +237,4 @@ class Config(Section):
             self.qdrant.api_key(),
             self.memory.rerank.api_key(),
         ]
-        return (*tokens, *(key for key in keys if key is not None))
+        return (*tokens, *self.web.secret_sources(), *(key for key in keys if key is not None))

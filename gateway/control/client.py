@@ -10,6 +10,7 @@ import httpx2
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.control.desk import OnReply, Progress
+from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.wire import (
     AgentOrder,
     ApprovalAnswer,
@@ -28,6 +29,7 @@ from gateway.control.wire import (
     Status,
     Why,
 )
+from gateway.door.explaining import Explanation
 from gateway.errors import StrandlineError
 from gateway.home import ControlFile
 
@@ -67,6 +69,15 @@ class RemoteDesk:
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         return await self._ask("POST", "/control/approvals", order, ApprovalAnswer)
+
+    async def pair(self, order: PairOrder) -> PairAnswer:
+        return await self._ask("POST", "/control/pair", order, PairAnswer)
+
+    async def explain(self, order: RouteOrder) -> Explanation:
+        return await self._ask("POST", "/control/route", order, Explanation)
+
+    async def silences(self, order: SilencesOrder) -> SilencesAnswer:
+        return await self._ask("POST", "/control/silences", order, SilencesAnswer)
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         outcome = ""

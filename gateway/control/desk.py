@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from adapters.channel import ChannelError
+from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.wire import (
     AgentOrder,
     ApprovalAnswer,
@@ -21,6 +22,7 @@ from gateway.control.wire import (
     Status,
     Why,
 )
+from gateway.door.explaining import Explanation
 from gateway.errors import StrandlineError
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
@@ -67,6 +69,15 @@ class Desk(Protocol):
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         """Tell of the changes that wait for the owner, or decide about one."""
+
+    async def pair(self, order: PairOrder) -> PairAnswer:
+        """Tell who asks to be let in and who was, or decide about one of them."""
+
+    async def explain(self, order: RouteOrder) -> Explanation:
+        """Return where a message would go, and whether it may go in."""
+
+    async def silences(self, order: SilencesOrder) -> SilencesAnswer:
+        """Return who got no answer lately, and why."""
 
 
 class Readiness(Protocol):

@@ -12,6 +12,8 @@ from gateway.config import OwnerZone
 from gateway.control.approvals import answer_approvals
 from gateway.control.brief import brief
 from gateway.control.desk import OnReply, Progress
+from gateway.control.door import DoorDesk
+from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.history import answer_history
 from gateway.control.origin import memory_source
 from gateway.control.sessions import Shelf, answer_sessions
@@ -43,6 +45,7 @@ from gateway.conversation.listening import Account, ListeningState
 from gateway.conversation.origin import origin_of
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.sessions import Sessions
+from gateway.door.explaining import Explanation
 from gateway.door.routing import SessionKey
 from gateway.errors import StrandlineError
 from gateway.stores.ports import Store
@@ -82,6 +85,7 @@ class LocalDesk:
     delivery: Delivery
     health: Health
     changes: Approvals
+    door: DoorDesk
     assumed: tuple[str, ...] = ()
     """What the configuration does not say and is taken for granted, in words."""
 
@@ -181,6 +185,18 @@ class LocalDesk:
         if order.agent is not None:
             self._named(order.agent)
         return await answer_approvals(self.changes, order)
+
+    async def pair(self, order: PairOrder) -> PairAnswer:
+        """Tell who asks to be let in and who was, or decide about one of them."""
+        return await self.door.pair(order)
+
+    async def explain(self, order: RouteOrder) -> Explanation:
+        """Return where a message would go, and whether it may go in."""
+        return await self.door.explain(order)
+
+    async def silences(self, order: SilencesOrder) -> SilencesAnswer:
+        """Return who got no answer lately, and why."""
+        return await self.door.silences(order)
 
     async def _agent_status(self, agent: Agent) -> AgentStatus:
         if not agent.memory.is_open:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.desk import EXPECTED, Desk, Readiness
+from gateway.control.door_wire import PairOrder, RouteOrder, SilencesOrder
 from gateway.control.wire import (
     AgentOrder,
     ApprovalOrder,
@@ -59,6 +60,9 @@ class ControlPages:
             Route("/control/history", self.history, methods=["POST"]),
             Route("/control/sessions", self.sessions, methods=["POST"]),
             Route("/control/approvals", self.approvals, methods=["POST"]),
+            Route("/control/pair", self.pair, methods=["POST"]),
+            Route("/control/route", self.explain, methods=["POST"]),
+            Route("/control/silences", self.silences, methods=["POST"]),
         ]
 
     async def greeting(self, _: Request) -> Response:
@@ -95,6 +99,15 @@ class ControlPages:
 
     async def approvals(self, request: Request) -> Response:
         return _json(await self._desk.approvals(await _order(request, ApprovalOrder)))
+
+    async def pair(self, request: Request) -> Response:
+        return _json(await self._desk.pair(await _order(request, PairOrder)))
+
+    async def explain(self, request: Request) -> Response:
+        return _json(await self._desk.explain(await _order(request, RouteOrder)))
+
+    async def silences(self, request: Request) -> Response:
+        return _json(await self._desk.silences(await _order(request, SilencesOrder)))
 
     async def chat(self, request: Request) -> Response:
         order = await _order(request, ChatOrder)

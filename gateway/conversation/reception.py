@@ -3,14 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import structlog
-
 from adapters.channel import Address, InboundMessage
-from gateway.door.admission import Refused, admit
+from gateway.door.admission import Refused
+from gateway.door.doorkeeper import Doorkeeper, with_context
 from gateway.door.routing import Routes, SessionKey, route
 from gateway.stores.ports import Arrivals, InboxRow, Store
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +18,24 @@ class Reception:
     store: Store
     submit: Callable[[SessionKey, InboxRow], None]
     """Hands a stored message to the lane of its session."""
+    door: Doorkeeper
 
     async def receive(self, message: InboundMessage) -> str | None:
         """Take *message* in, or refuse it and return why; on return it is durable.
 
         Raises StoreError when it cannot be kept.
         """
-        decision = admit(message, self.routes.policy)
+        decision = await self.door.decide(message)
         if isinstance(decision, Refused):
-            log.info("refused", reason=decision.reason, channel=message.address.channel)
-            await self.store.count(f"refused.{decision.reason}")
+            await self.door.turn_away(message, decision)
             return decision.reason
-        row = await self.store.inbox.append(message)
+        context = await self.door.context(message)
+        row = await self.store.inbox.append(with_context(message, context))
         if row is None:
             await self.store.count("duplicate")
             return None
+        if context.heard:  # only now that it is in the message: a crash before shows it twice, and loses nothing
+            await self.store.overheard.forget(message.address, context.last)
         if not isinstance(self.store.inbox, Arrivals):  # else it comes back in its order among what others take in
             self._hand_on(row)
         return None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from adapters.channel import ChatKind, InboundMessage, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
 
 
 class Reason(StrEnum):
@@ -16,18 +16,32 @@ class Reason(StrEnum):
     ANONYMOUS = "anonymous"
     """The platform does not say who wrote it."""
     STRANGER = "stranger"
+    UNPAIRED = "unpaired"
+    """A stranger where strangers may ask to be let in; they are told a code, once."""
     DIRECT_CLOSED = "direct_closed"
     GROUP_NOT_ALLOWED = "group_not_allowed"
+    PERSON_NOT_ALLOWED = "person_not_allowed"
+    """The group lists who may ask, and this person is not among them."""
     NOT_FOR_US = "not_for_us"
     """A group message that neither mentions the bot nor replies to it."""
     NO_TEXT = "no_text"
+    RATE = "rate"
+    """They write faster than one person may."""
+    LOOP_GUARD = "loop_guard"
+    """Bots have talked for long enough without a human."""
+    AGENT_NOT_ALLOWED = "agent_not_allowed"
+    """A program asks for an agent that its token does not open."""
 
 
 class DirectPolicy(StrEnum):
     """Who may write to a bot account in a direct chat."""
 
     OWNER = "owner"
+    PAIRING = "pairing"
+    """The owner, and everybody whom the owner lets in."""
     CLOSED = "closed"
+    TOKEN = "token"  # noqa: S105  # a policy's name
+    """Whoever holds the account's token, which was checked at the HTTP door; no bot can be set to this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +50,14 @@ class GroupPolicy:
 
     mention: bool = True
     """Answer only messages that mention the bot or reply to it."""
+    people: frozenset[str] = frozenset()
+    """Who may ask, beside the owner, each as `<channel>:<numeric id>`; empty: everybody there."""
+    bots: bool = False
+    """Other bots are answered like people."""
+    bot_turns: int = 3
+    """How many of their messages in a row, without a human's between them."""
+    heard: int = 0
+    """How many messages that were not for us are kept as context for the next one that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +67,10 @@ class AccountPolicy:
     direct: DirectPolicy
     groups: Mapping[str, GroupPolicy] = field(default_factory=dict)
     """By the platform's numeric chat id; a group that is not here is refused."""
+    people: frozenset[str] = frozenset()
+    """Guests without a pairing, each as `<channel>:<numeric id>`."""
+    agents: frozenset[str] = frozenset()
+    """Of a token: the agents that it opens. A program names the one it means where other channels name a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +86,11 @@ class Policy:
         """Say whether the transport names *sender* as one of the owner's Persons."""
         return bool(sender.id) and not sender.is_bot and f"{channel}:{sender.id}" in self.owners
 
+    def group(self, address: Address) -> GroupPolicy | None:
+        """Return how the group at *address* is answered; `None` if it is not allowed."""
+        account = self.accounts.get((address.channel, address.account))
+        return account.groups.get(address.chat) if account else None
+
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
@@ -73,31 +104,52 @@ class Refused:
     reason: Reason
 
 
-def admit(message: InboundMessage, policy: Policy) -> Admitted | Refused:
-    """Decide by the transport's own facts whether *message* goes in."""
+def admit(message: InboundMessage, policy: Policy, *, is_guest: bool = False) -> Admitted | Refused:
+    """Decide by the transport's own facts whether *message* goes in; *is_guest*: the owner let its sender in.
+
+    Being a guest counts in a direct chat of an account that pairs, and nowhere else.
+    """
     account = policy.accounts.get((message.address.channel, message.address.account))
     if account is None:
         return Refused(Reason.NO_POLICY)
-    if message.sender.is_bot:
-        return Refused(Reason.BOT)
-    refusal = _direct(message, account, policy) if message.kind is ChatKind.DIRECT else _group(message, account)
-    if refusal is None and not message.text.strip() and message.quote is None:
+    if message.kind is ChatKind.DIRECT:
+        refusal = _direct(message, account, policy, is_guest=is_guest)
+    else:
+        refusal = _group(message, account, policy)
+    if refusal is None and not (message.text.strip() or message.quote or message.attachments):
         refusal = Reason.NO_TEXT
     return Admitted() if refusal is None else Refused(refusal)
 
 
-def _direct(message: InboundMessage, account: AccountPolicy, policy: Policy) -> Reason | None:
+def _direct(message: InboundMessage, account: AccountPolicy, policy: Policy, *, is_guest: bool) -> Reason | None:
+    if message.sender.is_bot:
+        return Reason.BOT
     if account.direct is DirectPolicy.CLOSED:
         return Reason.DIRECT_CLOSED
+    if account.direct is DirectPolicy.TOKEN:
+        return None if message.address.thread in account.agents else Reason.AGENT_NOT_ALLOWED
     if not message.sender.id:
         return Reason.ANONYMOUS
-    return None if policy.is_owner(message.address.channel, message.sender) else Reason.STRANGER
+    pairs = account.direct is DirectPolicy.PAIRING
+    is_owner = policy.is_owner(message.address.channel, message.sender)
+    if is_owner or _person(message) in account.people or (pairs and is_guest):
+        return None
+    return Reason.UNPAIRED if pairs else Reason.STRANGER
 
 
-def _group(message: InboundMessage, account: AccountPolicy) -> Reason | None:
+def _group(message: InboundMessage, account: AccountPolicy, policy: Policy) -> Reason | None:
     group = account.groups.get(message.address.chat)
+    if message.sender.is_bot and not (group and group.bots):
+        return Reason.BOT
     if group is None:
         return Reason.GROUP_NOT_ALLOWED
-    if group.mention and not message.is_for_us:
-        return Reason.NOT_FOR_US
-    return None
+    if group.people and not policy.is_owner(message.address.channel, message.sender):
+        if not message.sender.id:
+            return Reason.ANONYMOUS
+        if _person(message) not in group.people:
+            return Reason.PERSON_NOT_ALLOWED
+    return Reason.NOT_FOR_US if group.mention and not message.is_for_us else None
+
+
+def _person(message: InboundMessage) -> str:
+    return f"{message.address.channel}:{message.sender.id}"

@@ -10,6 +10,10 @@ from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.door.admission import Policy
 from workspaces.access import PRIVATE, Access, AgentId, Grant, Scope, SessionType
 
+NARROWEST_FIRST = ("thread", "chat", "person", "role", "space", "account", "channel")
+"""Of two rules that fit, the one with the first of these that only one of them names; else the file's first."""
+_AS_READ = ("channel", "account", "space", "role", "chat", "thread", "person")
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -22,18 +26,23 @@ class Binding:
     thread: str | None = None
     person: str | None = None
     """Who sends, as `<channel>:<numeric id>`."""
+    space: str | None = None
+    """What the chat belongs to: a Discord server."""
+    role: str | None = None
+    """One that the sender has where the chat belongs."""
 
     def matches(self, message: InboundMessage) -> bool:
         """Say whether every given field fits *message*."""
+        if self.role is not None and self.role not in message.sender.roles:
+            return False
         return all(wanted is None or wanted == actual for wanted, actual in self._pairs(message))
 
     def specificity(self) -> tuple[bool, ...]:
-        """Return a key that grows with how narrow the rule is: thread, then chat, person, account, channel."""
-        return tuple(field is not None for field in (self.thread, self.chat, self.person, self.account, self.channel))
+        """Return a key that grows with how narrow the rule is, as `NARROWEST_FIRST` says."""
+        return tuple(getattr(self, name) is not None for name in NARROWEST_FIRST)
 
     def __str__(self) -> str:
-        fields = ("channel", "account", "chat", "thread", "person")
-        given = [f"{name}={getattr(self, name)}" for name in fields if getattr(self, name) is not None]
+        given = [f"{name}={getattr(self, name)}" for name in _AS_READ if getattr(self, name) is not None]
         return f"{' '.join(given) or 'everything'} → {self.agent}"
 
     def _pairs(self, message: InboundMessage) -> tuple[tuple[str | None, str | None], ...]:
@@ -44,6 +53,7 @@ class Binding:
             (self.chat, address.chat),
             (self.thread, address.thread),
             (self.person, principal(message)),
+            (self.space, message.space),
         )
 
 

@@ -9,6 +9,16 @@ from datetime import UTC, datetime
 from gateway.cli.invocation import Composed
 from gateway.config import Config
 from gateway.control.desk import OnReply, Progress
+from gateway.control.door_wire import (
+    Applicant,
+    GuestRow,
+    PairAnswer,
+    PairOrder,
+    RouteOrder,
+    SilenceRow,
+    SilencesAnswer,
+    SilencesOrder,
+)
 from gateway.control.wire import (
     AgentOrder,
     AgentStatus,
@@ -36,7 +46,8 @@ from gateway.control.wire import (
     WaitingChange,
     Why,
 )
-from gateway.errors import ConfigError, StrandlineError
+from gateway.door.explaining import Explanation
+from gateway.errors import ConfigError, PairingError, StrandlineError
 from gateway.home import Home
 
 NOTE = "memory/2026-03-03.md"
@@ -49,6 +60,7 @@ class FakeDesk:
     def __init__(self, agents: tuple[str, ...] = ("main",)) -> None:
         self.said: dict[str, list[str]] = {agent: [] for agent in agents}
         self.decided: set[int] = set()
+        self.let_in = False
         self.ready = True
         self.standby = False
         self.loading: list[str] = []
@@ -168,6 +180,33 @@ class FakeDesk:
         for number, (name, text) in enumerate(everything, 1):
             if agent in {None, name} and number not in self.decided:
                 yield WaitingChange(number, name, NOTE, text, "main/main", str(number), NOTED_AT, NOTED_AT)
+
+    async def pair(self, order: PairOrder) -> PairAnswer:
+        """One waits, under AAAAA-BBBBB, until that is approved."""
+        eve = ("telegram:99", "Eve \x1b[31m", "telegram.home")
+        if order.act == "list":
+            waits = Applicant("AAAAA-BBBBB", *eve, NOTED_AT, NOTED_AT)
+            return PairAnswer(waiting=() if self.let_in else (waits,))
+        if order.act == "people":
+            return PairAnswer(guests=(GuestRow(*eve, NOTED_AT),) if self.let_in else ())
+        if order.what not in {"AAAAA-BBBBB", "telegram:99"}:
+            raise PairingError(f"nobody waits as {order.what}")
+        self.let_in = order.act == "approve"
+        return PairAnswer(outcome=f"{order.act} {order.what}: done")
+
+    async def explain(self, order: RouteOrder) -> Explanation:
+        """Whoever mentions us is admitted."""
+        facts = "main", f"group:{order.channel}.{order.account}.{order.chat}", "group", f"roles {order.roles}"
+        refusal = () if order.mention else ("not_for_us", f"{order.person} did not mention it", "mention it")
+        return Explanation(*facts, order.mention, *refusal)
+
+    async def silences(self, order: SilencesOrder) -> SilencesAnswer:
+        rows = [
+            SilenceRow(NOTED_AT, f"telegram.home.{chat}", "telegram:99", "rate", 2, f"too fast in {chat}", "wait")
+            for chat in ("-100", "-200")
+            if order.chat in {None, chat}
+        ]
+        return SilencesAnswer(tuple(rows[: order.limit]))
 
     def _agent(self, agent: str | None) -> str:
         wanted = agent or next(iter(self.said))

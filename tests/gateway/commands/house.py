@@ -14,8 +14,9 @@ from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agents import Threads
 from gateway.commands.command import Command
-from gateway.commands.families import every_command
+from gateway.commands.families import Parts, every_command
 from gateway.commands.registry import Commands
+from gateway.config import LimitSettings
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.compaction import Compaction
 from gateway.conversation.flush import Flush
@@ -26,6 +27,8 @@ from gateway.conversation.rest_flush import RestFlush
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.turn import Turns
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.door.doorkeeper import Doorkeeper
+from gateway.door.rates import Rates
 from gateway.door.routing import Routes, SessionKey, route
 from gateway.hooks import Hooks
 from gateway.stores.ports import InboxRow
@@ -104,8 +107,25 @@ class House:
 
     @property
     def commands(self) -> Commands:
-        offered = every_command({MAIN: self.agent}, self.sessions, fine, self.planner, self.lifecycle)
-        return Commands([*offered, *self.extra], self.policy)
+        return Commands([*every_command(self.parts), *self.extra], self.policy)
+
+    @property
+    def door(self) -> Doorkeeper:
+        rates = Rates(LimitSettings().person_a_minute, LimitSettings().person_burst, self.clock.now)
+        return Doorkeeper(self.policy, self.store, rates, self.clock.now, lambda _: None)
+
+    @property
+    def parts(self) -> Parts:
+        """What the commands reach."""
+        return Parts(
+            {MAIN: self.agent},
+            self.sessions,
+            fine,
+            self.planner,
+            self.lifecycle,
+            self.door.pairing,
+            self.store.silences,
+        )
 
     async def says(self, text: str, message: InboundMessage = OWNER) -> str:
         """Take in *text* as *message*'s sender writes it there, answer it, and return the answer."""

@@ -1,13 +1,16 @@
 """Where a message goes, and what its turn may see."""
 
+import random as random_
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.door.admission import AccountPolicy, DirectPolicy, Policy
-from gateway.door.routing import Binding, Routes, route
+from gateway.door.routing import NARROWEST_FIRST, Binding, Routes, route
 from workspaces.access import PRIVATE, AgentId, Grant, SessionType
 
 POLICY = Policy(frozenset({"telegram:7"}), {("telegram", "home"): AccountPolicy(DirectPolicy.OWNER)})
@@ -75,3 +78,42 @@ def test_the_configuration_may_show_the_user_file_to_groups() -> None:
     assert route(MESSAGE, routes()).access.grants == frozenset()
     granting = replace(routes(), user_file_in_groups=True)
     assert route(MESSAGE, granting).access.grants == {Grant.USER_FILE_IN_GROUPS}
+
+
+VALUES = {
+    "channel": "telegram",
+    "account": "home",
+    "chat": "-100",
+    "thread": "4",
+    "person": "telegram:7",
+    "space": "500",
+    "role": "600",
+}
+IN_A_SERVER = replace(MESSAGE, sender=Sender("7", "Owner", roles=("600", "601")), space="500")
+SHAPES = st.sets(st.sampled_from(sorted(VALUES)))
+
+
+@given(st.lists(SHAPES, min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_the_order_of_bindings_is_total_and_does_not_depend_on_the_file(
+    shapes: list[set[str]], random: random_.Random
+) -> None:
+    """Of any rules that fit, the narrowest wins however they are shuffled; of equal ones, the file's first."""
+    rules = [Binding(AgentId(f"a{n}"), **{name: VALUES[name] for name in shape}) for n, shape in enumerate(shapes)]
+    ranked = [tuple(name in shape for name in NARROWEST_FIRST) for shape in shapes]
+    first = ranked.index(max(ranked))
+    assert route(IN_A_SERVER, routes(*rules)).key.agent == f"a{first}"
+    distinct = [rule for n, rule in enumerate(rules) if ranked.index(ranked[n]) == n]
+    shuffled = random.sample(distinct, len(distinct))
+    assert route(IN_A_SERVER, routes(*shuffled)).key.agent == f"a{first}"
+
+
+def test_a_role_counts_where_the_sender_has_it() -> None:
+    """One of several is enough; a rule for another role, or another server, rules itself out."""
+    for binding, fits in [
+        (Binding(AgentId("x"), role="601"), True),
+        (Binding(AgentId("x"), role="602"), False),
+        (Binding(AgentId("x"), space="500", role="600"), True),
+        (Binding(AgentId("x"), space="501", role="600"), False),
+    ]:
+        assert (route(IN_A_SERVER, routes(binding)).key.agent == "x") is fits
+    assert str(Binding(AgentId("x"), space="500", role="600")) == "space=500 role=600 → x"

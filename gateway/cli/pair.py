@@ -1,0 +1,81 @@
+"""This file is `strandline pair …`: who asks to talk to a bot, and who was let in."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.reach import reach
+from gateway.control.door_wire import PairAnswer, PairOrder
+from gateway.home import Home
+from gateway.visible import visible
+
+app = typer.Typer(
+    help="Let people in who write to a bot directly: list, approve, refuse, revoke, people.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Code = Annotated[str, typer.Argument(help="What they were told, such as ABCDE-23456.")]
+Person = Annotated[str, typer.Argument(help="Such as telegram:12345.")]
+
+
+@app.command(name="list")
+def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """List who waits, with their codes; a code is good for an hour."""
+    _print(_asked(context, home, PairOrder("list")), as_json, "Nobody waits to be let in.")
+
+
+@app.command()
+def people(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """List who was let in by a code."""
+    _print(_asked(context, home, PairOrder("people")), as_json, "Nobody was let in by a code.")
+
+
+@app.command()
+def approve(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Let in who was told the code: as a guest, in direct chats with that bot only."""
+    _print(_asked(context, home, PairOrder("approve", code)), as_json)
+
+
+@app.command()
+def refuse(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Refuse who was told the code; they hear nothing, and get no other one for a week."""
+    _print(_asked(context, home, PairOrder("refuse", code)), as_json)
+
+
+@app.command()
+def revoke(context: typer.Context, person: Person, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Let a guest in no more; what they wrote and still waits is dropped."""
+    _print(_asked(context, home, PairOrder("revoke", person)), as_json)
+
+
+def _asked(context: typer.Context, home: Path | None, order: PairOrder) -> PairAnswer:
+    invocation: Invocation = context.obj
+    return asyncio.run(_ask(invocation, invocation.home(home), order))
+
+
+async def _ask(invocation: Invocation, home: Home, order: PairOrder) -> PairAnswer:
+    async with reach(invocation, home, f"strandline pair {order.act}") as reached:
+        return await reached.desk.pair(order)
+
+
+def _print(answer: PairAnswer, as_json: bool, nobody: str = "") -> None:
+    if as_json:
+        print_json(asdict(answer))
+        return
+    for line in [*_lines(answer)] or [nobody]:
+        print(visible(line))
+
+
+def _lines(answer: PairAnswer) -> Iterator[str]:
+    for each in answer.waiting:
+        yield f"{each.code}  {each.person} at {each.account}, until {each.expires_at:%H:%M}Z: {each.name}"
+    for guest in answer.guests:
+        yield f"{guest.person} at {guest.account}, since {guest.since:%Y-%m-%d}: {guest.name}"
+    if answer.outcome:
+        yield answer.outcome

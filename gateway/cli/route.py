@@ -1,0 +1,104 @@
+"""This file is `strandline route …`: where a message would go, and why some got no answer."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.reach import reach
+from gateway.control.door_wire import RouteOrder, SilencesAnswer, SilencesOrder
+from gateway.home import Home
+from gateway.visible import visible
+
+if TYPE_CHECKING:
+    from gateway.door.explaining import Explanation
+
+app = typer.Typer(
+    help="Say where a message would go, and why messages got no answer: explain, why.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+ChannelOption = Annotated[str, typer.Option(help="telegram, discord or terminal.")]
+AccountOption = Annotated[str, typer.Option(help="The bot, by its name in the configuration.")]
+ChatOption = Annotated[str | None, typer.Option(help="The id of a group; without one it is a direct chat.")]
+ThreadOption = Annotated[str | None, typer.Option(help="The id of a thread or topic in it.")]
+PersonOption = Annotated[str | None, typer.Option(help="The id of who writes; without one they are anonymous.")]
+GuildOption = Annotated[str | None, typer.Option(help="The id of the Discord server that the chat belongs to.")]
+RoleOption = Annotated[list[str] | None, typer.Option(help="The id of a role that they have there; may be repeated.")]
+MentionOption = Annotated[bool, typer.Option("--mention", help="The message mentions the bot or replies to it.")]
+
+
+@app.command()
+def explain(  # noqa: PLR0913  # each option is a parameter to typer
+    context: typer.Context,
+    channel: ChannelOption,
+    account: AccountOption,
+    chat: ChatOption = None,
+    thread: ThreadOption = None,
+    person: PersonOption = None,
+    guild: GuildOption = None,
+    role: RoleOption = None,
+    mention: MentionOption = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Say which agent a message would go to, as what kind of chat, by which rule, and whether it may go in."""
+    invocation: Invocation = context.obj
+    order = RouteOrder(channel, account, chat, thread, person, guild, tuple(role or ()), mention)
+    answer = asyncio.run(_explained(invocation, invocation.home(home), order))
+    if as_json:
+        print_json(asdict(answer))
+        return
+    for line in _explanation(answer):
+        print(visible(line))
+
+
+@app.command()
+def why(
+    context: typer.Context,
+    chat: Annotated[str | None, typer.Option(help="Only this chat, by its id.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """List the latest messages that got no answer, with the reason and how to mend it."""
+    invocation: Invocation = context.obj
+    answer = asyncio.run(_silences(invocation, invocation.home(home), SilencesOrder(chat, limit)))
+    if as_json:
+        print_json(asdict(answer))
+        return
+    for line in [*_ledger(answer)] or ["Nobody is known who got no answer."]:
+        print(visible(line))
+
+
+async def _explained(invocation: Invocation, home: Home, order: RouteOrder) -> "Explanation":
+    async with reach(invocation, home, "strandline route explain") as reached:
+        return await reached.desk.explain(order)
+
+
+async def _silences(invocation: Invocation, home: Home, order: SilencesOrder) -> SilencesAnswer:
+    async with reach(invocation, home, "strandline route why") as reached:
+        return await reached.desk.silences(order)
+
+
+def _explanation(answer: "Explanation") -> Iterator[str]:
+    yield f"agent    {answer.agent}"
+    yield f"rule     {answer.rule}"
+    yield f"session  {answer.session} ({answer.session_type})"
+    if answer.is_admitted:
+        yield "door     admitted"
+        return
+    yield f"door     refused ({answer.reason}): {answer.meaning}"
+    if answer.mend:
+        yield f"         → {answer.mend}"
+
+
+def _ledger(answer: SilencesAnswer) -> Iterator[str]:
+    for each in answer.silences:
+        yield f"{each.at:%Y-%m-%d %H:%M}Z  {each.told}"
+        if each.mend:
+            yield f"         → {each.mend}"

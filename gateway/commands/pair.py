@@ -1,0 +1,53 @@
+"""This file is `/pair`: the owner lets people in, refuses them, or takes them out."""
+
+from collections.abc import Iterator, Sequence
+
+from gateway.commands.command import Call, Command, Who
+from gateway.door.pairing import Pairing, named, shown
+from gateway.errors import PairingError, ToolError
+from gateway.stores.door import PairingRequest
+
+_USAGE = "Say `/pair`, `/pair approve CODE`, `/pair refuse CODE`, `/pair revoke PERSON` or `/pair people`."
+
+
+def pair_commands(pairing: Pairing) -> list[Command]:
+    """Return `/pair`."""
+
+    async def run(call: Call) -> str:
+        act, _, what = call.arguments.partition(" ")
+        try:
+            return await _done(pairing, act or "list", what.strip())
+        except PairingError as exc:
+            raise ToolError(f"{exc}.") from exc
+
+    told = "lets in who was told a code, or takes somebody out; alone it lists who waits"
+    return [Command("pair", "[approve CODE | refuse CODE | revoke PERSON | people]", told, Who.MAIN, False, run)]
+
+
+async def _done(pairing: Pairing, act: str, what: str) -> str:
+    match act.lower(), what:
+        case "list", "":
+            return "\n".join(_listed(await pairing.waiting()))
+        case "people", "":
+            return "\n".join([f"- {named(guest.visitor)}" for guest in await pairing.guests()]) or _NO_GUESTS
+        case "approve", str(code) if code:
+            return f"{await pairing.approve(code)}."
+        case "refuse", str(code) if code:
+            return f"{await pairing.refuse(code)}."
+        case "revoke", str(person) if person:
+            return f"{await pairing.revoke(person)}."
+        case _:
+            raise ToolError(_USAGE)
+
+
+def _listed(waiting: Sequence[PairingRequest]) -> Iterator[str]:
+    if not waiting:
+        yield "Nobody waits to be let in."
+        return
+    for request in waiting:
+        visitor = request.visitor
+        yield f"- `{shown(request.code)}` {named(visitor)}, at {visitor.channel}.{visitor.account}"
+    yield "\nA name is what they call themselves: approve only who gave you their code."
+
+
+_NO_GUESTS = "Nobody was let in by a code."

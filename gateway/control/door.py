@@ -1,0 +1,89 @@
+"""This file answers what the owner asks at the command line about who may talk: pairing, routes, silences."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from gateway.control.door_wire import (
+    Applicant,
+    GuestRow,
+    PairAnswer,
+    PairOrder,
+    RouteOrder,
+    SilenceRow,
+    SilencesAnswer,
+    SilencesOrder,
+)
+from gateway.door.explaining import Explanation, explain, told
+from gateway.door.pairing import Pairing, shown
+from gateway.door.routing import Routes
+from gateway.errors import StrandlineError
+from gateway.stores.door import Guest, PairingRequest, Silence
+from gateway.stores.ports import Store
+
+
+@dataclass(frozen=True, slots=True)
+class DoorDesk:
+    """The part of the desk that is about the door. Everything raises StoreError."""
+
+    routes: Routes
+    store: Store
+    pairing: Pairing
+
+    async def pair(self, order: PairOrder) -> PairAnswer:
+        """Do what *order* asks. Raises PairingError, and StrandlineError for a code or person that it lacks."""
+        if order.act == "list":
+            return PairAnswer(waiting=tuple(map(_applicant, await self.pairing.waiting())))
+        if order.act == "people":
+            return PairAnswer(guests=tuple(map(_guest, await self.pairing.guests())))
+        if not order.what:
+            raise StrandlineError("say whom: a code to approve or refuse, a person to revoke")
+        decide = {"approve": self.pairing.approve, "refuse": self.pairing.refuse, "revoke": self.pairing.revoke}
+        return PairAnswer(outcome=await decide[order.act](order.what))
+
+    async def explain(self, order: RouteOrder) -> Explanation:
+        """Return what would become of a message. Raises StrandlineError for one that no chat could hold."""
+        if order.chat is None and order.person is None:
+            raise StrandlineError("say which chat, or for a direct chat which person")
+        said = _imagined(order)
+        is_guest = await self.store.pairings.is_guest(order.channel, order.account, said.sender.id)
+        return explain(said, self.routes, is_guest=is_guest)
+
+    async def silences(self, order: SilencesOrder) -> SilencesAnswer:
+        """Return who got no answer lately, the latest first."""
+        found = [each for each in await self.store.silences.latest() if order.chat in {None, each.address.chat}]
+        return SilencesAnswer(tuple(map(_row, found[: order.limit])))
+
+
+def _imagined(order: RouteOrder) -> InboundMessage:
+    """Return a message such as *order* describes; a direct chat is told by who writes there."""
+    is_direct = order.chat is None or order.chat == order.person
+    address = Address(order.channel, order.account, order.chat or order.person or "", order.thread)
+    return InboundMessage(
+        address,
+        id="imagined",
+        sender=Sender(order.person or "", "", roles=order.roles),
+        kind=ChatKind.DIRECT if is_direct else ChatKind.GROUP,
+        text="a message",
+        is_for_us=order.mention or is_direct,
+        sent_at=datetime.now(UTC),
+        space=order.space,
+    )
+
+
+def _applicant(request: PairingRequest) -> Applicant:
+    visitor = request.visitor
+    account = f"{visitor.channel}.{visitor.account}"
+    return Applicant(shown(request.code), visitor.person, visitor.name, account, request.asked_at, request.expires_at)
+
+
+def _guest(guest: Guest) -> GuestRow:
+    visitor = guest.visitor
+    return GuestRow(visitor.person, visitor.name, f"{visitor.channel}.{visitor.account}", guest.since)
+
+
+def _row(silence: Silence) -> SilenceRow:
+    what, mend = told(silence)
+    return SilenceRow(
+        silence.at, str(silence.address), silence.person, silence.reason, silence.times, told=what, mend=mend
+    )
