@@ -6,7 +6,7 @@ from dataclasses import replace
 from gateway.config import Config, EmbeddingSettings, QdrantSettings, RerankSettings
 from workspaces.memory.client import WorkerSettings
 from workspaces.memory.embeddings.settings import PRESETS, HostedEmbedding, Provider
-from workspaces.memory.settings import Decay, QdrantServer, Reranking
+from workspaces.memory.settings import Decay, QdrantCluster, QdrantServer, Reranking
 
 SERVER_PATIENCE_S = 0.6
 """How long a search waits for an index on a server before it looks into the files."""
@@ -50,7 +50,8 @@ def qdrant_server(settings: QdrantSettings, environ: Mapping[str, str]) -> Qdran
         return None
     source = settings.api_key()
     key = source.read(environ) if source else ""
-    return QdrantServer(settings.url, key, settings.timeout_s, settings.prefix, settings.layout)
+    nodes = QdrantCluster(settings.replication_factor, settings.write_consistency_factor, settings.read_consistency)
+    return QdrantServer(settings.url, key, settings.timeout_s, settings.prefix, settings.layout, nodes)
 
 
 def reranking(settings: RerankSettings, environ: Mapping[str, str]) -> Reranking | None:

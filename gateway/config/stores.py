@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from gateway.config.secrets import SecretSource
 from gateway.config.section import EnvName, Section, Url
@@ -18,6 +18,20 @@ class QdrantSettings(Section):
     timeout_s: float = Field(default=5, ge=1, le=60)
     prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
     layout: Literal["agent", "shared"] = "agent"
+    replication_factor: Annotated[int, Field(ge=1, le=32)] | None = None
+    """Not set: as the server is set up."""
+    write_consistency_factor: Annotated[int, Field(ge=1, le=32)] | None = None
+    read_consistency: Annotated[int, Field(ge=1, le=32)] | Literal["majority", "quorum", "all"] | None = None
+
+    @field_validator("write_consistency_factor")
+    @classmethod
+    def _can_be_met(cls, confirmed: int | None, given: ValidationInfo) -> int | None:
+        replicas = given.data.get("replication_factor")
+        if confirmed is not None and replicas is not None and confirmed > replicas:
+            raise ValueError(
+                f"must not be more than replication_factor, which is {replicas}: no write would be confirmed"
+            )
+        return confirmed
 
     def api_key(self) -> SecretSource | None:
         """Return where the server's key is kept, `None` if it asks for none."""

@@ -4,8 +4,9 @@ import pytest
 from pydantic import ValidationError
 
 from gateway.config import Config, EmbeddingSettings
-from gateway.embedding import worker_settings
+from gateway.embedding import qdrant_server, worker_settings
 from gateway.errors import ConfigError
+from workspaces.memory.settings import ONE_NODE, QdrantCluster
 
 
 def test_nothing_configured_prefers_the_local_model() -> None:
@@ -56,3 +57,15 @@ def test_the_redactor_knows_a_named_providers_key() -> None:
     """So that it stays out of every sink."""
     config = Config.model_validate({"memory": {"embeddings": {"provider": "voyage"}}})
     assert [source.env for source in config.secret_sources()] == ["VOYAGE_API_KEY"]
+
+
+def test_a_servers_nodes_are_set_or_left_to_the_server() -> None:
+    """Replicas, confirmations and agreement go to the worker; writes that nobody could confirm are refused at start."""
+    server = {"url": "http://127.0.0.1:6333"}
+    nodes = {"replication_factor": 3, "write_consistency_factor": 2, "read_consistency": "majority"}
+    for given, expected in ((server, ONE_NODE), (server | nodes, QdrantCluster(3, 2, "majority"))):
+        made = qdrant_server(Config.model_validate({"qdrant": given}).qdrant, {})
+        assert made is not None
+        assert made.cluster == expected
+    with pytest.raises(ValidationError, match="must not be more than replication_factor, which is 1"):
+        Config.model_validate({"qdrant": server | nodes | {"replication_factor": 1}})

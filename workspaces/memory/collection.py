@@ -74,6 +74,10 @@ class Collection:
         # A server may have been emptied, or have kept what an index folder that was deleted knew.
         if not self.manifest.is_clean or held != len(self.manifest.points):
             self._recover()
+        if self.manifest.shelf != shelf.name:  # it vouches for another engine, and this one may hold an older day
+            self._complete.unlink(missing_ok=True)
+            self._recover()
+            self.manifest.stands_for(shelf.name)
 
     @property
     def is_complete(self) -> bool:

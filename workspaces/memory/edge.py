@@ -27,6 +27,8 @@ NEVER_KB = 10**9
 class EdgeShelf:
     """Collections inside the index folder itself."""
 
+    name = "embedded"
+
     def open(self, folder: Path, dimension: int) -> Shard:
         """Open the shard in *folder*, or create it. Raises EngineBrokenError."""
         return EdgeShard(folder / "shard", dimension)

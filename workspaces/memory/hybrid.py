@@ -109,6 +109,10 @@ class Shard(Protocol):
 class Shelf(Protocol):
     """Where collections are kept."""
 
+    @property
+    def name(self) -> str:
+        """Says which one it is, from one start to the next."""
+
     def open(self, folder: Path, dimension: int) -> Shard:
         """Open or create the collection of *folder* for pooled vectors of length *dimension* (0: keywords alone).
 

@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS points (
 );
 CREATE TABLE IF NOT EXISTS state (clean INTEGER NOT NULL);
 INSERT INTO state SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM state);
+CREATE TABLE IF NOT EXISTS shelf (name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS leavings (dead INTEGER NOT NULL);
 INSERT INTO leavings SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM leavings);
 """
@@ -128,6 +129,18 @@ class Manifest:
     def is_clean(self) -> bool:
         """Whether the engine held exactly this when it was last written."""
         return bool(self._db.execute("SELECT clean FROM state").fetchone()[0])
+
+    @property
+    def shelf(self) -> str:
+        """Where the engine is that it vouches for; empty before that was said."""
+        row = self._db.execute("SELECT name FROM shelf").fetchone()
+        return str(row[0]) if row else ""
+
+    def stands_for(self, shelf: str) -> None:
+        """Note where the engine is."""
+        with self._transaction():
+            self._db.execute("DELETE FROM shelf")
+            self._db.execute("INSERT INTO shelf VALUES (?)", (shelf,))
 
     def stamps(self) -> dict[str, str]:
         """Return the stamp under which each document was last taken in."""

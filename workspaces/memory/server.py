@@ -25,7 +25,7 @@ from qdrant_client.http.exceptions import ApiException
 from workspaces.memory.engine import EngineAwayError, FloatArray, Point, PointId, TokenArray
 from workspaces.memory.entry import Entry
 from workspaces.memory.hybrid import ALWAYS, Leg, Shard, VectorQuery, Where, entry_of, payload_of
-from workspaces.memory.settings import QdrantServer
+from workspaces.memory.settings import ONE_NODE, QdrantCluster, QdrantServer
 from workspaces.memory.sparse import SparseVector
 
 TOKEN_DIMENSION = 128
@@ -86,14 +86,22 @@ class ServerShard:
     0 is no pooled vectors.
     """
 
-    def __init__(self, client: QdrantClient, name: str, dimension: int, tenant: Tenant = ALONE) -> None:
+    def __init__(
+        self,
+        client: QdrantClient,
+        name: str,
+        dimension: int,
+        tenant: Tenant = ALONE,
+        cluster: QdrantCluster = ONE_NODE,
+    ) -> None:
         """Raises EngineAwayError."""
         self._client = client
         self._name = name
         self._tenant = tenant
+        self._agreed: Any = cluster.read_consistency
         with _faults():
             if not client.collection_exists(name):
-                client.create_collection(name, **_layout(dimension))
+                client.create_collection(name, **_layout(dimension), **_kept(cluster))
                 for key, kind in _indexes(tenant).items():
                     client.create_payload_index(name, key, kind)
 
@@ -102,7 +110,8 @@ class ServerShard:
         if not queries:
             return []
         with _faults():
-            answers = self._client.query_batch_points(self._name, [self._request(query) for query in queries])
+            requests = [self._request(query) for query in queries]
+            answers = self._client.query_batch_points(self._name, requests, consistency=self._agreed)
         return [self._leg(answer.points) for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
@@ -111,7 +120,9 @@ class ServerShard:
             return {}
         wanted = self._tenant.filter(Where(None, ids=frozenset(ids)))
         with _faults():
-            records, _ = self._client.scroll(self._name, wanted, limit=len(ids), with_payload=True)
+            records, _ = self._client.scroll(
+                self._name, wanted, limit=len(ids), with_payload=True, consistency=self._agreed
+            )
         return {self._tenant.own(record.id): entry_of(record.payload) for record in records if record.payload}
 
     def size(self) -> int:
@@ -126,7 +137,12 @@ class ServerShard:
         while True:
             with _faults():
                 records, offset = self._client.scroll(
-                    self._name, self._tenant.filter(EVERYWHERE), limit=SCROLL, offset=offset, with_payload=False
+                    self._name,
+                    self._tenant.filter(EVERYWHERE),
+                    limit=SCROLL,
+                    offset=offset,
+                    with_payload=False,
+                    consistency=self._agreed,
                 )
             found.update(self._tenant.own(record.id) for record in records)
             if offset is None:
@@ -185,12 +201,18 @@ class ServerShelf:
         self._clock = clock
         self._away_until = 0.0
 
+    @property
+    def name(self) -> str:
+        """The server, and where on it our collections are."""
+        return f"{self._server.url} {self._server.layout} {self._server.prefix}"
+
     def open(self, folder: Path, dimension: int) -> Shard:
         """Return the collection that belongs to the index folder's *folder*. Raises EngineAwayError."""
         if self._clock() < self._away_until:
             raise EngineAwayError("the Qdrant server did not answer a moment ago")
         try:
-            return ServerShard(self._client, *self._place(folder, dimension))
+            name, size, tenant = self._place(folder, dimension)
+            return ServerShard(self._client, name, size, tenant, self._server.cluster)
         except EngineAwayError:
             self._away_until = self._clock() + PAUSE_S
             raise
@@ -253,6 +275,15 @@ def _layout(dimension: int) -> dict[str, Any]:
         "sparse_vectors_config": {name: models.SparseVectorParams() for name in ("bm25", "bm25_context")},
         "hnsw_config": models.HnswConfigDiff(m=0),
     }
+
+
+def _kept(cluster: QdrantCluster) -> dict[str, Any]:
+    """Return how many nodes keep a new collection's points; what is not set is the server's own choice."""
+    factors = {
+        "replication_factor": cluster.replication_factor,
+        "write_consistency_factor": cluster.write_consistency_factor,
+    }
+    return {name: factor for name, factor in factors.items() if factor is not None}
 
 
 def _indexes(tenant: Tenant) -> dict[str, models.PayloadSchemaType | models.KeywordIndexParams]:

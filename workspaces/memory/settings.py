@@ -46,6 +46,21 @@ class Reranking:
 
 
 @dataclass(frozen=True, slots=True)
+class QdrantCluster:
+    """How several nodes of one server keep a collection; what is not set, the server decides."""
+
+    replication_factor: int | None = None
+    """Nodes that have each point, for collections that are made from now on."""
+    write_consistency_factor: int | None = None
+    """Of these, how many have to confirm a write."""
+    read_consistency: int | Literal["majority", "quorum", "all"] | None = None
+    """How many of them have to agree on an answer."""
+
+
+ONE_NODE = QdrantCluster()
+
+
+@dataclass(frozen=True, slots=True)
 class QdrantServer:
     """A Qdrant server or cluster that keeps the collections instead of the embedded engine."""
 
@@ -57,6 +72,7 @@ class QdrantServer:
     """Begins each collection's name: gateways that share a server need different ones."""
     layout: Literal["agent", "shared"] = "agent"
     """A collection an agent, or one for all: Qdrant advises against thousands of collections."""
+    cluster: QdrantCluster = ONE_NODE
 
     def as_frame(self) -> dict[str, Any]:
         """Write it for the worker; the frame holds the key and travels through the pipe alone."""
@@ -65,4 +81,4 @@ class QdrantServer:
     @classmethod
     def of_frame(cls, frame: Mapping[str, Any]) -> Self:
         """Read it in the worker."""
-        return cls(**frame)
+        return cls(**{**frame, "cluster": QdrantCluster(**frame["cluster"])})

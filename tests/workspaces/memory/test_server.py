@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from qdrant_client import QdrantClient
@@ -18,13 +19,14 @@ from workspaces.access import AgentId
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
 from workspaces.memory.desk import Desk
+from workspaces.memory.edge import EdgeShelf
 from workspaces.memory.engine import EngineAwayError
 from workspaces.memory.hybrid import Shelf
 from workspaces.memory.index import layout
 from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import MemoryIndex, Query, SearchResult
 from workspaces.memory.server import PAUSE_S, connect
-from workspaces.memory.settings import QdrantServer
+from workspaces.memory.settings import QdrantCluster, QdrantServer
 from workspaces.memory.sync import Calls
 from workspaces.memory.wire import Frame
 
@@ -147,6 +149,43 @@ async def test_what_one_side_lost_comes_back(stub: QdrantStub, tmp_path: Path, l
         }
         worker.desk.close()
         _lose(lost, stub.memory, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["- likes coffee\n", "- likes coffee\n- hates rain\n"])
+async def test_an_engine_that_was_left_for_a_while_is_not_believed(stub: QdrantStub, tmp_path: Path, text: str) -> None:
+    """Both keep what they had when the settings led elsewhere; whichever comes back learns what has changed since."""
+    shelves: list[Shelf] = [EdgeShelf(), connect(QdrantServer(stub.url)), EdgeShelf(), connect(QdrantServer(stub.url))]
+    for shelf, said in zip(shelves, ["- likes tea\n", text, text, "- likes tea\n"], strict=True):
+        worker = ShelfWorker(shelf)
+        home = Home(tmp_path, worker)
+        home.write("MEMORY.md", said)
+        found = {hit.snippet for hit in (await home.search("likes rain")).hits}
+        assert found == {line.removeprefix("- ") for line in said.splitlines()}
+        worker.desk.close()
+
+
+async def test_several_nodes_keep_a_collection_as_it_is_set(stub: QdrantStub, tmp_path: Path) -> None:
+    """Replicas and confirmations when it is made, agreement with every question; unset, the server decides."""
+    for number, nodes in enumerate((QdrantCluster(), QdrantCluster(3, 2, "majority"))):
+        stub.requests.clear()
+        stub.bodies.clear()
+        worker = ShelfWorker(connect(QdrantServer(stub.url, prefix=f"p{number}", cluster=nodes)))
+        home = Home(tmp_path / str(number), worker)
+        home.write("MEMORY.md", "- likes tea\n")
+        assert (await home.search("tea")).hits[0].snippet == "likes tea"
+        made = next(body for path, body in stub.bodies if path == "")
+        factors = made.get("replication_factor"), made.get("write_consistency_factor")
+        assert factors == (nodes.replication_factor, nodes.write_consistency_factor)
+        questions = [each for each in stub.requests if "/points/query/batch" in each or "/points/scroll" in each]
+        asked = {parse_qs(urlsplit(each).query).get("consistency", [None])[0] for each in questions}
+        assert asked == {nodes.read_consistency}
+        worker.desk.close()
+
+
+def test_the_settings_of_a_cluster_reach_the_worker_whole() -> None:
+    """They travel as a frame, like the rest of the server's."""
+    server = QdrantServer("http://127.0.0.1:1", KEY, cluster=QdrantCluster(3, 2, "quorum"))
+    assert QdrantServer.of_frame(server.as_frame()) == server
 
 
 WORDS = ["apple", "bicycle", "candle", "dragon", "engine", "ferry", "garden", "harbour"]
