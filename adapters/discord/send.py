@@ -129,7 +129,7 @@ def _written(content: dict[str, Any], upload: Upload | None) -> dict[str, Any]:
     """Return *content* as the SDK takes it, in parts if a file goes with it."""
     if upload is None:
         return {"json": content}
-    plain = {"name": "payload_json", "value": json.dumps(content), "content_type": "application/json"}
+    plain = {"name": "payload_json", "value": json.dumps(content)}
     file = {"name": "files[0]", "value": upload.content, "filename": _name(upload)}
     return {"form": [plain, file | {"content_type": "application/octet-stream"}]}
 

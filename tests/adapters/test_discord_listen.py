@@ -7,14 +7,15 @@ import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
-from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, ChatKind, InboundMessage
+from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, ChatKind, InboundMessage, Via
 from adapters.discord import DiscordAdapter
 from adapters.discord.parse import Ignored
 from tests.fakes.discord import Discord, Fault, servers_of
-from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, THREAD, TOKEN
+from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, THREAD, TOKEN
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
 
@@ -73,6 +74,33 @@ async def test_channels_threads_and_direct_chats_have_their_addresses(server: Di
         (Address("discord", "home", DIRECT), ChatKind.DIRECT),
     ]
     assert len(server.calls(f"/channels/{DIRECT}")) == 1
+
+
+async def test_a_forums_post_is_a_thread_of_the_forum(server: Discord, adapter: DiscordAdapter) -> None:
+    """Discord tells of it before of what was said in it."""
+    forum, post = "700", "701"
+    server.channels[forum] = {"id": forum, "type": 15, "guild_id": GUILD}
+    received = Received()
+    async with listening(adapter, received):
+        server.channels[post] = {"id": post, "type": 11, "guild_id": GUILD, "parent_id": forum}
+        server.dispatch("THREAD_CREATE", server.channels[post])
+        server.says("the post", post)
+        await received.wait_for(1)
+    assert received.messages[0].address == Address("discord", "home", forum, post)
+
+
+async def test_a_change_of_a_message_is_handed_over(server: Discord, adapter: DiscordAdapter) -> None:
+    """As it reads now; what Discord tells of our own changes is nothing."""
+    received = Received()
+    async with listening(adapter, received):
+        said = server.says("hello")
+        server.changes(said, "hello there", datetime(2026, 3, 1, tzinfo=UTC))
+        await received.wait_for(2)
+    assert [(message.text, message.via) for message in received.messages] == [
+        ("hello", Via.TEXT),
+        ("hello there", Via.EDIT),
+    ]
+    assert received.messages[1].target == received.messages[0].id
 
 
 async def test_a_group_of_direct_chats_is_no_direct_chat(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
-from adapters.discord.parse import BotUser, Ignored, parse_message
+from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
+from adapters.discord.parse import BotUser, Ignored, parse_edit, parse_message
 from adapters.discord.places import Place, Places, place_of
 from adapters.discord.wire import Channel, Event, Message
 
@@ -82,8 +82,8 @@ def test_the_call_at_the_beginning_is_no_part_of_what_was_said() -> None:
 
 
 def test_a_name_is_the_servers_then_the_persons_own() -> None:
-    """The id is the transport's either way."""
-    assert heard(member={"nick": "Annie"}).sender == Sender("42", "Annie")
+    """The id is the transport's either way, and so are the roles."""
+    assert heard(member={"nick": "Annie", "roles": ["8", "9"]}).sender == Sender("42", "Annie", roles=("8", "9"))
     assert heard(author={"id": "43", "username": "ben"}).sender == Sender("43", "ben")
 
 
@@ -138,6 +138,69 @@ def test_what_lies_beside_the_words_is_named() -> None:
     quote = heard(type=19, referenced_message=quoted).quote
     assert quote is not None
     assert quote.text == "look\n[attachment: a b.png, 1.2 MB]\n[attachment: c.txt, 5.0 kB]\n[sticker: Wave]"
+
+
+def test_a_message_says_to_which_server_its_chat_belongs() -> None:
+    """A direct chat to none."""
+    assert heard(guild_id="200").space == "200"
+    assert heard(DIRECT).space is None
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "mime"),
+    [
+        ({"content_type": "image/png"}, AttachmentKind.PHOTO, "image/png"),
+        ({"content_type": "audio/ogg", "duration_secs": 2.5}, AttachmentKind.VOICE, "audio/ogg"),
+        ({"content_type": "audio/mpeg"}, AttachmentKind.AUDIO, "audio/mpeg"),
+        ({"content_type": "video/mp4"}, AttachmentKind.VIDEO, "video/mp4"),
+        ({"content_type": "text/plain; charset=utf-8"}, AttachmentKind.DOCUMENT, "text/plain"),
+        ({}, AttachmentKind.DOCUMENT, ""),
+    ],
+)
+def test_a_file_is_what_its_type_says(file: dict[str, Any], kind: AttachmentKind, mime: str) -> None:
+    """With a name of one line; where it is found says the message, never the sender."""
+    given = {"id": "70", "filename": "a\nb", "size": 9, "url": "https://cdn.example/a?hm=signature", **file}
+    assert heard(content="", attachments=[given]).attachments == (Attachment(kind, "300/7/70", "a b", mime, 9),)
+
+
+def test_a_change_is_a_message_of_its_own_that_names_the_old_one() -> None:
+    """Each change has an id; what only shows a message anew, with the time of its last change, has that one's."""
+    edited = message("hello there", edited_timestamp="2026-03-01T12:00:00.250+01:00")
+    found = parse_edit(Message.model_validate(edited), GROUP, ME)
+    assert isinstance(found, InboundMessage)
+    assert (found.text, found.via, found.target) == ("hello there", Via.EDIT, "7")
+    assert found.sent_at == datetime(2026, 3, 1, 11, 0, 0, 250_000, tzinfo=UTC)
+    pinned = parse_edit(Message.model_validate({**edited, "pinned": True}), GROUP, ME)
+    assert pinned == found
+    later = {**edited, "edited_timestamp": "2026-03-01T12:00:00.251+01:00"}
+    again = parse_edit(Message.model_validate(later), GROUP, ME)
+    assert isinstance(again, InboundMessage)
+    assert len({found.id, again.id, "7"}) == 3
+
+
+def test_what_nobody_changed_is_no_change() -> None:
+    """A preview was added; and what we changed ourselves is nothing either."""
+    assert parse_edit(Message.model_validate(message("see")), GROUP, ME) is None
+    ours = message("ours", author=BOT, edited_timestamp="2026-03-01T12:00:00+01:00")
+    assert parse_edit(Message.model_validate(ours), GROUP, ME) is None
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"embeds": [{}]},
+        {"components": [{}]},
+        {"poll": {"question": {}}},
+        {"message_reference": {"type": 1}, "message_snapshots": [{"message": {"content": ""}}]},
+        {"webhook_id": "9"},
+        {"type": 7},
+        {"guild_id": None},
+    ],
+)
+def test_an_empty_message_in_a_server_is_hidden_from_us(more: dict[str, Any]) -> None:
+    """People cannot write one; with anything in it, or from elsewhere, there is only nothing to read."""
+    assert read(content="", guild_id="200") is Ignored.HIDDEN
+    assert read(**{"content": "", "guild_id": "200", **more}) is Ignored.NO_TEXT
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """This file checks sends against Discord's REST API: what goes out, and what each fault says about the message."""
 
+import asyncio
 import traceback
 from collections.abc import AsyncIterator
 
@@ -149,8 +150,11 @@ async def test_the_sdk_waits_out_what_is_short(server: Discord, adapter: Discord
         (Fault(status=429, page="<html>banned</html>", headers={"Retry-After": "600"}), 600.0),
         (Fault(status=429, answer=SLOW), None),
         (Fault(status=429, answer={**SLOW, "retry_after": 900.0}, headers={"Via": "1.1 google"}), 900.0),
+        (Fault(status=429, answer={**SLOW, "retry_after": 5.5}, headers={"Via": "1.1 google"}), 5.5),
+        (Fault(status=429, answer={"message": "slowmode", "code": 20016}, headers={"Retry-After": "9"}), 9.0),
+        (Fault(status=400, answer={"message": "slowmode", "code": 20016}), None),
     ],
-    ids=["Cloudflare", "no Via", "long"],
+    ids=["Cloudflare", "no Via", "long", "longer than a call waits", "slow mode", "slow mode of another status"],
 )
 async def test_being_told_to_wait_leaves_no_doubt(
     server: Discord, adapter: DiscordAdapter, fault: Fault, wait_s: float | None
@@ -205,6 +209,49 @@ async def test_what_discord_will_never_take_is_refused(server: Discord, adapter:
         await adapter.send(to(Address("discord", "home", "general")))
     with pytest.raises(SendRefusedError, match="by number"):
         await adapter.send(to(reply_to="../1"))
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [(50013, "let the bot write in this channel"), (50083, "archived and locked"), (160005, "unlock it")],
+)
+async def test_a_refusal_says_what_to_do(server: Discord, adapter: DiscordAdapter, code: int, hint: str) -> None:
+    """Missing permissions, a thread that is archived, one that is locked."""
+    server.fault(Fault(status=403, answer={"message": "no", "code": code}))
+    with pytest.raises(SendRefusedError, match=rf"no \({code}\): .*{hint}"):
+        await adapter.send(to(IN_THREAD))
+
+
+async def test_a_global_limit_holds_every_chat(server: Discord, adapter: DiscordAdapter) -> None:
+    """Nothing is asked of Discord until the time is over that it told us; then both are sent."""
+    await adapter.send(to())
+    told_s = 0.3
+    server.fault(
+        Fault(status=429, answer={**SLOW, "retry_after": told_s, "global": True}, headers={"Via": "1.1 google"})
+    )
+    clock = asyncio.get_running_loop().time
+    begun, before = clock(), len(server.requests)
+    first = asyncio.ensure_future(adapter.send(to(key="t2.0")))
+    await server.until(lambda: len(server.requests) > before)
+    await asyncio.sleep(0.05)
+    second = asyncio.ensure_future(adapter.send(to(IN_THREAD, key="t3.0")))
+    await server.until(lambda: len(server.requests) > before + 1)
+    assert clock() - begun >= told_s
+    await asyncio.gather(first, second)
+    assert len(server.posted) == 3
+
+
+async def test_a_bucket_that_is_used_up_is_waited_for(server: Discord, adapter: DiscordAdapter) -> None:
+    """Discord says so with the last message that fits: the next one goes out when it may, and meets no 429."""
+    used_up = {"X-RateLimit-Limit": "1", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "0.3"}
+    taken = {"id": "77", "channel_id": CHANNEL}
+    server.fault(Fault(answer=taken, headers={**used_up, "X-RateLimit-Reset": "0", "X-RateLimit-Bucket": "b"}))
+    clock = asyncio.get_running_loop().time
+    begun = clock()
+    await adapter.send(to())
+    await adapter.send(to(key="t2.0"))
+    assert clock() - begun >= 0.3
+    assert len(server.calls("/messages")) == 2
 
 
 async def test_a_wrong_token_and_no_connection_are_told_apart(server: Discord, adapter: DiscordAdapter) -> None:

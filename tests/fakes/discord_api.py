@@ -248,6 +248,10 @@ class DiscordApi(ABC):
         self._messages[number]["reactions"] = others + ours
         self.notify()
 
+    def message(self, message_id: str) -> Json:
+        """What Discord knows of a message; a test may change it."""
+        return self._messages[message_id]
+
     def signs(self, message_id: str) -> list[str]:
         """What the bot put below a message."""
         return [each["emoji"]["name"] for each in self._messages[message_id].get("reactions", [])]
