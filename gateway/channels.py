@@ -8,7 +8,10 @@ from adapters.channel import Adapter, Count, Keeps
 from adapters.http import CHANNEL as HTTP
 from adapters.http import HttpAdapter
 from adapters.terminal import OWNER, TerminalAdapter
-from gateway.config import BotSettings, Config, DiscordSettings, TelegramSettings, WebSettings
+from adapters.web import CHANNEL as WEB
+from adapters.web import OWNER as PAGE_OWNER
+from adapters.web import WebAdapter
+from gateway.config import BindingSettings, BotSettings, Config, DiscordSettings, TelegramSettings, WebSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.conversation.listening import Account
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
@@ -30,6 +33,9 @@ def policy_of(config: Config) -> Policy:
         agents = frozenset(config.agents if held.owner else held.agents)
         accounts[HTTP, name] = AccountPolicy(DirectPolicy.TOKEN, agents=agents)
         owners |= {f"{HTTP}:{name}"} if held.owner else set()
+    if config.web.enabled:
+        accounts |= {(WEB, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
+        owners.add(f"{WEB}:{PAGE_OWNER.id}")
     return Policy(frozenset(owners), accounts)
 
 
@@ -53,19 +59,36 @@ def held_tokens(web: WebSettings) -> Iterable[tuple[str, ApiTokenSettings]]:
 
 
 def routes_of(config: Config) -> Routes:
-    """Return where messages go; each agent has a terminal of its own, which leads to no other."""
-    terminals = [Binding(AgentId(agent), channel=TERMINAL, account=agent) for agent in config.agents]
-    bindings = [Binding(AgentId(given.agent), **given.model_dump(exclude={"agent"})) for given in config.bindings]
+    """Return where messages go; each agent has a terminal and a page of its own, which lead to no other."""
+    own = [
+        Binding(AgentId(agent), channel=channel, account=agent)
+        for agent in config.agents
+        for channel in (TERMINAL, WEB)
+    ]
+    bindings = [_binding(given) for given in config.bindings]
     programs = [
         Binding(AgentId(agent), channel=HTTP, account=name, thread=agent)
         for name, _ in held_tokens(config.web)
         for agent in config.agents
     ]
     return Routes(
-        [*terminals, *programs, *bindings],
+        [*own, *programs, *bindings],
         AgentId(config.default_agent),
         policy_of(config),
         user_file_in_groups=config.memory.user_file_in_groups,
+    )
+
+
+def _binding(given: BindingSettings) -> Binding:
+    return Binding(
+        AgentId(given.agent),
+        given.channel,
+        given.account,
+        given.chat,
+        given.thread,
+        given.person,
+        given.space,
+        given.role,
     )
 
 
@@ -79,9 +102,10 @@ def terminal_account(adapter: TerminalAdapter) -> Account:
     return _always(adapter)
 
 
-def program_accounts(config: Config) -> list[Account]:
-    """Return the account of each token, which any of several gateways may serve."""
-    return [_always(HttpAdapter(name)) for name, _ in held_tokens(config.web)]
+def web_accounts(config: Config) -> list[Account]:
+    """Return the accounts of the HTTP door: one a token, and one a page; any of several gateways may serve them."""
+    pages = [_always(WebAdapter(agent)) for agent in config.agents] if config.web.enabled else []
+    return [*(_always(HttpAdapter(name)) for name, _ in held_tokens(config.web)), *pages]
 
 
 def _always(adapter: Adapter) -> Account:

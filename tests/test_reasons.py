@@ -117,7 +117,7 @@ def prefixed(prefix: str, reasons: Iterable[str | StrEnum]) -> list[str]:
 
 COMPOSED: dict[str, Iterable[str]] = {
     "refused.{decision.reason}": prefixed("refused", ToRefuse),
-    "revoked.{refusal.reason}": prefixed("revoked", ToRefuse),
+    "revoked.{refusal.reason}": prefixed("revoked", set(ToRefuse) - {ToRefuse.RATE, ToRefuse.LOOP_GUARD}),
     "approval_asked.{proposal.reason}": prefixed("approval_asked", ToAsk),
     "limit.{exc.reason}": prefixed("limit", limits()),
     "postponed.{type(exc).__name__}": prefixed(

@@ -6,14 +6,15 @@ import shutil
 import stat
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
 
+from gateway.cli.finding import Finding, Level
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.reach import reach
+from gateway.cli.servers import check_servers
 from gateway.cli.status import memory_line
 from gateway.control.desk import EXPECTED, Desk
 from gateway.control.wire import AgentOrder, SearchOrder, Status
@@ -27,25 +28,6 @@ LOW_DISK = 1_000_000_000
 NO_DISK = 100_000_000
 """Free bytes below which there is a warning, and a failure; our choice."""
 OLDEST_PYTHON = (3, 11)
-
-
-class Level(StrEnum):
-    """How bad it is."""
-
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The outcome of one check."""
-
-    check: str
-    level: Level
-    detail: str
-    mend: str = ""
-    """What to do about it."""
 
 
 def doctor(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -75,6 +57,7 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
             Finding("configuration", Level.FAIL, str(exc), "edit the file; docs/settings.md has every key"),
         ]
     findings += check_config(config, home, invocation.environ)
+    findings += [finding async for finding in check_servers(config, invocation.environ)]
     if home.exists and all(finding.level is not Level.FAIL for finding in findings):
         findings += [finding async for finding in _work(invocation, home)]
     return findings
@@ -132,11 +115,18 @@ def check_config(config: "Config", home: Home, environ: Mapping[str, str]) -> li
         *_models(config),
         *_secrets(config, environ),
         Finding("channels", Level.OK, ", ".join(["terminal", *_bots(config)])),
+        *_policies(config),
     ]
 
 
 def _bots(config: "Config") -> Iterator[str]:
     yield from (f"{bot.channel}.{account}" for account, bot in config.channels.bots())
+
+
+def _policies(config: "Config") -> Iterator[Finding]:
+    for account, bot in config.channels.bots():
+        if fault := bot.policy_fault(account):
+            yield Finding("policy", Level.FAIL, fault, "write one of them; docs/access.md says what each does")
 
 
 def _zone(config: "Config", environ: Mapping[str, str]) -> Finding:

@@ -21,7 +21,7 @@ def pair_commands(pairing: Pairing) -> list[Command]:
             raise ToolError(f"{exc}.") from exc
 
     told = "lets in who was told a code, or takes somebody out; alone it lists who waits"
-    return [Command("pair", "[approve CODE | refuse CODE | revoke PERSON | people]", told, Who.MAIN, False, run)]
+    return [Command("pair", "[approve, refuse, revoke or people] [whom]", told, Who.MAIN, False, run)]
 
 
 async def _done(pairing: Pairing, act: str, what: str) -> str:

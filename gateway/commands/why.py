@@ -27,7 +27,7 @@ def why_commands(latest: Latest) -> list[Command]:
         return await _why(call)
 
     does = "says which memories my last answer used (`/why 2`: the one before), or whom I did not answer lately and why"
-    return [Command("why", "[number | silence [chat]]", does, Who.MAIN, True, run)]
+    return [Command("why", "[number or silence]", does, Who.MAIN, True, run)]
 
 
 def _silences(found: Sequence[Silence], zone: tzinfo | None) -> Iterator[str]:

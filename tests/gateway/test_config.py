@@ -146,6 +146,26 @@ def test_a_bot_that_nobody_may_talk_to_is_refused(file: Path) -> None:
     assert accepted(file, TELEGRAM).channels.telegram
 
 
+def test_a_policy_that_is_none_closes_its_bot_and_no_other(file: Path) -> None:
+    """Empty, misspelt or open to all: the file is read, and the bot says what is wrong and what is right."""
+    right = '[channels.telegram.work]\ntoken_env = "W"\ndirect = "pairing"\n'
+    for direct, hint in {"": "", "open": "", "pairng": 'did you mean "pairing"? '}.items():
+        bots = accepted(file, f'{TELEGRAM}direct = "{direct}"\n{right}').channels.telegram
+        assert bots["home"].policy_fault("home") == (
+            f'channels.telegram.home.direct: "{direct}" is no policy; {hint}it is one of "pairing", "owner", "closed". '
+            "Until then this account stays closed"
+        )
+        assert bots["work"].policy_fault("work") == ""
+
+
+def test_people_are_named_with_their_platform(file: Path) -> None:
+    """A bare number, or somebody of another platform, is refused with the right form."""
+    for place in ("", '[channels.telegram.home.groups."-1"]\n'):
+        assert "<channel>:<numeric id>" in refusal(file, f'{TELEGRAM}{place}people = ["12345"]')
+        assert "discord:5 is on another platform" in refusal(file, f'{TELEGRAM}{place}people = ["discord:5"]')
+        assert accepted(file, f'{TELEGRAM}{place}people = ["telegram:5"]').channels.telegram
+
+
 def test_a_discord_bot_is_configured_like_any_other(file: Path) -> None:
     """Its own token, people and channels; an owner on Telegram does not open it."""
     bot = '[channels.discord.home]\ntoken_env = "D"\n'
