@@ -144,7 +144,9 @@ def _overlap(one: Path, other: Path) -> bool:
 def file_caps(limits: LimitSettings) -> FileCaps:
     """Return what the configuration says about the sizes of workspaces."""
     private = Quota("workspace", limits.workspace_mb, limits.workspace_files)
-    return FileCaps(quotas=Quotas(private, Quota("shared", limits.shared_mb, limits.shared_files)))
+    shared = Quota("shared", limits.shared_mb, limits.shared_files)
+    attachments = Quota("attachments", limits.attachments_mb, limits.attachments_files)
+    return FileCaps(quotas=Quotas(private, shared, attachments))
 
 
 def _history(git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> History:

@@ -23,6 +23,7 @@ from gateway.agents import (
 )
 from gateway.channels import TERMINAL
 from gateway.commands.families import Parts, every_command
+from gateway.commands.menu import Menus, menu_entries
 from gateway.commands.registry import Commands
 from gateway.config import Config
 from gateway.control.door import DoorDesk
@@ -30,6 +31,7 @@ from gateway.control.local import Health, LocalDesk
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.compaction import Compaction
 from gateway.conversation.delivery import Adapters, Delivery
+from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.flush import Flush
 from gateway.conversation.lane_work import Item, LaneWork
 from gateway.conversation.lanes import Lanes
@@ -51,6 +53,7 @@ from gateway.ground import THIS_MACHINE, Ground, Machine, open_ground
 from gateway.home import Home
 from gateway.hooks import Hooks, load_hooks
 from gateway.measuring import counted, measure, timed
+from gateway.media import enclosures_of, intake_of
 from gateway.metrics import Meter
 from gateway.share import Share
 from gateway.stores.ports import InboxRow, OutboxRow, Store
@@ -91,6 +94,7 @@ class App:
     share: Share
     notices: Notices
     presence: Presence
+    menus: Menus
 
     @classmethod
     @asynccontextmanager
@@ -133,7 +137,7 @@ class App:
             running += [tasks.create_task(keeper.work()) for keeper in keepers]
             if self.has_channels:
                 running += [tasks.create_task(_warm(agent.memory)) for agent in self.desk.agents.values()]
-                running.append(tasks.create_task(_tidy(self.desk.store, keepers)))
+                running.append(tasks.create_task(_tidy(self.desk.store, keepers, self.delivery.enclosures)))
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
             running.append(tasks.create_task(self.reception.follow(self._is_ours)))
@@ -169,7 +173,10 @@ class App:
             if isinstance(adapter, Moves):
                 adapter.on_moved(self.notices.moved)
 
-        await listen(account, self.reception.receive, loaded)
+            beside.create_task(self.menus.show(adapter))
+
+        async with asyncio.TaskGroup() as beside:
+            await listen(account, self.reception.receive, loaded)
 
     async def _drain(self) -> None:
         self.readiness.ready = False
@@ -187,6 +194,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     outcomes, health, notices = Outcomes(), Health(ground.bots, ground.share.is_standby), Notices(store, ground.owner)
     delivery = Delivery(ground.tasks, store.outbox, ground.adapters, notices.dead_letter, Pacing(ground.clock))
     notices.wake = delivery.wake
+    delivery.enclosures = enclosures_of(ground)
     for agent in agents.values():
         agent.keeper.alarm = Alarm(agent.id, notices.tell, ground.now)
     patience = timedelta(days=config.limits.approval_days)
@@ -209,7 +217,9 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         DoorDesk(ground.routes, store, door.pairing),
         assumed_windows(config),
     )
-    turns = _turns(ground, desk, lifecycle)
+    planner = _planner(ground, desk, lifecycle)
+    commands = _commands(ground, desk, planner, lifecycle)
+    turns = _turns(ground, desk, planner, commands)
     lanes: Lanes[SessionKey, Item] = Lanes(ground.tasks, traced(LaneWork(turns, lifecycle)), ground.clock)
     return App(
         desk=desk,
@@ -228,18 +238,28 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         share=ground.share,
         notices=notices,
         presence=ground.presence,
+        menus=Menus(menu_entries(commands.all), config.owner.people, store),
     )
 
 
-def _turns(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle) -> Turns:
-    """Put together what answers a message: the agents' models, and before them the commands."""
+def _planner(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle) -> Planner:
+    """Put together what plans the turns of the agents' models."""
     settings = turn_settings(ground.config)
     compaction = Compaction(settings.compact, Flush(settings.flush, ground.now), lifecycle, ground.count, ground.now)
     hooks = Hooks(load_hooks(ground.home.hooks), ground.count)
-    planner = Planner(settings, hooks, desk.changes, compaction, ground.now)
+    planner = Planner(settings, hooks, desk.changes, compaction, ground.now, desk.delivery.enclosures)
     lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, ground.zone.zone))
+    return planner
+
+
+def _commands(ground: Ground, desk: LocalDesk, planner: Planner, lifecycle: Lifecycle) -> Commands:
     pairing, silences = desk.door.pairing, ground.store.silences
     parts = Parts(ground.agents, ground.sessions, desk.brief, planner, lifecycle, pairing, silences)
+    return Commands(every_command(parts), ground.routes.policy)
+
+
+def _turns(ground: Ground, desk: LocalDesk, planner: Planner, commands: Commands) -> Turns:
+    """Put together what answers a message: the agents' models, and before them the commands."""
 
     def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
         desk.outcomes.tell(row, replies)
@@ -253,7 +273,8 @@ def _turns(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle) -> Turns:
         ground.presence,
         planner,
         outcome=timed(committed, ground.meter, ground.clock),
-        shortcut=Commands(every_command(parts), ground.routes.policy),
+        shortcut=commands,
+        take_in=intake_of(ground, desk.delivery.wake),
     )
 
 
@@ -265,11 +286,13 @@ async def _warm(memory: MemoryIndex) -> None:
         log.warning("memory not ready", detail=str(exc))
 
 
-async def _tidy(store: Store, keepers: Sequence[Keeper]) -> None:
+async def _tidy(store: Store, keepers: Sequence[Keeper], enclosures: Enclosures | None) -> None:
     """Remove, at start and once a day, what nobody asks for any more, and pack the histories that are due."""
     while True:
         try:
             await store.prune(utc_now())
+            if enclosures is not None:
+                await enclosures.sweep(await store.outbox.unfinished())
         except StoreError as exc:
             log.warning("the store was not tidied", detail=str(exc))
         for keeper in keepers:

@@ -114,7 +114,7 @@ async def open_ground(
         keys = [(TERMINAL, terminal.account) for terminal in terminals.values()]
         adapters = Adapters([*keys, *(bot.key for bot in bots)])
         stack.push_async_callback(_close, adapters)
-        presence = await stack.enter_async_context(Presence(adapters.loaded))
+        presence = await stack.enter_async_context(Presence(adapters.loaded, _reaction(config)))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         yield Ground(
             home,
@@ -133,6 +133,10 @@ async def open_ground(
             tasks,
             meter,
         )
+
+
+def _reaction(config: Config) -> str:
+    return "" if config.signs.reaction == "off" else config.signs.reaction
 
 
 def _bots(config: Config, environ: Mapping[str, str], store: Store, share: Share) -> list[Account]:

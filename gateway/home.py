@@ -40,6 +40,16 @@ class AgentHome:
         return self.sessions / "archive"
 
     @property
+    def outgoing(self) -> Path:
+        """Copies of the files that its answers enclose, until they are delivered."""
+        return self.root / "outgoing"
+
+    @property
+    def incoming(self) -> Path:
+        """Files that are being fetched."""
+        return self.root / "incoming"
+
+    @property
     def index(self) -> Path:
         """The search index; it may be deleted at any time."""
         return self.root / "index"

@@ -18,7 +18,7 @@ from workspaces.access import AgentId
 
 OUTSIDE = "workspaces"
 """Holds, in a backup, the workspaces that lie somewhere else than in the home."""
-_NOT_OF_AN_AGENT = ("index", "sessions", "bundles", "history.git", "history.git.lock")
+_NOT_OF_AN_AGENT = ("index", "incoming", "sessions", "bundles", "history.git", "history.git.lock")
 """Rebuilt, read apart, or copies of what is there anyway."""
 
 

@@ -8,6 +8,7 @@ from gateway.config.channels import (
     GroupSettings,
     TelegramSettings,
 )
+from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
 from gateway.config.reading import read_config
 from gateway.config.schema import (
@@ -29,6 +30,7 @@ from gateway.config.zone import OwnerZone, owner_zone
 
 __all__ = [
     "AgentSettings",
+    "AttachmentSettings",
     "BindingSettings",
     "BotSettings",
     "ChannelsSettings",
@@ -49,6 +51,7 @@ __all__ = [
     "RerankSettings",
     "SecretSource",
     "SessionSettings",
+    "SignSettings",
     "TelegramSettings",
     "TraceSettings",
     "WebSettings",

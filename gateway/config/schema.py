@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from gateway.config.channels import BindingSettings, ChannelsSettings
+from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import MemorySettings
 from gateway.config.secrets import SecretSource
 from gateway.config.section import (
@@ -198,6 +199,8 @@ class LimitSettings(Section):
     workspace_files: int = Field(default=20_000, ge=20, le=1_000_000)
     shared_mb: int = Field(default=16, ge=1, le=1_000_000)
     shared_files: int = Field(default=1_000, ge=1, le=1_000_000)
+    attachments_mb: int = Field(default=512, ge=1, le=1_000_000)
+    attachments_files: int = Field(default=5_000, ge=1, le=5_000)
     approval_days: int = Field(default=7, ge=1, le=365)
     person_a_minute: int = Field(default=20, ge=1, le=10_000)
     person_burst: int = Field(default=10, ge=1, le=10_000)
@@ -221,6 +224,8 @@ class Config(Section):
     context: ContextSettings = ContextSettings()
     sessions: SessionSettings = SessionSettings()
     limits: LimitSettings = LimitSettings()
+    attachments: AttachmentSettings = AttachmentSettings()
+    signs: SignSettings = SignSettings()
 
     @property
     def default_agent(self) -> str:

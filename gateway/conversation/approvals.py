@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
-from adapters.channel import Address
+from adapters.channel import Address, Button
 from gateway.agent.agent import Agent
 from gateway.agent.guard import Standing
 from gateway.agent.trust import Reason
@@ -106,12 +106,17 @@ class Approvals:
         expires_at = self._clock() + self._patience
 
         def notice(number: ChangeId) -> Outgoing:
-            return Outgoing(owner, notice_of(number, proposal, diff, expires_at))
+            return Outgoing(owner, notice_of(number, proposal, diff, expires_at), buttons=decisions(number))
 
         change, row = await self._store.changes.propose(proposal, expires_at, notice)
         await self._store.count(f"approval_asked.{proposal.reason}")
         self._wake([row])
         return change.id
+
+
+def decisions(number: int) -> tuple[Button, ...]:
+    """Return the buttons below what asks for a decision: pressing one says the command, as whoever presses it."""
+    return Button("Approve", f"/approve {number}"), Button("Refuse", f"/refuse {number}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path, PurePosixPath
 
 import structlog
@@ -17,7 +16,7 @@ from gateway.agent.tools.tool import Run
 from gateway.conversation.plan import Asked
 from gateway.conversation.record import Record
 from gateway.errors import ToolError
-from gateway.stores.disk import disk_trouble, sync_folder
+from gateway.stores.disk import disk_trouble, remove_older, sync_folder
 from gateway.stores.ports import Enclosure, OutboxRow, TurnId
 from gateway.visible import visible
 from workspaces.access import AgentId
@@ -110,20 +109,11 @@ class Enclosures:
 
     async def sweep(self, waiting: Iterable[OutboxRow]) -> int:
         """Remove what crashes left behind; what the replies in *waiting* enclose stays. Return how many files."""
-        needed = {(file.agent, file.key) for row in waiting for file in row.outgoing.files}
-        return await self._run(partial(self._sweep, needed, time.time() - STALE_AFTER.total_seconds()))
-
-    def _sweep(self, needed: set[tuple[str, str]], before: float) -> int:
-        stale = [
-            path
-            for agent, folder in self._folders.items()
-            if folder.is_dir()
-            for path in folder.iterdir()
-            if (agent, path.name) not in needed and path.stat().st_mtime < before
-        ]
-        for path in stale:
-            path.unlink()
-        return len(stale)
+        files, removed = [file for row in waiting for file in row.outgoing.files], 0
+        for agent, folder in self._folders.items():
+            needed = {file.key for file in files if file.agent == agent}
+            removed += await self._run(remove_older, folder, time.time() - STALE_AFTER.total_seconds(), needed)
+        return removed
 
 
 def enclosed_by(records: Iterable[Record], turn_id: TurnId, agent: AgentId) -> tuple[Enclosure, ...]:

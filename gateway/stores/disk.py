@@ -2,6 +2,8 @@
 
 import errno
 import os
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from gateway.errors import StoreError
@@ -17,6 +19,17 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def remove_older(folder: Path, before: float, but: Collection[str] = ()) -> int:
+    """Remove the files of *folder* that were last written *before* (seconds since 1970), *but* some; return how many."""
+    removed = 0
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name not in but and path.stat().st_mtime < before:
+                path.unlink()
+                removed += 1
+    return removed
 
 
 def disk_trouble(path: Path, exc: OSError) -> StoreError:

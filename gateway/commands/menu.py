@@ -1,0 +1,69 @@
+"""This file brings the registry's commands into the platforms' own menus, when they changed."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+
+import structlog
+
+from adapters.channel import Adapter, ChannelError, ChannelUnavailableError, HasMenu, MenuEntry
+from gateway.commands.command import Command, Who
+from gateway.errors import StoreError
+from gateway.stores.ports import Store
+
+log = structlog.get_logger()
+
+MENU_FAILED = "menu_failed"
+"""Counted when a platform did not take the menu; the commands work without it."""
+FIRST_RETRY_S = 10.0
+LONGEST_RETRY_S = 600.0
+
+
+def menu_entries(commands: Iterable[Command]) -> tuple[MenuEntry, ...]:
+    """Return *commands* as a menu shows them."""
+    return tuple(MenuEntry(each.name, each.usage, each.help, each.who is not Who.ANYONE) for each in commands)
+
+
+class Menus:
+    """The menus of all bot accounts: a platform keeps one until it gets another."""
+
+    def __init__(self, entries: Sequence[MenuEntry], people: Collection[str], store: Store) -> None:
+        """*people* are the owner's, as `<channel>:<id>`."""
+        self._entries = entries
+        self._people = people
+        self._store = store
+
+    async def show(self, adapter: Adapter) -> None:
+        """Have the channel show the menu, unless it has it already; what goes wrong stops nothing."""
+        if not isinstance(adapter, HasMenu):
+            return
+        owners = sorted(person.partition(":")[2] for person in self._people if person.startswith(f"{adapter.channel}:"))
+        wait_s = FIRST_RETRY_S
+        while not await self._has_shown(adapter, adapter, owners):
+            await asyncio.sleep(wait_s)
+            wait_s = min(LONGEST_RETRY_S, wait_s * 2)
+
+    async def _has_shown(self, adapter: Adapter, menu: HasMenu, owners: Sequence[str]) -> bool:
+        """Try once; `False` says that another try may help."""
+        key, mark = f"menu:{adapter.channel}.{adapter.account}", _mark_of(self._entries, owners)
+        try:
+            if await self._store.get(key) != mark:
+                await menu.show_menu(self._entries, owners)
+                await self._store.put(key, mark)
+        except (ChannelUnavailableError, StoreError) as exc:
+            log.info("menu not shown yet", channel=adapter.channel, account=adapter.account, detail=str(exc))
+            return False
+        except ChannelError as exc:
+            log.warning("menu not shown", channel=adapter.channel, account=adapter.account, detail=str(exc))
+            with suppress(StoreError):
+                await self._store.count(MENU_FAILED)
+        return True
+
+
+def _mark_of(entries: Sequence[MenuEntry], owners: Sequence[str]) -> str:
+    """Return what tells one menu from another."""
+    whole = json.dumps([[asdict(each) for each in entries], list(owners)])
+    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,26 @@
+"""This file puts together what brings files in and out: in the home's folders, under the configuration's limits."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from gateway.conversation.attachments import Intake, IntakeSettings
+from gateway.conversation.enclosures import Enclosures
+from gateway.conversation.fetching import Fetcher
+from gateway.ground import Ground
+from gateway.stores.ports import OutboxRow
+
+
+def intake_of(ground: Ground, wake: Callable[[Sequence[OutboxRow]], None]) -> Intake:
+    """Return what takes in the files of messages; *wake* is told of notices about them."""
+    folders = {agent: ground.home.agent(agent).incoming for agent in ground.agents}
+    intake = Intake(ground.store, Fetcher(ground.adapters, asyncio.to_thread, ground.clock), folders)
+    caps = ground.config.attachments
+    intake.settings = IntakeSettings(caps.max_mb * 1024 * 1024, caps.per_message, caps.paste_chars)
+    intake.wake = wake
+    return intake
+
+
+def enclosures_of(ground: Ground) -> Enclosures:
+    """Return where the files lie that go out with answers."""
+    folders = {agent: ground.home.agent(agent).outgoing for agent in ground.agents}
+    return Enclosures(folders, ground.adapters.loaded, asyncio.to_thread, ground.count)
