@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ async def unless(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
     """Return what *work* comes to, in the caller's own task; once *stop* is set it is cancelled, for `None`."""
     scope = asyncio.timeout(None)
 
-    def cancel(waited: "asyncio.Future[object]") -> None:
+    def cancel(waited: asyncio.Future[Literal[True]]) -> None:
         if not waited.cancelled():
             scope.reschedule(asyncio.get_running_loop().time())
 

@@ -28,6 +28,7 @@ class QdrantStub:
         self.bodies: list[tuple[str, Any]] = []
         """What each request with a body asked, with its path below the collection."""
         self.keys: set[str] = set()
+        self.version = "1.15.4"
         self.is_slow = False
         self.fails_with: int | None = None
         self.let_go = threading.Event()
@@ -87,6 +88,8 @@ class QdrantStub:
         if self.is_slow:
             self.let_go.wait(20)
         self.requests.append(f"{method} {path}")
+        if self.fails_with is None and (told := self._of_itself(path)):
+            return 200, told
         match = re.fullmatch(r"/collections/([^/?]+)([^?]*)(?:\?.*)?", path)
         if match is not None and body is not None:
             self.bodies.append((match[2], body))
@@ -99,6 +102,11 @@ class QdrantStub:
         except ValidationError as exc:
             return 400, {"status": {"error": str(exc)}, "time": 0.0}
         return 200, {"result": _plain(result), "status": "ok", "time": 0.0}
+
+    def _of_itself(self, path: str) -> Any:
+        if path == "/":
+            return {"title": "qdrant - vector search engine", "version": self.version}
+        return {"result": _plain(self.memory.get_collections()), "status": "ok"} if path == "/collections" else None
 
     def _create(self, name: str, body: Any) -> Any:
         asked = models.CreateCollection.model_validate(body)

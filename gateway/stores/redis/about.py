@@ -1,0 +1,56 @@
+"""This file asks a Redis server what it is, for whoever has to judge whether it can keep messages."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import Redis
+
+FINE = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class RedisAbout:
+    """How a server is set up, and how it does."""
+
+    version: str
+    is_replica: bool
+    keeps_log: bool
+    log_trouble: bool
+    """It could not write its log, or could not shorten it, when it last tried."""
+    policy: str
+    """`maxmemory-policy`."""
+    memory_share: float
+    """Of the memory that it may use; 0 where there is no limit."""
+    ahead_s: float
+    """How far its clock is before ours."""
+    cluster_state: str
+    """`ok` also for a server that is no part of a cluster."""
+
+
+async def about(client: Redis) -> RedisAbout:
+    """Return what the server behind *client* says of itself. Raises RedisError or OSError."""
+    begun = time.time()
+    seconds, microseconds = await client.time()
+    ahead_s = int(seconds) + int(microseconds) / 1e6 - (begun + time.time()) / 2
+    facts = await client.info()
+    cluster: Any = {}
+    if facts.get("cluster_enabled"):
+        cluster = await client.cluster("INFO")
+    return _read(facts, cluster, ahead_s)
+
+
+def _read(facts: Mapping[str, Any], cluster: Mapping[str, str], ahead_s: float) -> RedisAbout:
+    tried = facts.get("aof_last_write_status", FINE), facts.get("aof_last_bgrewrite_status", FINE)
+    limit = int(facts.get("maxmemory", 0))
+    return RedisAbout(
+        version=str(facts["redis_version"]),
+        is_replica=facts.get("role") == "slave",
+        keeps_log=bool(facts["aof_enabled"]),
+        log_trouble=any(status != FINE for status in tried),
+        policy=str(facts["maxmemory_policy"]),
+        memory_share=int(facts["used_memory"]) / limit if limit else 0.0,
+        ahead_s=ahead_s,
+        cluster_state=cluster.get("cluster_state", FINE),
+    )
