@@ -10,7 +10,19 @@ import structlog
 
 from gateway.redact import Redactor
 
-QUIETER = ("httpx", "httpcore", "uvicorn", "aiogram", "asyncio", "cohere", "openai", "watchfiles", "discord")
+QUIETER = (
+    "httpx",
+    "httpx2",
+    "httpcore",
+    "httpcore2",
+    "uvicorn",
+    "aiogram",
+    "asyncio",
+    "cohere",
+    "openai",
+    "watchfiles",
+    "discord",
+)
 """Libraries whose everyday lines would drown ours; from warnings on they are heard."""
 
 

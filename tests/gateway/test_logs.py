@@ -30,7 +30,8 @@ def test_json_lines_carry_facts_as_fields(capsys: pytest.CaptureFixture[str]) ->
     with logging_to_stderr("info", "json", Redactor([])), structlog.contextvars.bound_contextvars(agent="main"):
         structlog.get_logger("gateway.test").info("accepted", channel="telegram")
         structlog.get_logger("gateway.test").debug("detail")
-        logging.getLogger("httpx").info("a library's chatter")
+        for library in ("httpx", "httpx2"):
+            logging.getLogger(library).info("a library's chatter")
     [line] = capsys.readouterr().err.splitlines()
     event = json.loads(line)
     assert (event["event"], event["level"], event["agent"]) == ("accepted", "info", "main")

@@ -1,20 +1,27 @@
 """This file is the port to language models: a request goes in, a reply comes out."""
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from gateway.agent.entries import Entry, ReplyEntry
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolSpec:
-    """A tool as a model sees it."""
+    """A tool as a model sees it; it outlives the turns in which it is offered."""
 
     name: str
     description: str
     parameters: Mapping[str, object]
     """JSON schema of the arguments object."""
+
+    @cached_property
+    def characters(self) -> int:
+        """How many characters it takes in a request."""
+        return len(self.name) + len(self.description) + len(json.dumps(dict(self.parameters)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """This file lets an agent ask for a summary of its own conversation, which is made before the next message."""
 
+from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
+
 from collections.abc import Iterable
 from typing import Annotated
 

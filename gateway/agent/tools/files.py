@@ -1,5 +1,7 @@
 """This file gives a turn its workspace files: read, write, edit, list, delete, as far as its access goes."""
 
+from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
+
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath

@@ -1,5 +1,7 @@
 """This file gives a model the history of its files: log, show, diff, restore and export, as far as the turn sees it."""
 
+from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
+
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated

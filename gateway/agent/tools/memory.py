@@ -1,5 +1,7 @@
 """This file gives a model its memory tools: search over the notes that the turn may read, and reading one of them."""
 
+from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
+
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace

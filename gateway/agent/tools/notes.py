@@ -1,5 +1,7 @@
 """This file gives a turn its notebook: a note of the day, with a receipt of where it stands."""
 
+from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
+
 from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated

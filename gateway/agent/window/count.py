@@ -1,6 +1,5 @@
 """This file counts tokens: as the provider did in the last request, scaled to this one; cautiously where none has."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -68,7 +67,7 @@ def entry_characters(entry: Entry) -> int:
 
 def tool_characters(tools: Iterable[ToolSpec]) -> int:
     """Return how many characters the descriptions of *tools* take in a request."""
-    return sum(len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.parameters))) for tool in tools)
+    return sum(tool.characters for tool in tools)
 
 
 def estimate_tokens(text: str) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.entries import ToolCall
+from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.tool import Toolbox
 from tests.fakes.approvals import guard
@@ -67,3 +68,11 @@ async def test_a_lasting_fact_is_saved_corrected_and_deleted(workspace: Workspac
 def test_a_group_is_not_offered_the_long_term_memory(workspace: Workspace) -> None:
     """Its notes are all that it may write."""
     assert [each.spec.name for each in note_tools(workspace, GROUP, run, now, guard(GROUP))] == ["add_note"]
+
+
+def test_making_the_tools_of_a_turn_evaluates_no_annotation(workspace: Workspace) -> None:
+    """They are read once for each tool; to evaluate them at every turn took more than half a millisecond."""
+    memory = note_tools(workspace, MAIN, run, now, guard(MAIN))
+    every = [*memory, *file_tools(workspace, MAIN, run, guard(MAIN))]
+    assert len(every) > 5
+    assert all(isinstance(annotation, str) for each in every for annotation in each.run.__annotations__.values())
