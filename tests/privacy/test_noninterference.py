@@ -29,7 +29,7 @@ from workspaces.memory.client import WorkerClient, WorkerSettings
 class Event:
     """Something that is said where others listen, and what the model makes of it."""
 
-    chat: Literal["group", "guest", "task"]
+    chat: Literal["group", "guest", "task", "aside"]
     is_owner: bool
     text: str
     """With nothing after its slash it is the command number `seed`, modulo how many there are."""
@@ -45,7 +45,7 @@ ANSWERED = {
 """What a group or guest can do at all: a program in which one of these never works would show little."""
 EVENTS = st.builds(
     Event,
-    chat=st.sampled_from(["group", "group", "guest", "task"]),
+    chat=st.sampled_from(["group", "group", "guest", "task", "aside"]),
     is_owner=st.booleans(),
     text=st.one_of(
         st.sampled_from([BREAK, "/", "/ boat", "/ 1", "/ memory/shared/telegram.home.-100/2026-02-28.md"]),

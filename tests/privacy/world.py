@@ -19,8 +19,8 @@ from gateway.agent.entries import ToolCall
 from gateway.agent.recall import RecallSettings
 from gateway.app import App, Machine
 from gateway.config import read_config
+from gateway.control.door_wire import PairOrder
 from gateway.control.wire import AgentOrder, HistoryOrder
-from gateway.door.admission import Admitted, Policy
 from gateway.door.routing import Envelope, Routes, SessionKey, route
 from gateway.home import Home
 from tests.fakes.adapter import FakeAdapter
@@ -33,9 +33,15 @@ from workspaces.memory.client import WorkerClient
 from workspaces.workspace import Workspace
 
 OWNER, SAM, GUEST = Sender("7", "Owner"), Sender("8", "Sam"), Sender("99", "Gus")
+GWEN, STRANGER = Sender("98", "Gwen"), Sender("97", "Eve")
 GROUP_CHAT, GUEST_CHAT = Address("telegram", "home", "-100"), Address("telegram", "home", "99")
-OTHERS = (Address("telegram", "home", "-200"), Address("telegram", "home", "-300"), Address("telegram", "home", "98"))
-"""Another group, a group of another agent, another guest: nobody there listens for us."""
+OTHERS = {
+    Address("telegram", "home", "-200"): SAM,
+    Address("telegram", "home", "-300"): SAM,
+    Address("telegram", "home", "98"): GWEN,
+    Address("telegram", "home", "97"): STRANGER,
+}
+"""Another group, a group of another agent, another guest, a stranger: nobody there listens for us."""
 OWNER_CHAT = Address("telegram", "home", "7")
 ORDERS = ("/remember a heron", "/status", "/forget heron", "/refuse", "/new")
 """What nobody notices who listens; `/approve` is left out: what it does is to be noticed."""
@@ -53,6 +59,8 @@ channel = "telegram"
 chat = "-300"
 [channels.telegram.home]
 token_env = "BOT_TOKEN"
+direct = "pairing"
+people = ["telegram:98"]
 groups = { "-100" = {}, "-200" = {}, "-300" = {} }
 [limits]
 shared_files = 8
@@ -91,7 +99,8 @@ class World:
         requests, sent = len(self.model.requests), len(self.adapter.taken)
         await self._answered(message, script)
         listening = {GROUP_CHAT, GUEST_CHAT}
-        heard = (each for each in self.adapter.taken[sent:] if each.address in listening)
+        # No adapter of a platform sends a turn's number: it is for the owner's page.
+        heard = (replace(each, turn="") for each in self.adapter.taken[sent:] if each.address in listening)
         return Heard(tuple(self.model.requests[requests:]), tuple(heard))
 
     async def live(self) -> None:
@@ -115,9 +124,18 @@ class World:
         answer = await self.app.desk.history(HistoryOrder("log", limit=50))
         return [commit.revision for commit in answer.commits]
 
+    async def let_in(self) -> None:
+        """Let the guest ask, and the owner approve the code."""
+        asked = InboundMessage(GUEST_CHAT, "let me in", GUEST, ChatKind.DIRECT, "hello?", True, self.clock.now())
+        assert await self.app.reception.receive(asked) == "unpaired"
+        (applicant,) = (await self.app.desk.pair(PairOrder("list"))).waiting
+        await self.app.desk.pair(PairOrder("approve", applicant.code))
+        await self.adapter.took(1)
+
     async def _answered(self, message: InboundMessage, script: Script) -> None:
         self.model.script = script
-        await self.app.reception.receive(message)
+        if await self.app.reception.receive(message) is not None:
+            return  # refused at the door: a stranger, or words that were not for us
         for row in await self.app.desk.outcomes.of(message.id):
             await self.app.delivery.finished(row.id)
         for agent in self.app.desk.agents.values():
@@ -139,10 +157,11 @@ class World:
     async def _talk(self) -> None:
         self.lived += 1
         address = self.rng.choice((OWNER_CHAT, OWNER_CHAT, *OTHERS))
-        sender = OWNER if address == OWNER_CHAT else SAM
+        sender = OTHERS.get(address, OWNER)
         kind = ChatKind.GROUP if address.chat.startswith("-") else ChatKind.DIRECT
         text = self.rng.choice((sentence(self.rng), sentence(self.rng), BREAK, *ORDERS))
-        said = InboundMessage(address, f"private-{self.lived}", sender, kind, text, True, self.clock.now())
+        is_for_us = kind is ChatKind.DIRECT or self.rng.random() < 0.6
+        said = InboundMessage(address, f"private-{self.lived}", sender, kind, text, is_for_us, self.clock.now())
         await self._answered(said, self._busy())
 
     def _busy(self) -> Script:
@@ -172,7 +191,7 @@ def put(folder: Path, files: dict[str, str]) -> None:
 
 
 def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualClock) -> None:
-    """Open the ways in that are not built yet, for guests and subagents, and share one memory worker and one clock.
+    """Open the way in that is not built yet, for subagents, and share one memory worker and one clock.
 
     What takes long is given up, or answered from what there is: here nothing is to depend on how busy the machine is.
     """
@@ -183,11 +202,6 @@ def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualCloc
     patch.setattr("gateway.agents.time", SimpleNamespace(monotonic=lambda: clock.now().timestamp()))
     for place in ("gateway.conversation.reception", "gateway.conversation.turn"):
         patch.setattr(f"{place}.route", _routed)
-        patch.setattr(f"{place}.admit", _admitted)
-
-
-def _admitted(_: InboundMessage, __: Policy) -> Admitted:
-    return Admitted()
 
 
 def _routed(message: InboundMessage, routes: Routes) -> Envelope:
@@ -220,13 +234,15 @@ async def world(folder: Path, secret: Secret, clock: ManualClock) -> AsyncIterat
                 await agent.keeper.begin()
             app.adapters.loaded["telegram", "home"] = adapter
             await app.delivery.recover(lambda _: True)
-            yield World(app, model, adapter, clock, secret)
+            opened = World(app, model, adapter, clock, secret)
+            await opened.let_in()
+            yield opened
             await app.lanes.drain(10)
             await app.delivery.drain(10)
 
 
 def message(number: int, chat: str, sender: Sender, text: str, at: ManualClock) -> InboundMessage:
-    """Return a message of a chat that listens; `task` is a subagent's."""
+    """Return a message of a chat that listens; `task` is a subagent's, `aside` is said in the group to nobody."""
     is_guest = chat == "guest"
     return InboundMessage(
         GUEST_CHAT if is_guest else GROUP_CHAT,
@@ -234,7 +250,7 @@ def message(number: int, chat: str, sender: Sender, text: str, at: ManualClock) 
         GUEST if is_guest else sender,
         ChatKind.DIRECT if is_guest else ChatKind.GROUP,
         text,
-        is_for_us=True,
+        is_for_us=chat != "aside",
         sent_at=at.now(),
         quote=Quote("Kim", "what do you know?") if number % 7 == 0 else None,
     )
