@@ -48,6 +48,7 @@ from gateway.conversation.turn import Turns
 from gateway.door.doorkeeper import Doorkeeper
 from gateway.door.rates import Rates
 from gateway.door.routing import SessionKey
+from gateway.door.sign_in import SignIns
 from gateway.errors import StoreError
 from gateway.ground import THIS_MACHINE, Ground, Machine, open_ground
 from gateway.home import Home
@@ -65,7 +66,7 @@ from workspaces.memory.search import MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings, keep_fresh
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from gateway.web.server import WebDoor
 
 __all__ = ["App", "Machine"]
 
@@ -109,12 +110,12 @@ class App:
         async with open_ground(home, config, environ, channels=channels, machine=machine) as ground:
             yield _composed(ground, has_channels=channels)
 
-    def web(self, environ: Mapping[str, str]) -> "ASGIApp | None":
-        """Return what the HTTP door answers, `None` while it is shut. Raises ConfigError for a missing token."""
+    def web(self, environ: Mapping[str, str]) -> "WebDoor | None":
+        """Return the HTTP door, `None` while it is to stay shut. Raises ConfigError for a missing token."""
         config = self.share.config
         if not (self.has_channels and config.web.enabled):
             return None
-        from gateway.web.server import Footing, web_app
+        from gateway.web.server import Footing, open_door
 
         footing = Footing(
             routes=self.reception.routes,
@@ -123,9 +124,10 @@ class App:
             outcomes=self.desk.outcomes,
             presence=self.presence,
             sessions=self.desk.transcripts,
-            agents=frozenset(self.desk.agents),
+            agents=tuple(self.desk.agents),
+            sign_ins=self.desk.sign_ins,
         )
-        return web_app(config, environ, footing)
+        return open_door(config, environ, footing)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Answer what comes until *stop* is set or our share is over, then finish what was begun."""
@@ -215,6 +217,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         health,
         approvals,
         DoorDesk(ground.routes, store, door.pairing),
+        SignIns(store, ground.clock.now),
         assumed_windows(config),
     )
     planner = _planner(ground, desk, lifecycle)

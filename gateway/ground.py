@@ -10,7 +10,7 @@ from adapters.channel import Address
 from adapters.terminal import CHAT, TerminalAdapter
 from gateway.agent.agent import Agent
 from gateway.agents import Threads, open_agents
-from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of
+from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of, web_accounts
 from gateway.config import Config, OwnerZone, owner_zone
 from gateway.conversation.delivery import Adapters
 from gateway.conversation.listening import Account
@@ -23,6 +23,7 @@ from gateway.metrics import Meter
 from gateway.share import Share, open_share
 from gateway.stores.ports import Store
 from gateway.timing import Clock, SystemClock
+from gateway.tracing import traced_agents
 from workspaces.access import AgentId
 from workspaces.checkpoint import Checkpoint, unchecked
 
@@ -103,7 +104,7 @@ async def open_ground(
         share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
         routes, config = routes_of(config), share.mine
         opened = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
-        agents = metered_agents(opened, meter)
+        agents = traced_agents(metered_agents(opened, meter), config.traces)
         _lead_through(machine.checkpoint, agents.values())
         store = await share.open_store(routes, clock, machine.checkpoint)
         stack.push_async_callback(store.close)
@@ -143,7 +144,7 @@ def _bots(config: Config, environ: Mapping[str, str], store: Store, share: Share
     bots = [] if share.is_standby else bot_accounts(config, environ, store.count, store)
     for bot in bots:
         bot.may_listen = share.may_listen
-    return bots
+    return [*bots, *web_accounts(config)]
 
 
 def _lead_through(checkpoint: Checkpoint, agents: Iterable[Agent]) -> None:

@@ -14,10 +14,9 @@ from gateway.control.desk import Desk, Readiness
 from gateway.home import Home
 
 if TYPE_CHECKING:  # pydantic waits until a command reads the configuration
-    from starlette.types import ASGIApp
-
     from gateway.config import Config
     from gateway.metrics import Meter
+    from gateway.web.server import WebDoor
 
 DEFAULT_HOME = Path("~/.strandline")
 HOME_VARIABLE = "STRANDLINE_HOME"
@@ -33,8 +32,8 @@ class Composed:
     """Works until the event is set, and then finishes what was begun."""
     meter: "Meter | None" = None
     """Has counted what it did, where that is wanted."""
-    web: "ASGIApp | None" = None
-    """What the HTTP door answers, where that is open."""
+    web: "WebDoor | None" = None
+    """The HTTP door, where it is to be open."""
 
 
 class Compose(Protocol):

@@ -25,6 +25,7 @@ from gateway.cli import (
     sessions,
     status,
     up,
+    web,
 )
 from gateway.cli.composed import compose_app
 from gateway.cli.invocation import Compose, HomeOption, Invocation
@@ -70,6 +71,7 @@ def commands() -> typer.Typer:
     app.add_typer(approvals.app, name="approvals")
     app.add_typer(pair.app, name="pair")
     app.add_typer(route.app, name="route")
+    app.add_typer(web.app, name="web")
     app.add_typer(imports.app, name="import")
     app.add_typer(bench.app, name="bench")
     return app

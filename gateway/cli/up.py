@@ -3,8 +3,8 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,13 +37,14 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     from gateway.logs import logging_to_stderr
     from gateway.redact import Redactor
     from gateway.serving import serving
+    from gateway.tracing import tracing
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
     with home.lock("strandline up"), stop_on_signals(stop):
         config, _ = prepare(home, wishes_of(invocation.environ))
         redact = Redactor([token, *collect_secrets(config.secret_sources(), invocation.environ)])
         settings = config.gateway
-        with logging_to_stderr(settings.log_level, settings.log_format, redact):
+        with logging_to_stderr(settings.log_level, settings.log_format, redact), tracing(config.traces):
             while not stop.is_set():  # a gateway that shares its store begins again when its share has changed
                 async with AsyncExitStack() as stack:
                     composing = invocation.compose(home, config, invocation.environ, channels=True)
@@ -53,13 +54,29 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
                     app = exposed(token, gateway, config, invocation.environ)
                     where = settings.host, settings.port if port is None else port
                     address = await stack.enter_async_context(serving(app, *where))
+                    web = await stack.enter_async_context(open_web(gateway, config))
                     with home.announced(ControlFile(address, token, os.getpid())):
                         for line in greeting(config, address, invocation, home):
                             print(line, flush=True)
+                        if web is not None:
+                            print(f"  web       {web}", flush=True)
                         if gateway.readiness.standby:
                             print("  standby   every agent has another gateway; this one waits for one", flush=True)
                         await gateway.run(stop)
     print("Stopped.", flush=True)
+
+
+@asynccontextmanager
+async def open_web(gateway: Composed, config: "Config") -> AsyncIterator[str | None]:
+    """Serve the HTTP door while the block runs, if it is to be open; yields its address."""
+    from gateway.serving import serving
+
+    if gateway.web is None:
+        yield None
+        return
+    door, at = gateway.web, config.web
+    async with serving(door.app, at.host, at.port, key="web.port", on_stop=door.close) as address:
+        yield address
 
 
 def exposed(token: str, gateway: Composed, config: "Config", environ: Mapping[str, str]) -> "ASGIApp":

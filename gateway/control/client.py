@@ -9,6 +9,7 @@ from typing import TypeVar
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
+from gateway.control.browsers import BrowserAnswer, BrowserOrder
 from gateway.control.desk import OnReply, Progress
 from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.wire import (
@@ -69,6 +70,9 @@ class RemoteDesk:
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         return await self._ask("POST", "/control/approvals", order, ApprovalAnswer)
+
+    async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
+        return await self._ask("POST", "/control/browsers", order, BrowserAnswer)
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         return await self._ask("POST", "/control/pair", order, PairAnswer)

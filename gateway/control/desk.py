@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from adapters.channel import ChannelError
+from gateway.control.browsers import BrowserAnswer, BrowserOrder
 from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.wire import (
     AgentOrder,
@@ -78,6 +79,9 @@ class Desk(Protocol):
 
     async def silences(self, order: SilencesOrder) -> SilencesAnswer:
         """Return who got no answer lately, and why."""
+
+    async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
+        """Give a code that lets a browser in, tell which are in, or sign some out."""
 
 
 class Readiness(Protocol):

@@ -11,6 +11,7 @@ from gateway.agent.agent import Agent
 from gateway.config import OwnerZone
 from gateway.control.approvals import answer_approvals
 from gateway.control.brief import brief
+from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
 from gateway.control.desk import OnReply, Progress
 from gateway.control.door import DoorDesk
 from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
@@ -47,6 +48,7 @@ from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.sessions import Sessions
 from gateway.door.explaining import Explanation
 from gateway.door.routing import SessionKey
+from gateway.door.sign_in import SignIns
 from gateway.errors import StrandlineError
 from gateway.stores.ports import Store
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
@@ -86,6 +88,7 @@ class LocalDesk:
     health: Health
     changes: Approvals
     door: DoorDesk
+    sign_ins: SignIns
     assumed: tuple[str, ...] = ()
     """What the configuration does not say and is taken for granted, in words."""
 
@@ -197,6 +200,10 @@ class LocalDesk:
     async def silences(self, order: SilencesOrder) -> SilencesAnswer:
         """Return who got no answer lately, and why."""
         return await self.door.silences(order)
+
+    async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
+        """Give a code that lets a browser in, tell which are in, or sign some out."""
+        return await answer_browsers(self.sign_ins, order)
 
     async def _agent_status(self, agent: Agent) -> AgentStatus:
         if not agent.memory.is_open:

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway.control.browsers import BrowserOrder
 from gateway.control.desk import EXPECTED, Desk, Readiness
 from gateway.control.door_wire import PairOrder, RouteOrder, SilencesOrder
 from gateway.control.wire import (
@@ -61,6 +62,7 @@ class ControlPages:
             Route("/control/sessions", self.sessions, methods=["POST"]),
             Route("/control/approvals", self.approvals, methods=["POST"]),
             Route("/control/pair", self.pair, methods=["POST"]),
+            Route("/control/browsers", self.browsers, methods=["POST"]),
             Route("/control/route", self.explain, methods=["POST"]),
             Route("/control/silences", self.silences, methods=["POST"]),
         ]
@@ -99,6 +101,9 @@ class ControlPages:
 
     async def approvals(self, request: Request) -> Response:
         return _json(await self._desk.approvals(await _order(request, ApprovalOrder)))
+
+    async def browsers(self, request: Request) -> Response:
+        return _json(await self._desk.browsers(await _order(request, BrowserOrder)))
 
     async def pair(self, request: Request) -> Response:
         return _json(await self._desk.pair(await _order(request, PairOrder)))

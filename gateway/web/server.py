@@ -1,6 +1,6 @@
 """This file is the application behind the HTTP door: its routes, and the guard before them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
@@ -15,8 +15,11 @@ from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import Routes
+from gateway.door.sign_in import SignIns
 from gateway.web.asking import Asking, Prefaces
+from gateway.web.chat import ChatPages
 from gateway.web.completions import CompletionPages
+from gateway.web.entrance import Entrance
 from gateway.web.errors import HttpError, answer_error
 from gateway.web.guard import Guard
 from gateway.web.holders import Holders
@@ -34,21 +37,35 @@ class Footing:
     outcomes: Outcomes
     presence: Presence
     sessions: Sessions
-    agents: frozenset[str]
+    agents: tuple[str, ...]
     """Those that this gateway looks after."""
+    sign_ins: SignIns
 
 
-def web_app(config: Config, environ: Mapping[str, str], footing: Footing) -> ASGIApp:
-    """Return the application; *config* is the whole one. Raises ConfigError for a token that is missing or short."""
+@dataclass(frozen=True, slots=True)
+class WebDoor:
+    """The door, to be served."""
+
+    app: ASGIApp
+    close: Callable[[], None]
+    """Ends the streams that would never end by themselves."""
+
+
+def open_door(config: Config, environ: Mapping[str, str], footing: Footing) -> WebDoor:
+    """Return the door; *config* is the whole one. Raises ConfigError for a token that is missing or short."""
     holders = Holders.of(config.web, config.agents, environ)
     asking = Asking(footing.routes, footing.adapters, footing.outcomes, footing.presence, footing.sessions, Prefaces())
-    telegrams = frozenset(config.channels.telegram)
+    telegrams, is_tls = frozenset(config.channels.telegram), (config.web.public_url or "").startswith("https:")
+    entrance = Entrance(footing.sign_ins, footing.agents, is_tls)
+    chat = ChatPages(entrance, footing.adapters, footing.presence, footing.sessions)
     routes = [
-        *CompletionPages(holders, asking, footing.agents).routes(),
+        *CompletionPages(holders, asking, frozenset(footing.agents)).routes(),
+        *entrance.routes(),
+        *chat.routes(),
         *WebhookPages(footing.adapters, telegrams, footing.receive).routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HttpError: answer_error, HTTPException: _answer_absent})
-    return Guard(app, config.web.public_url, config.web.max_body_kb * 1_000)
+    return WebDoor(Guard(app, config.web.public_url, config.web.max_body_kb * 1_000), chat.end)
 
 
 async def _answer_absent(request: Request, exc: Exception) -> Response:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from gateway.cli.invocation import Composed
 from gateway.config import Config
+from gateway.control.browsers import BrowserAnswer, BrowserOrder
 from gateway.control.desk import OnReply, Progress
 from gateway.control.door_wire import (
     Applicant,
@@ -180,6 +181,9 @@ class FakeDesk:
         for number, (name, text) in enumerate(everything, 1):
             if agent in {None, name} and number not in self.decided:
                 yield WaitingChange(number, name, NOTE, text, "main/main", str(number), NOTED_AT, NOTED_AT)
+
+    async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
+        return BrowserAnswer(code="ABCDE-FGHJK") if order.act == "link" else BrowserAnswer(outcome="0 signed out")
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """One waits, under AAAAA-BBBBB, until that is approved."""

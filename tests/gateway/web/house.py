@@ -50,17 +50,20 @@ class House:
 
 @asynccontextmanager
 async def open_house(folder: Path, script: Script, extra: str = "") -> AsyncIterator[House]:
-    """Give a gateway with agents `main`, whose model follows *script*, and `work`, which answers offline."""
+    """Give a gateway with agents `main`, whose model follows *script*, and `work`, which answers offline.
+
+    *extra* begins with `[web]`, whose further settings it holds.
+    """
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(OpenAIStub(script))
         home = make_home(folder / "home", model=openai_section(model.url))
-        home.write(home.config_file, home.config_file.read_text("utf-8") + WEB + extra)
+        home.write(home.config_file, home.config_file.read_text("utf-8") + WEB.replace("[web]\n", extra or "[web]\n"))
         Workspace.create(home.agent("work").workspace, AgentId("work")).folder.close()
         app = await stack.enter_async_context(running(home, TOKENS))
         await _listening(app)
         web = app.web(ENVIRON | TOKENS)
         assert web is not None
-        address = await stack.enter_async_context(serving(web, "127.0.0.1", 0))
+        address = await stack.enter_async_context(serving(web.app, "127.0.0.1", 0, on_stop=web.close))
         http = await stack.enter_async_context(httpx2.AsyncClient(base_url=address, trust_env=False))
         owner = await stack.enter_async_context(client(address, OWNER_TOKEN))
         guest = await stack.enter_async_context(client(address, GUEST_TOKEN))
@@ -68,10 +71,10 @@ async def open_house(folder: Path, script: Script, extra: str = "") -> AsyncIter
 
 
 async def _listening(app: App) -> None:
-    """Return once the tokens' accounts take messages."""
+    """Return once the tokens' accounts take messages: the page's, which are last, begin to listen after them."""
     async with asyncio.timeout(10):
-        while not {"laptop", "visitor"} <= {bot.account for bot in app.readiness.accounts if bot.state == "listening"}:
-            await asyncio.sleep(0.01)
+        while not all(bot.state == "listening" for bot in app.readiness.accounts):
+            await asyncio.sleep(0.01)  # noqa: ASYNC110  # an account's state has no event
 
 
 def client(address: str, token: str) -> AsyncOpenAI:

@@ -1,0 +1,85 @@
+"""This file is `strandline web …`: a code that lets a browser in, the browsers that are in, and signing them out."""
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.reach import reach
+from gateway.control.browsers import BrowserAnswer, BrowserOrder
+from gateway.errors import StrandlineError
+from gateway.home import Home
+
+app = typer.Typer(
+    help="Let your browser in to the page, and see which ones are: link, sessions, revoke.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command()
+def link(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Show where the page is, and a code that lets one browser in; it counts once, for ten minutes."""
+    invocation: Invocation = context.obj
+    address = _address(invocation.home(home))
+    answer = _asked(context, home, BrowserOrder("link"))
+    if as_json:
+        print_json({"address": address, "code": answer.code})
+        return
+    print(f"Open {address} and type the code {answer.code} there. It counts once, for ten minutes.")
+
+
+@app.command()
+def sessions(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """List the browsers that are signed in."""
+    answer = _asked(context, home, BrowserOrder("sessions"))
+    if as_json:
+        print_json({"sessions": [asdict(each) for each in answer.sessions]})
+        return
+    for each in answer.sessions:
+        print(f"{each.session}  since {each.since:%Y-%m-%d %H:%M}  until {each.until:%Y-%m-%d} (UTC)")
+    if not answer.sessions:
+        print("No browser is signed in.")
+
+
+@app.command()
+def revoke(
+    context: typer.Context,
+    session: Annotated[str | None, typer.Argument(help="As the list gives it.")] = None,
+    everybody: Annotated[bool, typer.Option("--all", help="Sign out every browser.")] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Sign a browser out, at once."""
+    if (session is None) != everybody:
+        raise typer.BadParameter("name one session, or --all")
+    answer = _asked(context, home, BrowserOrder("revoke", session))
+    if as_json:
+        print_json({"outcome": answer.outcome})
+    else:
+        print(answer.outcome)
+
+
+def _asked(context: typer.Context, home: Path | None, order: BrowserOrder) -> BrowserAnswer:
+    async def ask() -> BrowserAnswer:
+        invocation: Invocation = context.obj
+        async with reach(invocation, invocation.home(home), f"strandline web {order.act}") as reached:
+            return await reached.desk.browsers(order)
+
+    return asyncio.run(ask())
+
+
+def _address(home: Home) -> str:
+    from gateway.config import read_config
+
+    web = read_config(home.config_file).web
+    if not web.enabled:
+        raise StrandlineError("there is no page: set enabled = true in [web], and start the gateway anew")
+    if web.public_url:
+        return web.public_url
+    if not web.port:
+        raise StrandlineError("web.port is 0, a free one; strandline up shows which, or set one")
+    return f"http://[{web.host}]:{web.port}" if ":" in web.host else f"http://{web.host}:{web.port}"

@@ -1,0 +1,181 @@
+"""This file is the page's chat: what the owner says goes in, and a stream of events shows what comes of it.
+
+A stream begins with the conversation as it is kept, or, for a page that names the last event it has, with what came
+after that one. So a connection that breaks loses nothing.
+"""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from adapters.channel import Adapter, ChannelUnavailableError
+from adapters.web import CHANNEL, Kind, PageEvent, WebAdapter
+from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.conversation.presence import Presence
+from gateway.conversation.sessions import Sessions
+from gateway.door.routing import SessionKey
+from gateway.errors import StoreError
+from gateway.web.entrance import COOKIE, Entrance, read_body
+from gateway.web.errors import NOT_TAKEN, SERVER, HttpError
+from gateway.web.marked import marked
+from workspaces.access import AgentId, SessionType
+
+SHOWN_OF_THE_PAST = 60
+"""Messages and answers that a page begins with."""
+PAGES_AT_MOST = 20
+"""Open for one agent."""
+LOOK_EVERY_S = 15.0
+"""How often a stream says that it is alive, and looks whether its browser is still signed in."""
+TEXT_CAP = 100_000
+"""Characters of one message."""
+
+
+class _Said(BaseModel):
+    agent: str = Field(max_length=64)
+    text: str = Field(max_length=TEXT_CAP)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPages:
+    """The pages below `/chat` that talk to agents."""
+
+    entrance: Entrance
+    adapters: Mapping[tuple[str, str], Adapter]
+    presence: Presence
+    sessions: Sessions
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/chat/messages", self.say, methods=["POST"]),
+            Route("/chat/events", self.events),
+        ]
+
+    def end(self) -> None:
+        """End every stream: the gateway stops."""
+        for adapter in self.adapters.values():
+            if isinstance(adapter, WebAdapter):
+                adapter.end()
+
+    async def say(self, request: Request) -> Response:
+        await self.entrance.check_act(request)
+        said = read_body(_Said, await request.body())
+        if not said.text.strip():
+            raise HttpError(400, "the message says nothing", param="text")
+        try:
+            return JSONResponse({"id": await self._adapter(said.agent).say(said.text)})
+        except (ChannelUnavailableError, StoreError) as exc:
+            raise HttpError(503, f"not taken: {exc}", SERVER, code=NOT_TAKEN) from exc
+
+    async def events(self, request: Request) -> Response:
+        await self.entrance.check(request)
+        adapter = self._adapter(request.query_params.get("agent", ""))
+        if adapter.readers >= PAGES_AT_MOST:
+            raise HttpError(503, f"{PAGES_AT_MOST} pages are open for this agent; close some", SERVER)
+        stream = self._stream(adapter, request.headers.get("last-event-id", ""), request.cookies[COOKIE])
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+    async def _stream(self, adapter: WebAdapter, last: str, secret: str) -> AsyncIterator[bytes]:
+        heard = _Heard()
+        with (
+            adapter.reading(heard.event),
+            self.presence.follow(adapter.address, lambda _, text: heard.draft(text)),
+        ):
+            for event in await self._missed(adapter, last):
+                yield event
+            while not heard.is_over:
+                try:
+                    async with asyncio.timeout(LOOK_EVERY_S):
+                        await heard.something()
+                except TimeoutError:
+                    yield b": alive\n\n"
+                if await self.entrance.sign_ins.session(secret) is None:
+                    return
+                for each in heard.taken():
+                    yield _drafted(each) if isinstance(each, str) else _event(adapter, each)
+
+    async def _missed(self, adapter: WebAdapter, last: str) -> list[bytes]:
+        """Return what the page lacks: the events after its last one, or the conversation as it stands."""
+        epoch, _, number = last.partition("-")
+        missed = adapter.since(epoch, int(number)) if number.isdecimal() and len(number) < 16 else None
+        if missed is not None:
+            return [_event(adapter, each) for each in missed]
+        latest = adapter.latest
+        told = await self._told(AgentId(adapter.account))
+        return [_sse("history", {"messages": told}, f"{adapter.epoch}-{latest}")]
+
+    async def _told(self, agent: AgentId) -> list[dict[str, str]]:
+        """Return the end of the owner's conversation with *agent*, on whatever channel it was held."""
+        transcript = await self.sessions.open(SessionKey(agent, SessionType.MAIN))
+        told: deque[dict[str, str]] = deque(maxlen=SHOWN_OF_THE_PAST)
+        for record in transcript.records:
+            match record.entry:
+                case UserEntry(text=text):
+                    told.append(_shown(Kind.SAID, text, record.at, record.turn_id))
+                case ReplyEntry(text=text, calls=calls) if text.strip() and not calls:
+                    told.append(_shown(Kind.ANSWER, text, record.at, record.turn_id))
+        return list(told)
+
+    def _adapter(self, agent: str) -> WebAdapter:
+        adapter = self.adapters.get((CHANNEL, agent))
+        if agent not in self.entrance.agents or not isinstance(adapter, WebAdapter):
+            raise HttpError(404, "there is no such agent here", param="agent")
+        return adapter
+
+
+class _Heard:
+    """What a stream has yet to show; of a draft that grows only the newest text."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._waiting: list[PageEvent | str] = []
+        self._comes = asyncio.Event()
+
+    def event(self, event: PageEvent | None) -> None:
+        self.is_over = self.is_over or event is None
+        if event is not None:
+            self._waiting.append(event)
+        self._comes.set()
+
+    def draft(self, text: str) -> None:
+        if self._waiting and isinstance(self._waiting[-1], str):
+            self._waiting.pop()
+        self._waiting.append(text)
+        self._comes.set()
+
+    async def something(self) -> None:
+        """Return when there is something to show, or no more will come."""
+        await self._comes.wait()
+
+    def taken(self) -> list[PageEvent | str]:
+        """Return what waits, in its order; it waits no more."""
+        taken, self._waiting = self._waiting, []
+        self._comes.clear()
+        return taken
+
+
+def _event(adapter: WebAdapter, event: PageEvent) -> bytes:
+    shown = _shown(event.kind, event.text, event.at, event.turn)
+    return _sse(event.kind, shown, f"{adapter.epoch}-{event.number}")
+
+
+def _drafted(text: str) -> bytes:
+    return _sse("draft", {"text": text}, None)
+
+
+def _shown(kind: Kind, text: str, at: datetime, turn: str) -> dict[str, str]:
+    """Return a message as the page reads it; an answer has its HTML beside it."""
+    shown = {"kind": kind.value, "text": text, "at": at.isoformat(), "turn": turn}
+    return shown | {"html": marked(text)} if kind is Kind.ANSWER else shown
+
+
+def _sse(event: str, data: Mapping[str, object], event_id: str | None) -> bytes:
+    lines = [f"event: {event}", *([f"id: {event_id}"] if event_id else []), f"data: {json.dumps(data)}"]
+    return ("\n".join(lines) + "\n\n").encode()

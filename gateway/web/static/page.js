@@ -1,0 +1,182 @@
+"use strict";
+
+const at = (id) => document.getElementById(id);
+const TAGS = new Set(["P", "BR", "STRONG", "EM", "S", "CODE", "PRE", "BLOCKQUOTE", "UL", "OL", "LI", "HR", "H1", "H2",
+  "H3", "H4", "H5", "H6", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD", "A"]);
+let csrf = "";
+let agent = "";
+let events = null;
+let fromHistory = new Set();
+
+// --- what is said
+
+/** Copy what of *html* is harmless: known tags, no attribute but a link's address. */
+function harmless(html) {
+  const copy = (from, to) => {
+    for (const node of from.childNodes) {
+      if (node.nodeType === Node.TEXT_NODE) {
+        to.append(node.data);
+      } else if (node.nodeType === Node.ELEMENT_NODE) {
+        const made = TAGS.has(node.tagName) ? document.createElement(node.tagName) : document.createDocumentFragment();
+        if (node.tagName === "A" && /^(https?:|mailto:)/i.test(node.getAttribute("href") || "")) {
+          made.href = node.getAttribute("href");
+          made.target = "_blank";
+          made.rel = "noopener noreferrer";
+        }
+        copy(node, made);
+        to.append(made);
+      }
+    }
+  };
+  const safe = document.createDocumentFragment();
+  copy(new DOMParser().parseFromString(html, "text/html").body, safe);
+  return safe;
+}
+
+function show(message) {
+  const article = document.createElement("article");
+  article.className = message.kind;
+  article.append(message.html === undefined ? message.text : harmless(message.html));
+  const when = new Date(message.at);
+  const time = document.createElement("time");
+  time.dateTime = message.at;
+  const isToday = when.toDateString() === new Date().toDateString();
+  const clock = { hour: "2-digit", minute: "2-digit" };
+  time.textContent = when.toLocaleString([], isToday ? clock : { ...clock, day: "numeric", month: "short" });
+  article.append(time);
+  at("talk").append(article);
+}
+
+function dropDraft() {
+  at("talk").querySelector(".draft")?.remove();
+}
+
+function toTheEnd(always) {
+  const talk = at("talk");
+  if (always || talk.scrollHeight - talk.scrollTop - talk.clientHeight < 240) talk.scrollTop = talk.scrollHeight;
+}
+
+// --- the stream of events; the browser connects again by itself, and names the last event that it has
+
+function listen() {
+  events?.close();
+  events = new EventSource(`/chat/events?agent=${encodeURIComponent(agent)}`);
+  events.onopen = () => { at("state").textContent = ""; };
+  events.onerror = async () => {
+    at("state").textContent = "connecting…";
+    if (events.readyState === EventSource.CLOSED) setTimeout(enter, 2000);
+  };
+  events.addEventListener("history", (event) => {
+    const { messages } = JSON.parse(event.data);
+    at("talk").replaceChildren();
+    fromHistory = new Set(messages.filter((each) => each.kind === "answer").map((each) => each.turn));
+    messages.forEach(show);
+    toTheEnd(true);
+  });
+  events.addEventListener("said", (event) => {
+    dropDraft();
+    show(JSON.parse(event.data));
+    toTheEnd(true);
+  });
+  events.addEventListener("answer", (event) => {
+    const message = JSON.parse(event.data);
+    dropDraft();
+    if (!fromHistory.has(message.turn)) show(message);
+    toTheEnd(false);
+  });
+  events.addEventListener("draft", (event) => {
+    let draft = at("talk").querySelector(".draft");
+    if (!draft) {
+      draft = document.createElement("article");
+      draft.className = "draft";
+      at("talk").append(draft);
+    }
+    draft.textContent = JSON.parse(event.data).text;
+    toTheEnd(false);
+  });
+}
+
+function choose(name) {
+  agent = name;
+  at("who").textContent = name;
+  document.title = `${name} · Strandline`;
+  for (const button of at("agents").children) {
+    if (button.textContent === name) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
+  }
+  at("talk").replaceChildren();
+  listen();
+  at("text").focus();
+}
+
+// --- signing in and out
+
+async function enter() {
+  const response = await fetch("/chat/me").catch(() => null);
+  if (response === null) { setTimeout(enter, 2000); return; }
+  at("entrance").hidden = response.ok;
+  at("house").hidden = !response.ok;
+  if (!response.ok) { events?.close(); at("code").focus(); return; }
+  const me = await response.json();
+  csrf = me.csrf;
+  at("version").textContent = me.version;
+  at("agents").replaceChildren(...me.agents.map((name) => {
+    const button = document.createElement("button");
+    button.textContent = name;
+    button.addEventListener("click", () => choose(name));
+    return button;
+  }));
+  choose(me.agents.includes(agent) ? agent : me.agents[0]);
+}
+
+async function post(path, body) {
+  const headers = { "content-type": "application/json", "x-csrf-token": csrf };
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => null);
+  if (response === null) return "The gateway cannot be reached.";
+  if (response.status === 401 && path !== "/sign-in") enter();
+  return response.ok ? "" : (await response.json()).error.message;
+}
+
+at("sign-in").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  at("refusal").textContent = await post("/sign-in", { code: at("code").value });
+  at("code").value = "";
+  if (!at("refusal").textContent) enter();
+});
+
+at("sign-out").addEventListener("click", async () => {
+  await post("/sign-out", {});
+  enter();
+});
+
+// --- saying something
+
+function fit() {
+  const text = at("text");
+  text.style.height = "auto";
+  text.style.height = `${text.scrollHeight + 2}px`;
+}
+
+at("say").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const text = at("text").value;
+  if (!text.trim()) return;
+  const button = at("say").querySelector("button");
+  button.disabled = true;
+  const trouble = await post("/chat/messages", { agent, text });
+  button.disabled = false;
+  at("state").textContent = trouble;
+  if (!trouble) at("text").value = "";
+  fit();
+  at("text").focus();
+});
+
+at("text").addEventListener("input", fit);
+at("text").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    at("say").requestSubmit();
+  }
+});
+
+enter();
