@@ -1,14 +1,20 @@
 """This file is what the lane of a session works on: a message to answer, or a pause or an end that is due."""
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 
+from gateway.conversation.edits import as_edited, why_void
+from gateway.conversation.joining import joined_another
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.lifecycle import Due, Lifecycle
+from gateway.conversation.queueing import Item
 from gateway.conversation.turn import Turns
-from gateway.door.routing import route
+from gateway.door.routing import SessionKey, route
+from gateway.errors import StoreError
 from gateway.stores.ports import InboxRow
 
-Item = InboxRow | Due
+__all__ = ["Item", "LaneWork"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,5 +29,36 @@ class LaneWork:
         if isinstance(item, Due):
             await self.lifecycle.settle(item)
             return None
-        await self.lifecycle.enter(route(item.message, self.turns.routes).key, item.turn_id)
+        key = route(item.message, self.turns.routes).key
+        if pause_s := self.turns.queueing.pause_s(key, item):
+            return RetryLater(pause_s, next_wakes=False)
+        with suppress(StoreError):  # the turn meets it too, and tells
+            if await self._needs_no_turn(key, item):
+                return None
+            item = await self._newest(key, item)
+        await self.lifecycle.enter(key, item.turn_id)
         return await self.turns.answer(item)
+
+    async def _newest(self, key: SessionKey, row: InboxRow) -> InboxRow:
+        """Return *row* as it was edited while it waited; once its turn has begun, as it was then."""
+        records = (await self.turns.sessions.open(key)).records
+        is_begun = any(each.turn_id == row.turn_id for each in records)
+        return row if is_begun else as_edited(row, self.turns.queueing.queues.behind(key))
+
+    async def _needs_no_turn(self, key: SessionKey, row: InboxRow) -> bool:
+        """Say whether an earlier turn answered *row*, or it was stopped before its own began, and see to that."""
+        records = (await self.turns.sessions.open(key)).records
+        if joined_another(records, row):
+            return True
+        is_begun = any(each.turn_id == row.turn_id for each in records)
+        if not is_begun and (why := why_void(row.message, records, self.turns.planner.clock())):
+            await self.turns.store.inbox.drop(row.id, why)
+            self.turns.outcome(row, [])
+            return True
+        if not self.turns.queueing.is_stopped(key, row) or any(each.turn_id == row.turn_id for each in records):
+            return False
+        rows = self.turns.queueing.clear(key, row)
+        await asyncio.gather(*(self.turns.store.inbox.drop(each.id, "stopped") for each in rows))
+        for each in rows:
+            self.turns.outcome(each, [])
+        return True

@@ -1,11 +1,11 @@
 """This file queues work: one lane a key, one item at a time in a lane, in order; many lanes at once."""
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from gateway.conversation.queues import Queues
 from gateway.timing import Clock
 
 K = TypeVar("K", bound=Hashable)
@@ -22,8 +22,7 @@ class RetryLater:
 
 
 @dataclass(slots=True)
-class _Lane(Generic[T]):
-    items: deque[T]
+class _Lane:
     task: asyncio.Task[None] = field(init=False)
     is_working: bool = False
     """The head is being worked on, not waiting for a place or for its next try."""
@@ -34,8 +33,9 @@ class _Lane(Generic[T]):
 class Lanes(Generic[K, T]):
     """Works on items by calling *answer*, at most *at_once* at the same time.
 
-    A lane's task ends when its queue is empty. *answer* handles what can go wrong: an exception that it lets out is
-    a defect, and ends the task group, loudly. What waits is kept in memory only; it is durable elsewhere.
+    A lane's task ends when its queue is empty. *answer* may let what waits join the head: all are done with it. It
+    handles what can go wrong: an exception that it lets out is a defect, and ends the task group, loudly. What waits is
+    kept in memory only; it is durable elsewhere.
     """
 
     def __init__(
@@ -44,12 +44,15 @@ class Lanes(Generic[K, T]):
         answer: Callable[[T], Awaitable[RetryLater | None]],
         clock: Clock,
         at_once: int = 64,
+        queues: Queues[K, T] | None = None,
     ) -> None:
+        """What waits stands in *queues*, which whoever answers may look into; by default in some of its own."""
+        self._queues = queues or Queues()
         self._tasks = tasks
         self._answer = answer
         self._clock = clock
         self._places = asyncio.Semaphore(at_once)
-        self._lanes: dict[K, _Lane[T]] = {}
+        self._lanes: dict[K, _Lane] = {}
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self._is_open = True
@@ -59,12 +62,11 @@ class Lanes(Generic[K, T]):
         """Put *item* at the end of the lane of *key*; after `drain` it is left to whoever keeps it durably."""
         if not self._is_open:
             return
+        self._queues.append(key, item)
         lane = self._lanes.get(key)
         if lane is None:
-            self._begin(key, item)
-            return
-        lane.items.append(item)
-        if lane.wakes_for_next:
+            self._begin(key)
+        elif lane.wakes_for_next:
             lane.woken.set()
 
     def wake(self, is_meant: Callable[[K], bool]) -> None:
@@ -90,25 +92,26 @@ class Lanes(Generic[K, T]):
         if not tasks:
             return []
         _, late = await asyncio.wait(tasks, timeout=grace_s)
-        cut = [lane.items[0] for lane in self._lanes.values() if lane.is_working]
+        cut = [item for key, lane in self._lanes.items() if lane.is_working for item in self._queues.in_hand(key)]
         for task in late:
             task.cancel()
         if late:
             await asyncio.wait(late)
         return cut
 
-    def _begin(self, key: K, item: T) -> None:
-        lane = self._lanes[key] = _Lane(deque([item]))
+    def _begin(self, key: K) -> None:
+        lane = self._lanes[key] = _Lane()
         self._is_idle.clear()
         lane.task = self._tasks.create_task(self._work(key, lane), name=f"lane {key}")
 
-    async def _work(self, key: K, lane: _Lane[T]) -> None:
+    async def _work(self, key: K, lane: _Lane) -> None:
         try:
-            while lane.items and self._starts_queued:
-                retry = await self._try(lane)
+            while self._queues.held(key) and self._starts_queued:
+                retry = await self._try(key, lane)
                 if retry is None:
-                    lane.items.popleft()
+                    self._queues.done(key)
                     continue
+                self._queues.put_back(key)
                 await self._pause(lane, retry)
                 if not self._is_open:
                     return
@@ -117,18 +120,18 @@ class Lanes(Generic[K, T]):
             if not self._lanes:
                 self._is_idle.set()
 
-    async def _try(self, lane: _Lane[T]) -> RetryLater | None:
+    async def _try(self, key: K, lane: _Lane) -> RetryLater | None:
         async with self._places:
             if not self._starts_queued:  # closed while it waited for a place
                 return RetryLater(0)
             lane.woken.clear()
             lane.is_working = True
             try:
-                return await self._answer(lane.items[0])
+                return await self._answer(self._queues.begin(key))
             finally:
                 lane.is_working = False
 
-    async def _pause(self, lane: _Lane[T], retry: RetryLater) -> None:
+    async def _pause(self, lane: _Lane, retry: RetryLater) -> None:
         if not self._is_open:
             return
         lane.wakes_for_next = retry.next_wakes

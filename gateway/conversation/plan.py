@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.agent.agent import Agent
+from gateway.agent.entries import Entry
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.tools.tool import Toolbox
 from gateway.conversation.transcript import Transcript
@@ -27,6 +28,10 @@ class Asked:
     """In the owner's zone."""
 
 
+def _nobody(_: Entry) -> None:
+    """Nobody wants to hear."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What answers a message."""
@@ -36,6 +41,8 @@ class Plan:
     toolbox: Toolbox
     notice: str = ""
     """What the person must be told beside the answer."""
+    hears: Callable[[Entry], None] = _nobody
+    """Told what the model sees besides from now on, other than results."""
 
     def answer(self, text: str) -> str:
         """Return what goes out for the model's *text*; a silent turn stays silent."""

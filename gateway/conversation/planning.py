@@ -110,8 +110,9 @@ class Planner:
         recalled = await self._recalled(asked, draft)
         await used(recalled.used)
         request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
-        toolbox = await self._toolbox(asked, request, used)
-        return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "")
+        guard = self._guard(asked, request)
+        toolbox = await self._toolbox(asked, guard, used)
+        return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
 
     async def make_room(self, asked: Asked, focus: str = "") -> Compacted | None:
         """Summarise the older part of the conversation, as somebody asked for; `None` if there is nothing to summarise.
@@ -169,15 +170,17 @@ class Planner:
         records = asked.transcript.records
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), (), self.settings.temperature.get(agent.id))
-        tools = (await self._toolbox(asked, bare, _unused)).specs
+        tools = (await self._toolbox(asked, self._guard(asked, bare), _unused)).specs
         base = scale.steady.tokens(request_characters(replace(bare, tools=tools)))
         shown = show(records, window, base, scale)
         request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries, tools=tools)
         return _Draft(request, files, shown, scale, window.tokens)
 
-    async def _toolbox(self, asked: Asked, request: ModelRequest, used: Used) -> Toolbox:
+    def _guard(self, asked: Asked, request: ModelRequest) -> Guard:
         tray = self.approvals.tray(asked.agent.id, asked.origin, asked.row.message.address)
-        guard = Guard(asked.access, request.entries, tray)
+        return Guard(asked.access, request.entries, tray)
+
+    async def _toolbox(self, asked: Asked, guard: Guard, used: Used) -> Toolbox:
         toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
         if self.enclosures is not None:
             toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))

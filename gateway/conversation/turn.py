@@ -2,28 +2,37 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
 import structlog
 
 from adapters.channel import ChatKind, InboundMessage, Via
 from gateway.agent.agent import Agent
-from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
+from gateway.agent.entries import HALTED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.loop import Course, run_turn
+from gateway.agent.models.port import ModelRequest
+from gateway.agent.tools.tool import Toolbox
 from gateway.conversation.attachments import TakeIn, text_alone
 from gateway.conversation.context import context_lines
 from gateway.conversation.drafts import Draft
+from gateway.conversation.edits import as_correction, source_of
 from gateway.conversation.enclosures import enclosed_by
+from gateway.conversation.joining import Joining, joined
 from gateway.conversation.lanes import RetryLater
-from gateway.conversation.plan import Asked, Shortcut, no_shortcut
+from gateway.conversation.plan import Asked, Plan, Shortcut, no_shortcut
 from gateway.conversation.planning import Planner
 from gateway.conversation.presence import Presence
+from gateway.conversation.queueing import Current, Queueing
 from gateway.conversation.sessions import Sessions
-from gateway.door.admission import Refused, admit
+from gateway.conversation.transcript import Transcript
+from gateway.door.admission import Refused
+from gateway.door.pairing import examine
 from gateway.door.routing import Envelope, Routes, route
 from gateway.errors import ModelError, ModelOverflowError, ModelRefusedError, StoreError, TurnLimitError
 from gateway.stores.ports import Enclosure, InboxRow, OutboxRow, Outgoing, Store, TurnCommit
+from gateway.timing import unless
 from workspaces.access import AgentId, SessionType
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
@@ -40,6 +49,7 @@ _NO_ROOM = (
     "This is more than my language model can read at once, so I could not answer. Everything is kept; a smaller part "
     "may work, or a new conversation with /new."
 )
+_TOO_LATE = "I could not answer this within a day, so I let it go. Please ask again."
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
 
 
@@ -57,29 +67,41 @@ class Turns:
     """Told of what was committed for a message: an answer, silence, or the notice that it must wait."""
     shortcut: Shortcut = no_shortcut
     """Asked first: what it answers needs no language model, no prompt and no memories."""
-
     take_in: TakeIn = text_alone
     """Brings in what came with the message, and returns the text that the conversation keeps."""
+    queueing: Queueing = field(default_factory=Queueing)
+    """Knows what waits behind the message, and what is to end its turn."""
+
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
         envelope = route(row.message, self.routes)
         with structlog.contextvars.bound_contextvars(agent=envelope.key.agent, turn=row.turn_id):
             try:
-                if isinstance(refusal := admit(row.message, self.routes.policy), Refused):
-                    await self.store.inbox.drop(row.id, f"revoked.{refusal.reason}")
-                    self.outcome(row, [])
-                    return None
-                await self._within_the_border(row, envelope)
+                door = examine(row.message, self.routes.policy, self.store.pairings)
+                with self.queueing.running(envelope.key, row) as current:
+                    if isinstance(refusal := await door, Refused):
+                        await self._drop(row, envelope, f"revoked.{refusal.reason}")
+                    else:
+                        await self._within_the_border(current, envelope)
             except (ModelError, StoreError, WorkspaceUnusableError) as exc:
-                return await self._postpone(row, exc)
+                return await self._postpone(row, envelope, exc)
             finally:
                 self.agents[envelope.key.agent].keeper.ended(row.turn_id)
             return None
 
-    async def _within_the_border(self, row: InboxRow, envelope: Envelope) -> None:
+    async def _drop(self, row: InboxRow, envelope: Envelope, reason: str) -> None:
+        """Let go of a message without an answer, and of those that had joined its turn."""
+        transcript = await self.sessions.open(envelope.key)
+        for each in (row.id, *joined(transcript.records, row.turn_id)):
+            await self.store.inbox.drop(each, reason)
+        for answered in self.queueing.answered(envelope.key, row):
+            self.outcome(answered, [])
+
+    async def _within_the_border(self, current: Current, envelope: Envelope) -> None:
+        row = current.row
         try:
             async with self.presence.answering(row.message) as draft:
-                text = await self._text(row, envelope, draft)
+                text = await self._text(current, envelope, draft)
         except ModelOverflowError:  # to ask again later cannot help
             text = await self._end(row, envelope, _NO_ROOM)
         except (ModelError, StoreError, WorkspaceUnusableError):
@@ -92,16 +114,15 @@ class Turns:
             await self.store.count("turn_failed")
             text = await self._end(row, envelope, _FAILED.format(code=code))
         transcript = await self.sessions.open(envelope.key)
-        await self._commit(row, text, enclosed_by(transcript.records, row.turn_id, envelope.key.agent))
+        files = () if _is_halted(transcript, row) else enclosed_by(transcript.records, row.turn_id, envelope.key.agent)
+        await self._commit(row, envelope, text, files)
 
-    async def _text(self, row: InboxRow, envelope: Envelope, draft: Draft) -> str:
+    async def _text(self, current: Current, envelope: Envelope, draft: Draft) -> str:
         """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
-        agent = self.agents[envelope.key.agent]
+        row, agent = current.row, self.agents[envelope.key.agent]
         transcript = await self.sessions.open(envelope.key)
-        if not any(record.turn_id == row.turn_id for record in transcript.records):
-            text = await self.take_in(row, envelope.access, agent)
-            said = replace(row, message=replace(row.message, text=text))
-            await transcript.append(row.turn_id, _said(said, envelope.access.session_type))
+        joining = Joining(current, transcript, partial(self._said, envelope), partial(self._is_admitted, row))
+        await joining.begin()
 
         async def journal(entry: Entry) -> None:
             await transcript.append(row.turn_id, entry)
@@ -110,17 +131,30 @@ class Turns:
 
         origin = Origin(str(envelope.key), str(row.id), row.turn_id)
         asked = Asked(row, envelope.access, agent, transcript, origin, self.planner.clock())
-        plan = self.shortcut(asked) or await self.planner.plan(asked)
+        plan = self.shortcut(asked) or await unless(current.halt.soon, self.planner.plan(asked)) or _ended(asked)
         limits = self.planner.settings.limits
+        course = Course(journal, draft, partial(joining.steered, plan.hears), current.halt)
         try:
-            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, Course(journal, draft))
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
         except ModelOverflowError:
             await self.store.count("overflow")
             if await self.planner.make_room_at_overflow(asked) is None:
                 raise
             plan = await self.planner.plan(asked)
-            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, Course(journal, draft))
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
+        if answer.model == HALTED:
+            await self.store.count(current.why_halted)
         return plan.answer(answer.text)
+
+    async def _said(self, envelope: Envelope, row: InboxRow) -> UserEntry:
+        transcript = await self.sessions.open(envelope.key)
+        text = await self.take_in(row, envelope.access, self.agents[envelope.key.agent])
+        message = replace(as_correction(row.message, transcript.records), text=text)
+        entry = _said(replace(row, message=message), envelope.access.session_type)
+        return replace(entry, source=source_of(row.message))
+
+    async def _is_admitted(self, row: InboxRow) -> bool:
+        return not isinstance(await examine(row.message, self.routes.policy, self.store.pairings), Refused)
 
     async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:
         """Note in the transcript how a turn that has no answer of its own ended, and return that sentence."""
@@ -128,12 +162,16 @@ class Turns:
         await transcript.append(row.turn_id, ReplyEntry(text, (), "strandline", Usage()))
         return text
 
-    async def _commit(self, row: InboxRow, text: str, files: tuple[Enclosure, ...] = ()) -> None:
+    async def _commit(self, row: InboxRow, envelope: Envelope, text: str, files: tuple[Enclosure, ...] = ()) -> None:
+        """Make *text* and *files* the answer to all messages of a turn."""
+        transcript = await self.sessions.open(envelope.key)
         outgoing = [replace(_outgoing(row.message, text), files=files)] if text or files else []
-        rows = await self.store.commit_turn(TurnCommit(row.turn_id, [row.id], outgoing))
-        self.outcome(row, list(rows))
+        answers = [row.id, *joined(transcript.records, row.turn_id)]
+        rows = await self.store.commit_turn(TurnCommit(row.turn_id, answers, outgoing))
+        for answered in self.queueing.answered(envelope.key, row):
+            self.outcome(answered, list(rows))
 
-    async def _postpone(self, row: InboxRow, exc: Exception) -> RetryLater | None:
+    async def _postpone(self, row: InboxRow, envelope: Envelope, exc: Exception) -> RetryLater | None:
         """Keep the message for later and tell its sender once; after a day give up with a plain sentence."""
         log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
         waited = self.planner.clock() - row.received_at
@@ -141,7 +179,7 @@ class Turns:
         try:
             if waited > GIVE_UP_AFTER:
                 await self.store.count("gave_up")
-                await self._commit(row, "I could not answer this within a day, so I let it go. Please ask again.")
+                await self._commit(row, envelope, _TOO_LATE)
                 return None
             await self.store.count(f"postponed.{type(exc).__name__}")
             notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, _apology(exc)))
@@ -152,6 +190,16 @@ class Turns:
         return later
 
 
+def _ended(asked: Asked) -> Plan:
+    """Return what ends a turn that was halted before it was planned: its calls get their outcomes."""
+    request = ModelRequest("", "", asked.transcript.entries_of(asked.row.turn_id), ())
+    return Plan(asked.agent.model, request, Toolbox([], asked.access))
+
+
+def _is_halted(transcript: Transcript, row: InboxRow) -> bool:
+    return any(isinstance(entry, ReplyEntry) and entry.model == HALTED for entry in transcript.entries_of(row.turn_id))
+
+
 def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
     """Return the message as an entry; quoted words are marked line by line: they cannot pass as the sender's."""
     message = row.message
@@ -159,12 +207,13 @@ def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
     if message.quote:
         author = " ".join(message.quote.author.split())
         text = "\n".join([f"(quoting {author})", *(f"> {line}" for line in message.quote.text.splitlines()), "", text])
+    text = "\n".join([*context_lines(message.heard), text])
     name = "" if session_type is SessionType.MAIN else " ".join(message.sender.name.split())
-    return UserEntry(text, message.sent_at, name, str(row.id), from_outside=_quotes_others(message))
+    return UserEntry(text, message.sent_at, name, str(row.id), from_outside=_holds_others_words(message))
 
 
-def _quotes_others(message: InboundMessage) -> bool:
-    return message.quote is not None and not message.quote.is_ours
+def _holds_others_words(message: InboundMessage) -> bool:
+    return bool(message.heard) or (message.quote is not None and not message.quote.is_ours)
 
 
 def _code(message: InboundMessage) -> str:

@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from gateway.agent.entries import HALTED, CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.halt import Halt
 from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import Course, run_turn
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox, tool
+from gateway.errors import TurnLimitError
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.agent.test_loop import QUESTION, Bench
 from tests.workspaces.turns import MAIN
@@ -126,3 +129,5 @@ async def test_a_turn_goes_on_after_a_crash_behind_what_joined_it() -> None:
     bench = Bench()
     assert await bench.turn(ScriptedModel("Both."), [QUESTION, step, *done, LATER]) == "Both."
     assert bench.happened == ["ReplyEntry"]
+    with pytest.raises(TurnLimitError):  # the step before it counts
+        await Bench().turn(ScriptedModel("Both."), [QUESTION, step, *done, LATER], TurnLimits(steps=1))
