@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.judgement import answered_in, asked_in
-from gateway.home import Home
+from gateway.home import AgentHome, Home
 from tests.fakes import redis_server
 from tests.journeys.house import OWNER, openai_section
 from tests.journeys.processes import Gateway
@@ -75,9 +75,9 @@ class Fleet:
         return [gateway.process.pid for gateway in self._gateways if gateway.process]
 
     @property
-    def workspace(self) -> Path:
-        """The workspace of the one agent that one gateway has."""
-        return self._gateways[0].home.agent("main").workspace
+    def agent(self) -> AgentHome:
+        """The folders of the one agent that one gateway has."""
+        return self._gateways[0].home.agent("main")
 
     def unsure(self) -> Counter[int]:
         """Return how many sends are listed as unsure, by chat."""

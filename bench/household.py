@@ -10,6 +10,7 @@ from pathlib import Path
 from bench.loopback import Recorder
 from bench.talk import prose
 from gateway.conversation.flush import AGAIN, PROMPT
+from gateway.home import AgentHome
 from tests.fakes.keeping import SUMMARY
 from tests.fakes.provider_stub import Body, Call, Reply, Step, without_note
 from tests.fakes.telegram import Fault
@@ -19,8 +20,9 @@ CHATS = [OWNER, *range(-7, 0)]
 _WORDS_SAID, _WORDS_ANSWERED = 50, 90
 _LATEST = 20
 """Messages of a request among which an order to save notes stands."""
-KEPT_LINES = 60
-"""Lines of a day's notes that the owner leaves: what grows with what is noted is no leak."""
+KEPT_LINES, KEPT_FILES = 60, 24
+"""Lines of a day's notes, notes in a folder and ended conversations that the owner leaves: what grows with what is kept
+is no leak."""
 _SLUG = "Name the conversation"
 _OUTAGES = (
     Fault("getUpdates", drops=True),
@@ -42,7 +44,7 @@ def sayings(dice: random.Random) -> Iterator[tuple[int, str]]:
                 yield chat, "/context"
             case 15:
                 yield chat, "/status" if chat == OWNER else "/help"  # a group is not told how the gateway is
-            case 23 if number % 5 == 0:
+            case 23:
                 yield chat, "/new"
             case _:
                 yield chat, prose(dice, _WORDS_SAID)
@@ -105,22 +107,32 @@ async def disturb(bot: Recorder, every_s: float, over: asyncio.Event) -> None:
             bot.fault(_OUTAGES[number % len(_OUTAGES)])
 
 
-async def edit(workspace: Path, every_s: float, over: asyncio.Event) -> None:
-    """Let the owner shorten the notes in their editor now and then until it is *over*."""
+async def tidy(agent: AgentHome, every_s: float, over: asyncio.Event) -> None:
+    """Let the owner tidy up now and then until it is *over*."""
     while True:
         try:
             async with asyncio.timeout(every_s):
                 await over.wait()
                 return
         except TimeoutError:
-            await asyncio.to_thread(shorten, workspace)
+            await asyncio.to_thread(tidy_once, agent)
 
 
-def shorten(workspace: Path) -> None:
-    """Leave the newest lines of each file of notes, saved as editors save: beside it, then in its place."""
-    for file in (workspace / "memory").rglob("*.md"):
-        lines = file.read_text().splitlines(keepends=True)
-        if len(lines) > KEPT_LINES:
-            draft = file.with_suffix(".draft")
-            draft.write_text("".join(lines[-KEPT_LINES:]))
-            draft.replace(file)
+def tidy_once(agent: AgentHome) -> None:
+    """Leave the newest lines of each file of notes, and the newest files of notes and of ended conversations."""
+    notes = agent.workspace / "memory"
+    for folder in (agent.archive, notes, *(path for path in notes.rglob("*") if path.is_dir())):
+        files = sorted(folder.glob("*.*"), key=lambda file: file.stat().st_mtime)
+        for file in files[:-KEPT_FILES]:
+            file.unlink()
+    for file in notes.rglob("*.md"):
+        _shorten(file)
+
+
+def _shorten(file: Path) -> None:
+    """Save as editors do: beside the file, then in its place."""
+    lines = file.read_text().splitlines(keepends=True)
+    if len(lines) > KEPT_LINES:
+        draft = file.with_suffix(".draft")
+        draft.write_text("".join(lines[-KEPT_LINES:]))
+        draft.replace(file)

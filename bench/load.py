@@ -26,7 +26,7 @@ from bench.observed import Watch
 
 PATIENCE_S = 120.0
 _LOOK_EVERY_S = 1.0
-_FIRST_POLL_S = 40.0
+_FIRST_POLL_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)

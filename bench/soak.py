@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.fleet import Around, Fleet, running
-from bench.household import CHATS, Script, disturb, edit, write
+from bench.household import CHATS, Script, disturb, tidy, write
 from bench.loopback import Recorder, SteadyModel
 from bench.observed import Sample, sample, worker_of
 from bench.slope import Slope, slope
@@ -29,7 +29,7 @@ MB_AN_HOUR = 1.0
 FILES_MORE = 2
 """The most open files, in the median, that the second half may have above the first: connections come and go."""
 _HOUR_S = 3600.0
-_FIRST_POLL_S = 40.0
+_FIRST_POLL_S = 120.0
 _PATIENCE_S = 60.0
 _WINDOW_TOKENS = 12_000
 
@@ -43,7 +43,7 @@ class Plan:
     a_second: float = 3.0
     look_every_s: float = 5.0
     outage_every_s: float = 90.0
-    edit_every_s: float = 60.0
+    tidy_every_s: float = 60.0
     model_s: float = 0.05
 
 
@@ -148,7 +148,7 @@ async def _lived(plan: Plan, bot: Recorder, fleet: Fleet, gateway: Lived, worker
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(write(bot, plan.a_second, over))
         tasks.create_task(disturb(bot, plan.outage_every_s, over))
-        tasks.create_task(edit(fleet.workspace, plan.edit_every_s, over))
+        tasks.create_task(tidy(fleet.agent, plan.tidy_every_s, over))
         tasks.create_task(_looking(plan.look_every_s, fleet, gateway, worker, over))
         await asyncio.sleep(plan.minutes * 60)
         over.set()

@@ -1,16 +1,18 @@
 """This file checks how the soak bench tells growth from noise, and lets a gateway live for some seconds."""
 
 import math
+import os
 import random
 from pathlib import Path
 
 import pytest
 
-from bench.household import CHATS, KEPT_LINES, Script, sayings, shorten
+from bench.household import CHATS, KEPT_FILES, KEPT_LINES, Script, sayings, tidy_once
 from bench.observed import Sample
 from bench.slope import slope
 from bench.soak import MB_AN_HOUR, Lived, Plan, run
 from gateway.conversation.flush import PROMPT
+from gateway.home import Home
 from tests.fakes.provider_stub import Body, Reply
 from tests.journeys.house import OWNER
 
@@ -91,22 +93,30 @@ def test_the_model_does_what_it_is_asked_to() -> None:
     assert isinstance(script(turn("How are you?")), str)
 
 
-def test_the_owner_leaves_the_newest_notes(tmp_path: Path) -> None:
-    """Short files stay as they are."""
-    (tmp_path / "memory" / "shared").mkdir(parents=True)
-    long, short = tmp_path / "memory" / "2026-11-22.md", tmp_path / "memory" / "shared" / "a.md"
+def test_the_owner_leaves_what_is_new(tmp_path: Path) -> None:
+    """The newest lines of notes, the newest of many files; what is short and few stays as it is."""
+    agent = Home(tmp_path).agent("main")
+    shared = agent.workspace / "memory" / "shared"
+    shared.mkdir(parents=True)
+    agent.archive.mkdir(parents=True)
+    long, short = shared.parent / "2026-11-22.md", shared / "a.md"
     long.write_text("".join(f"- {number}\n" for number in range(KEPT_LINES + 5)))
     short.write_text("- one\n")
-    shorten(tmp_path)
+    for number in range(KEPT_FILES + 2):
+        ended = agent.archive / f"main.{number}.jsonl"
+        ended.write_text("{}")
+        os.utime(ended, (number, number))
+    tidy_once(agent)
     assert long.read_text().splitlines() == [f"- {number}" for number in range(5, KEPT_LINES + 5)]
     assert short.read_text() == "- one\n"
     assert not list(tmp_path.rglob("*.draft"))
+    assert {file.stem for file in agent.archive.iterdir()} == {f"main.{number}" for number in range(2, KEPT_FILES + 2)}
 
 
 @pytest.mark.timeout(120)
 async def test_a_gateway_lives_through_some_seconds() -> None:
     """Outages, edits and a small window included: all is answered, and both processes are seen all the time."""
-    plan = Plan(0.12, 0.04, a_second=9.0, look_every_s=0.25, outage_every_s=2.5, edit_every_s=1.0)
+    plan = Plan(0.12, 0.04, a_second=9.0, look_every_s=0.25, outage_every_s=2.5, tidy_every_s=1.0)
     done = await run(plan)
     assert done.shown >= done.said > 50
     assert not done.problems
