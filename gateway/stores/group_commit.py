@@ -15,14 +15,13 @@ from typing import Generic, TypeVar
 from gateway.errors import StoreError
 from gateway.stores.disk import disk_trouble
 from gateway.stores.ledger import count
+from gateway.stores.ports import STORE_TROUBLE
 from workspaces.checkpoint import Checkpoint
 
 T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]
 """Reads and writes inside a transaction that is begun and committed for it; it may be run again after a rollback."""
 
-STORE_TROUBLE = "store_trouble"
-"""Counted, with the next commit that succeeds, for each one that the disk or SQLite refused."""
 LARGEST_BATCH = 256
 """Operations that share a commit at most, so that the first of them does not wait long."""
 

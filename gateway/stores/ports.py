@@ -26,6 +26,8 @@ ChangeId = NewType("ChangeId", int)
 SEND_DELAYED = "send_delayed"
 SEND_UNSURE = "send_unsure"
 DEAD_LETTER = "dead_letter"
+STORE_TROUBLE = "store_trouble"
+"""Counted, once it works again, for each commit that the disk or SQLite refused, and each outage of Redis."""
 APPROVAL_EXPIRED = "approval_expired"
 """Reason codes that the store counts by itself, with the change that they count."""
 

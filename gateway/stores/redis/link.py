@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
 from gateway.errors import StoreError
+from gateway.stores.ports import STORE_TROUBLE
 from gateway.stores.redis.server import Server, is_elsewhere, refused, told
 
 log = structlog.get_logger()
@@ -71,7 +72,8 @@ class Link:
     once. One that was not sent within the server's `patience_s` fails, with nothing done.
     """
 
-    def __init__(self, server: Server, member: Member, purpose: str) -> None:
+    def __init__(self, server: Server, member: Member, purpose: str, *, owns_up: bool = False) -> None:
+        """With *owns_up*, each outage is counted in the ledger once it is over."""
         self._server = server
         self._member = member
         self.name = f"{purpose}-{next(_LINKS)}"
@@ -83,6 +85,8 @@ class Link:
         self._digest = ""
         self._retry_s = FIRST_RETRY_S
         self._trouble = f"{server} does not answer"
+        self._owns_up = owns_up
+        self._is_away = False
         self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"redis {self.name}")
 
     async def run(self, operation: str, *arguments: Argument) -> Reply:
@@ -137,6 +141,9 @@ class Link:
             if any(map(is_elsewhere, replies)):
                 await self._disconnect()
                 await self._pause()
+            elif self._is_away:
+                self._is_away = False
+                self._count_outage()
 
     async def _sent(self, number: int, calls: Mapping[int, _Call]) -> list[Reply] | None:
         """Return the replies; `None` if nobody knows what became of the calls, or the script is gone."""
@@ -177,6 +184,15 @@ class Link:
         if not outcome.done():
             outcome.set_exception(StoreError(f"{self._trouble}; nothing was stored"))
 
+    def _count_outage(self) -> None:
+        if not self._owns_up:
+            return
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[Reply] = loop.create_future()
+        outcome.add_done_callback(asyncio.Future.exception)  # nobody waits for it
+        expiry = loop.call_later(self._server.patience_s, self._expire, outcome)
+        self._waiting.append(_Call("count", (STORE_TROUBLE, 1), outcome, expiry))
+
     def _leave(self, batch: Sequence[_Call]) -> None:
         for call in batch:
             if not call.outcome.done():
@@ -213,6 +229,7 @@ class Link:
             self._retry_s = min(LONGEST_RETRY_S, self._retry_s * 2)
 
     def _notice(self, exc: RedisError | OSError) -> None:
+        self._is_away = True
         trouble = told(exc, self._server)
         self._server.heed(exc)
         if trouble != self._trouble:

@@ -132,7 +132,7 @@ class RedisStore:
     ) -> None:
         self._clock, self._retention = clock or SystemClock(), retention or Retention()
         self._agents = agents
-        self._link = link = Link(leases.server, leases.member, "store")
+        self._link = link = Link(leases.server, leases.member, "store", owns_up=True)
         self.inbox: Inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
         self.outbox: Outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
         self.changes: Changes = RedisChanges(link, self._clock, agents)
