@@ -73,6 +73,22 @@ async def test_long_conversations_are_not_all_kept_in_memory(
     assert (one() is None, two() is None, three() is None) == (True, True, False)
 
 
+async def test_a_conversation_that_was_put_away_takes_no_room(
+    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others are not let go for it."""
+    monkeypatch.setattr(module, "OPEN_BYTES", 3_000)
+    sessions = Sessions({MAIN: tmp_path}, threads)
+    long, first, second = (SessionKey(MAIN, f"group:{number}") for number in range(3))
+    await (await sessions.open(long)).append(TurnId("t1"), ReplyEntry("x" * 2_900, (), "m", Usage()))
+    await sessions.open(long)
+    await sessions.archive(long, datetime(2026, 3, 4, tzinfo=UTC))
+    await (await sessions.open(first)).append(TurnId("t2"), ReplyEntry("y", (), "m", Usage()))
+    kept = weakref.ref(await sessions.open(first))
+    await sessions.open(second)
+    assert kept() is not None
+
+
 async def test_what_goes_on_after_an_end_is_another_transcript(tmp_path: Path, threads: Threads) -> None:
     """Also for who still holds the one that was put away."""
     sessions, key = Sessions({MAIN: tmp_path}, threads), SessionKey(MAIN, "main")
