@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from gateway.cli.bots import check_bots
 from gateway.cli.finding import Finding, Level
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.reach import reach
@@ -59,6 +60,7 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
     findings += check_config(config, home, invocation.environ)
     findings += [finding async for finding in check_servers(config, invocation.environ)]
     if home.exists and all(finding.level is not Level.FAIL for finding in findings):
+        findings += [finding async for finding in check_bots(config, invocation.environ)]
         findings += [finding async for finding in _work(invocation, home)]
     return findings
 

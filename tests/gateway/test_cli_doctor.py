@@ -77,7 +77,9 @@ def test_a_wrong_setting_fails_before_anything_is_tried(patient: Patient) -> Non
 def test_a_missing_secret_fails_and_names_the_variable(patient: Patient) -> None:
     """Told before a start is tried; with the variable set it passes."""
     patient.home.config_file.write_text(
-        '[owner]\npeople = ["telegram:1"]\n[channels.telegram.home]\ntoken_env = "BOT"\n', "utf-8"
+        '[owner]\npeople = ["telegram:1"]\n[channels.telegram.home]\ntoken_env = "BOT"\n'
+        'base_url = "http://127.0.0.1:9"\n',
+        "utf-8",
     )
     status, found = patient.findings()
     assert (status, found["secret"][0]) == (1, "fail")
