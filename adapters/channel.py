@@ -84,7 +84,9 @@ class Via(StrEnum):
     BUTTON = "button"
     """A button below one of our messages; `text` is the command that the button holds."""
     EDIT = "edit"
-    """A change of an earlier message; `text` is how it reads now."""
+    """A change of an earlier message; `text` is how it reads now, `sent_at` when it was first sent."""
+    AGENT = "agent"
+    """Another agent of this gateway, in a group where both sit; the gateway makes it, no adapter does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _DIGITS = 16
 """Of the content's SHA-256, in a name: no two files of one chat share them by chance."""
 _LONGEST = 60
 """Characters of the sender's own name for a file that are kept; its ending is."""
-_KEPT = frozenset(" ._-()")
+_KEPT = frozenset("._-()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,16 @@ def store(workspace: Workspace, access: Access, incoming: Incoming) -> PurePosix
 
 
 def cleaned_name(name: str, mime: str) -> str:
-    """Return *name*, others' words, as a name that holds nothing but letters, digits and what joins them.
+    """Return *name*, others' words, as one word that holds nothing but letters, digits and what joins them.
 
     Without a name it is `file`, with the ending that *mime* is known by.
     """
     last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
-    plain = "".join(char if _is_kept(char) else "_" for char in last).strip(" .")
+    plain = "".join(char if _is_kept(char) else "_" for char in last.strip()).strip(".")
     stem, dot, ending = plain.rpartition(".")
     if not dot or not stem or len(ending) > 10:
         stem, ending = plain, (mimetypes.guess_extension(mime) or "").lstrip(".")
-    short = _within(stem, _LONGEST).strip(" .") or "file"
+    short = _within(stem, _LONGEST).strip(".") or "file"
     return str(clean_path(f"{short}.{ending}" if ending else short))
 
 

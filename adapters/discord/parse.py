@@ -86,7 +86,7 @@ def parse_edit(message: Message, place: Place | None, me: BotUser) -> InboundMes
         return found
     edited = message.edited_timestamp.astimezone(UTC)
     number = (edited - EPOCH) // timedelta(milliseconds=1)
-    return replace(found, id=f"{message.id}.e{number}", via=Via.EDIT, target=message.id, sent_at=edited)
+    return replace(found, id=f"{message.id}.e{number}", via=Via.EDIT, target=message.id)
 
 
 def _is_hidden(message: Message) -> bool:

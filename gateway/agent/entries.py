@@ -19,6 +19,8 @@ class UserEntry:
     """It carries words of somebody else than the sender: a forward, a quotation."""
     joins: bool = False
     """It was said while another message waited or was answered, and the turn of that one answers both."""
+    source: str = ""
+    """Marks of which message of which chat it is, and of how that read: by them an edit is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ class LaneWork:
         if joined_another(records, row):
             return True
         is_begun = any(each.turn_id == row.turn_id for each in records)
-        if not is_begun and (why := why_void(row.message, records, self.turns.planner.clock())):
+        behind = self.turns.queueing.queues.behind(key)
+        if not is_begun and (why := why_void(row.message, records, behind, self.turns.planner.clock())):
             await self.turns.store.inbox.drop(row.id, why)
             self.turns.outcome(row, [])
             return True

@@ -151,7 +151,8 @@ class Turns:
         text = await self.take_in(row, envelope.access, self.agents[envelope.key.agent])
         message = replace(as_correction(row.message, transcript.records), text=text)
         entry = _said(replace(row, message=message), envelope.access.session_type)
-        return replace(entry, source=source_of(row.message))
+        at = row.received_at if row.message.via is Via.EDIT else entry.at
+        return replace(entry, at=at, source=source_of(row.message))
 
     async def _is_admitted(self, row: InboxRow) -> bool:
         return not isinstance(await examine(row.message, self.routes.policy, self.store.pairings), Refused)

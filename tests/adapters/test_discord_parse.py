@@ -169,7 +169,7 @@ def test_a_change_is_a_message_of_its_own_that_names_the_old_one() -> None:
     found = parse_edit(Message.model_validate(edited), GROUP, ME)
     assert isinstance(found, InboundMessage)
     assert (found.text, found.via, found.target) == ("hello there", Via.EDIT, "7")
-    assert found.sent_at == datetime(2026, 3, 1, 11, 0, 0, 250_000, tzinfo=UTC)
+    assert found.sent_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
     pinned = parse_edit(Message.model_validate({**edited, "pinned": True}), GROUP, ME)
     assert pinned == found
     later = {**edited, "edited_timestamp": "2026-03-01T12:00:00.251+01:00"}

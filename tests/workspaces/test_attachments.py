@@ -113,7 +113,7 @@ def test_attachments_are_neither_notes_nor_kept_in_the_history(path: str, expect
     ("name", "mime", "expected"),
     [
         ("report.pdf", "", "report.pdf"),
-        ("Kostenplan für März (neu).ods", "", "Kostenplan für März (neu).ods"),
+        ("Kostenplan für März (neu).ods", "", "Kostenplan_für_März_(neu).ods"),
         ("../../etc/passwd", "", "passwd"),
         ("C:\\secret\\plan.doc", "", "plan.doc"),
         ("", "image/jpeg", "file.jpg"),
