@@ -16,7 +16,8 @@ help:
 	@echo "make test      run the tests"
 	@echo "make check     format, lint, types, import rules"
 	@echo "make bench     measure, and print the goals beside the figures"
-	@echo "make nightly   the tests that take minutes"
+	@echo "make nightly   the tests that take minutes, then make endurance"
+	@echo "make endurance a load of ten minutes, another with kills, half an hour of a household"
 	@echo "make oracles   get what the tests judge by, where they can: Telegram's own library, from npm"
 	@echo "make lock      renew requirements.lock and requirements-dev.lock"
 	@echo "make clean     remove the environment and caches"
@@ -29,6 +30,12 @@ test: $(VENV)/.for-tests
 
 nightly: $(VENV)/.for-tests
 	@$(BIN)/python -m pytest -m nightly --timeout=3600 $(ARGS)
+	@$(if $(ARGS),,$(MAKE) --no-print-directory endurance)
+
+endurance: $(VENV)/.for-tests
+	@$(BIN)/python -m bench.load --messages 30000 --minutes 10
+	@$(BIN)/python -m bench.load --messages 30000 --minutes 10 --kill-every 20
+	@$(BIN)/python -m bench.soak --minutes 30
 
 check: $(VENV)/.for-tests
 	@$(BIN)/ruff format --check .
