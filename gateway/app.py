@@ -37,6 +37,7 @@ from gateway.conversation.lane_work import Item, LaneWork
 from gateway.conversation.lanes import Lanes
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.listening import Account, listen
+from gateway.conversation.neighbours import Neighbours
 from gateway.conversation.notices import Notices
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.pacing import Pacing
@@ -143,6 +144,7 @@ class App:
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
             running.append(tasks.create_task(self.reception.follow(self._is_ours)))
+            running.append(tasks.create_task(self.desk.door.neighbours.work(self.reception.receive)))
             running.append(tasks.create_task(self.share.watch()))
             self.readiness.ready = not self.readiness.standby
             await first_of(stop, self.share.over)
@@ -216,7 +218,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         delivery,
         health,
         approvals,
-        DoorDesk(ground.routes, store, door.pairing),
+        DoorDesk(ground.routes, store, door.pairing, Neighbours(ground.routes, store, ground.clock.now)),
         SignIns(store, ground.clock.now),
         assumed_windows(config),
     )
@@ -267,6 +269,7 @@ def _turns(ground: Ground, desk: LocalDesk, planner: Planner, commands: Commands
     def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
         desk.outcomes.tell(row, replies)
         desk.delivery.wake(replies)
+        desk.door.neighbours.committed(row, replies)
 
     return Turns(
         ground.agents,

@@ -42,6 +42,8 @@ class GroupSettings(Section):
     """Answer other bots too."""
     bot_turns: int = Field(default=3, ge=1, le=50)
     """How many of their messages in a row, without a human's between them."""
+    agents_talk: int = Field(default=0, ge=0, le=50)
+    """How many turns in a row agents of this gateway answer each other there, without a human's word between them."""
     heard: int | None = Field(default=None, ge=0, le=200)
     """How many messages that were not for the bot it is shown with the next one that is; not set: the platform's."""
 

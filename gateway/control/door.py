@@ -14,6 +14,7 @@ from gateway.control.door_wire import (
     SilencesAnswer,
     SilencesOrder,
 )
+from gateway.conversation.neighbours import Neighbours
 from gateway.door.explaining import Explanation, explain, told
 from gateway.door.pairing import Pairing, shown
 from gateway.door.routing import Routes
@@ -29,6 +30,7 @@ class DoorDesk:
     routes: Routes
     store: Store
     pairing: Pairing
+    neighbours: Neighbours
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """Do what *order* asks. Raises PairingError, and StrandlineError for a code or person that it lacks."""

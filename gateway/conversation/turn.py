@@ -214,7 +214,8 @@ def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
 
 
 def _holds_others_words(message: InboundMessage) -> bool:
-    return bool(message.heard) or (message.quote is not None and not message.quote.is_ours)
+    is_quoting = message.quote is not None and not message.quote.is_ours
+    return bool(message.heard) or is_quoting or message.via is Via.AGENT
 
 
 def _code(message: InboundMessage) -> str:
@@ -224,7 +225,7 @@ def _code(message: InboundMessage) -> str:
 
 
 def _outgoing(message: InboundMessage, text: str) -> Outgoing:
-    is_tied = message.kind is ChatKind.GROUP or message.via is Via.SLASH
+    is_tied = (message.kind is ChatKind.GROUP and message.via is not Via.AGENT) or message.via is Via.SLASH
     return Outgoing(message.address, text, message.reply_target if is_tied else None)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, Sender, Via
 
 
 class Reason(StrEnum):
@@ -56,6 +56,8 @@ class GroupPolicy:
     """Other bots are answered like people."""
     bot_turns: int = 3
     """How many of their messages in a row, without a human's between them."""
+    agents_talk: int = 0
+    """How many turns in a row our own agents may answer each other there, without a human's word between them."""
     heard: int = 0
     """How many messages that were not for us are kept as context for the next one that is."""
 
@@ -139,6 +141,8 @@ def _direct(message: InboundMessage, account: AccountPolicy, policy: Policy, *, 
 
 def _group(message: InboundMessage, account: AccountPolicy, policy: Policy) -> Reason | None:
     group = account.groups.get(message.address.chat)
+    if message.via is Via.AGENT:
+        return None if group and group.agents_talk else Reason.BOT
     if message.sender.is_bot and not (group and group.bots):
         return Reason.BOT
     if group is None:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import structlog
 
-from adapters.channel import Attachment, ChatKind, Heard, InboundMessage
+from adapters.channel import Attachment, ChatKind, Heard, InboundMessage, Via
 from gateway.door.admission import Admitted, DirectPolicy, Policy, Reason, Refused
 from gateway.door.pairing import Pairing, examine
 from gateway.door.rates import LoopGuard, Rates
@@ -49,11 +49,13 @@ class Doorkeeper:
         group = self._policy.group(message.address) if message.kind is ChatKind.GROUP else None
         if group is None:
             return decision
-        chat = str(message.address)
-        if not message.sender.is_bot:
+        chat = str(replace(message.address, account=""))  # one count for all of ours that sit there
+        is_agent = message.via is Via.AGENT
+        if not (message.sender.is_bot or is_agent):
             self._loops.human(chat)
-        elif isinstance(decision, Admitted) and not self._loops.bot(chat, group.bot_turns):
-            return Refused(Reason.LOOP_GUARD)
+        elif isinstance(decision, Admitted):
+            most = group.agents_talk if is_agent else group.bot_turns
+            return decision if self._loops.bot(chat, most) else Refused(Reason.LOOP_GUARD)
         return decision
 
     async def turn_away(self, message: InboundMessage, decision: Refused) -> None:
