@@ -1,5 +1,6 @@
 """This file keeps where Discord is to go on telling: what is said while a gateway restarts is then told afterwards."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -7,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adapters.channel import Keeps
 
-KEPT_EVERY_S = 1.0
+KEPT_EVERY_S = 0.25
 """How far what is kept may lag behind: what is told again is known by the inbox."""
 
 
@@ -32,7 +33,7 @@ class SessionKeeper:
         self._keeps = keeps
         self._clock = clock
         self._kept: Session | None = None
-        self._kept_at = 0.0
+        self._kept_at = -math.inf
 
     async def recall(self, gateway: str) -> Session | None:
         """Return what an earlier run kept, if it was begun at *gateway*."""
@@ -41,7 +42,8 @@ class SessionKeeper:
             found = Session.model_validate_json(text) if text else None
         except ValidationError:
             return None
-        return found if found and found.gateway == gateway else None
+        self._kept = found if found and found.gateway == gateway else None
+        return self._kept
 
     async def keep(self, session: Session) -> None:
         """Keep a new *session* at once, and how far one has come now and then."""

@@ -123,7 +123,7 @@ async def test_another_gateways_session_is_none(server: Discord, kept: Kept) -> 
 
 async def test_a_session_is_kept_at_once_and_its_place_now_and_then(kept: Kept) -> None:
     """What is told again is known by the inbox; a write for every event of a busy server is not worth it."""
-    now = 100.0
+    now = 0.0
     keeper = SessionKeeper("home", kept, lambda: now)
     for sequence in range(1, 50):
         await keeper.keep(BEGUN.model_copy(update={"sequence": sequence}))
@@ -134,6 +134,18 @@ async def test_a_session_is_kept_at_once_and_its_place_now_and_then(kept: Kept) 
     await keeper.keep(BEGUN.model_copy(update={"id": "s2"}))
     assert kept.puts == 3
     assert await keeper.recall("wss://g") == BEGUN.model_copy(update={"id": "s2"})
+
+
+async def test_a_run_that_goes_on_keeps_how_far_it_came(kept: Kept) -> None:
+    """At its first step, however short it lives; what it was told to begin with is kept already."""
+    await SessionKeeper("home", kept).keep(BEGUN)
+    keeper = SessionKeeper("home", kept, lambda: 0.0)
+    begun = await keeper.recall("wss://g")
+    assert begun is not None
+    await keeper.keep(begun)
+    assert kept.puts == 1
+    await keeper.keep(begun.model_copy(update={"sequence": 2}))
+    assert await SessionKeeper("home", kept).recall("wss://g") == BEGUN.model_copy(update={"sequence": 2})
 
 
 @pytest.mark.parametrize("text", ["", "rubbish", '{"id": 7}'])

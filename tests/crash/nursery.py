@@ -15,7 +15,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import adapters.telegram  # noqa: F401  # loaded here, as the next one is, so that no child has to
+import adapters.discord  # loaded here, as the next ones are, so that no child has to
+import adapters.telegram  # noqa: F401
 import workspaces.history.repository  # noqa: F401
 from gateway.home import Home
 from tests.crash.faults import Fault, Steps

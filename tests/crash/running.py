@@ -39,7 +39,7 @@ from workspaces.workspace import Workspace
 CONFIG = f"""
 [owner]
 time_zone = "Europe/Berlin"
-people = ["telegram:{OWNER}"]
+people = ["telegram:{OWNER}", "discord:{OWNER}"]
 [agents.main]
 [memory]
 recall = "off"

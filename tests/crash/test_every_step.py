@@ -7,7 +7,7 @@ and recorded in the history, and the gateway stops.
 import asyncio
 import itertools
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -42,9 +42,12 @@ Case = Callable[[int], Awaitable[str]]
 """Meets the step of that number with a fault, and judges; returns the step, or nothing if there was none."""
 
 
-async def enumerate_steps(case: Case, at_once: int) -> list[str]:
-    """Run *case* for 1, 2, 3 … until one comes to its end without a fault; return the steps that met theirs."""
-    numbers, met = itertools.count(1), list[str]()
+async def enumerate_steps(case: Case, at_once: int, every: int = 1) -> list[str]:
+    """Run *case* for 1, 2, 3 … until one comes to its end without a fault; return the steps that met theirs.
+
+    With *every*, for so much more each time.
+    """
+    numbers, met = itertools.count(1, every), list[str]()
 
     async def run_some() -> None:
         while step := await case(next(numbers)):
@@ -56,24 +59,24 @@ async def enumerate_steps(case: Case, at_once: int) -> list[str]:
     return met
 
 
-async def judged(home: Home, platform: Platform) -> tuple[StoreReport, int]:
+async def judged(home: Home, platform: Platform, told: judge.Told = TOLD) -> tuple[StoreReport, int]:
     """Recover, judge, recover once more; return what is reported and how many answers came twice."""
     report = await survive(home, platform)
     judge.check_report(report)
-    doubles = judge.doubles(platform, TOLD)
+    doubles = judge.doubles(platform, told)
     assert doubles <= min(platform.doubles, len(report.unsure))
-    judge.check_transcript(home, TOLD)
-    judge.check_effects(home, [TOLD])
+    judge.check_transcript(home, told)
+    judge.check_effects(home, [told])
     judge.check_files(home)
-    before = judge.everything(home, platform, [TOLD], report)
-    assert judge.everything(home, platform, [TOLD], await survive(home, platform)) == before
+    before = judge.everything(home, platform, [told], report)
+    assert judge.everything(home, platform, [told], await survive(home, platform)) == before
     return report, doubles
 
 
-async def died(home: Home, platform: Platform, life: Life, ward: Nursery) -> bool:
+async def died(home: Home, platform: Platform, life: Life, ward: Nursery, answers: Collection[str] = ANSWERS) -> bool:
     """Let a gateway live until it dies of its fault, or comes to its end; say whether it died."""
     child = await ward.fork(life)
-    heard = asyncio.ensure_future(platform.has_shown(ANSWERS, 10))
+    heard = asyncio.ensure_future(platform.has_shown(set(answers), 10))
     ended = asyncio.ensure_future(child.ended())
     await asyncio.wait([heard, ended], return_when=asyncio.FIRST_COMPLETED)
     heard.cancel()

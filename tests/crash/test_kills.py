@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,7 +37,7 @@ class Crowd:
     def __post_init__(self) -> None:
         self.told[OWNER] = judge.Told(OWNER, "main", ())
         for chat in range(-GROUPS, 0):
-            self.told[chat] = judge.Told(chat, f"group:telegram.home.{chat}", ())
+            self.told[chat] = judge.Told(chat, self.platform.session(chat), ())
 
     def keep_talking(self) -> None:
         """Write until enough messages wait; only the owner's own chat has files to write."""
@@ -69,9 +70,16 @@ async def killed_at_work(home: Home, crowd: Crowd, ward: Nursery) -> None:
 
 async def survive_kills(folder: Path, kills: int) -> str:
     """Kill so often, judge, and return the figures."""
-    async with telegram(GROUPS) as platform, nursery() as ward:
-        home = prepared(folder / "home", platform)
+    async with telegram(GROUPS) as platform:
+        return await survive_on(platform, prepared(folder / "home", platform), kills)
+
+
+async def survive_on(platform: Platform, home: Home, kills: int, already: Sequence[tuple[int, str]] = ()) -> str:
+    """Do so where the owner has said *already* something, which was answered."""
+    async with nursery() as ward:
         crowd = Crowd(platform, random.Random(SEED))
+        crowd.told[OWNER] = judge.Told(OWNER, "main", already)
+        crowd.said = len(already)
         for _ in range(kills):
             await killed_at_work(home, crowd, ward)
         report = await survive(home, platform)

@@ -108,7 +108,8 @@ class Discord(DiscordApi):
         event = {"op": 0, "t": name, "s": len(self._log) + 1, "d": data}
         self._log.append(event)
         for wire in self._sockets.values():
-            wire.out.put_nowait(event)
+            if wire.has_session:
+                wire.out.put_nowait(event)
 
     def sends(self, payload: Json) -> None:
         """Say *payload* to whoever is connected."""
@@ -213,10 +214,12 @@ class Discord(DiscordApi):
             case 2 if said["d"]["intents"] & MESSAGE_CONTENT and not self.may_read_content:
                 await wire.ws.close(code=4014, message=b"Disallowed intent(s).")
             case 2:
+                wire.has_session = True
                 self._begin()
             case 6 if said["d"]["session_id"] == self._session:
                 for event in self._log[said["d"]["seq"] :]:
                     wire.out.put_nowait(event)
+                wire.has_session = True
                 self.dispatch("RESUMED", {})
             case 6:
                 wire.out.put_nowait({"op": 9, "d": False})
@@ -255,6 +258,8 @@ class _Wire:
         self.ws = ws
         self.transport = transport
         self.out: asyncio.Queue[Json] = asyncio.Queue()
+        self.has_session = False
+        """It was begun or resumed: only then is the bot told of what happens."""
         self._zlib = zlib.compressobj() if compresses else None
 
     async def write(self) -> None:

@@ -73,12 +73,12 @@ async def test_only_who_may_is_answered(tmp_path: Path) -> None:
             server.says("to nobody", CHANNEL)
             server.says(f"<@{BOT_ID}> loop", CHANNEL, webhook_id="9", author={"id": "9", "username": "hook"})
             server.says("it is me", DIRECT)
-            await server.wait_for_posted(1)
+            await server.until(lambda: any("it is me" in posted.text for posted in server.posted))
             refused = (await app.desk.status()).reasons
         assert len(provider.bodies) == 1
-        reasons = ("stranger", "group_not_allowed", "not_for_us", "bot")
+        reasons = ("unpaired", "group_not_allowed", "not_for_us", "bot")
         assert refused == {f"refused.{reason}": 1 for reason in reasons}
-        assert [posted.channel for posted in server.posted] == [DIRECT]
+        assert {posted.channel for posted in server.posted} == {DIRECT}
 
 
 async def test_a_command_behind_a_mention_costs_no_model_call(tmp_path: Path) -> None:
@@ -89,6 +89,35 @@ async def test_a_command_behind_a_mention_costs_no_model_call(tmp_path: Path) ->
             (answer,) = await server.wait_for_posted(1)
         assert f"discord:{PERSON}" in answer.text
         assert provider.bodies == []
+
+
+async def test_a_slash_command_is_answered_in_its_place(tmp_path: Path) -> None:
+    """Discord is told when it is durable, and shows the answer there; where nobody may ask, it hears nothing."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        server.channels[OTHER_CHANNEL] = {"id": OTHER_CHANNEL, "type": 0, "guild_id": "200"}
+        async with at_home(tmp_path / "home", server, provider):
+            elsewhere = server.gives("whoami", channel=OTHER_CHANNEL)
+            asked = server.gives("whoami", channel=CHANNEL)
+            (answer,) = await server.wait_for_posted(1)
+        assert elsewhere.acknowledged == []
+        assert answer.id == asked.original
+        assert f"discord:{PERSON}" in answer.text
+        assert server.calls("/messages") == []
+        assert (provider.bodies, server.problems) == ([], [])
+
+
+async def test_a_slash_command_is_answered_in_its_place_by_the_next_start(tmp_path: Path) -> None:
+    """What is left to send knows where it belongs."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        async with at_home(tmp_path / "home", server, provider):
+            server.fault(*[Fault("/@original", status=429, answer={}, headers={"Retry-After": "0.05"})] * 10_000)
+            asked = server.gives("whoami", channel=CHANNEL)
+            await server.until(lambda: len(server.faults) < 10_000)
+        assert server.posted == []
+        server.faults.clear()
+        async with running(Home(tmp_path / "home")):
+            (answer,) = await server.wait_for_posted(1)
+        assert answer.id == asked.original
 
 
 async def test_an_answer_that_was_taken_and_reset_comes_once(tmp_path: Path) -> None:
