@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from gateway.config import AttachmentSettings
 from gateway.conversation.attachments import Intake, IntakeSettings
 from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.fetching import Fetcher
@@ -14,10 +15,14 @@ def intake_of(ground: Ground, wake: Callable[[Sequence[OutboxRow]], None]) -> In
     """Return what takes in the files of messages; *wake* is told of notices about them."""
     folders = {agent: ground.home.agent(agent).incoming for agent in ground.agents}
     intake = Intake(ground.store, Fetcher(ground.adapters, asyncio.to_thread, ground.clock), folders)
-    caps = ground.config.attachments
-    intake.settings = IntakeSettings(caps.max_mb * 1024 * 1024, caps.per_message, caps.paste_chars)
+    intake.settings = intake_settings(ground.config.attachments)
     intake.wake = wake
     return intake
+
+
+def intake_settings(caps: AttachmentSettings) -> IntakeSettings:
+    """Return what the configuration says about what a message may bring."""
+    return IntakeSettings(caps.max_mb * 1024 * 1024, caps.per_message, caps.paste_chars)
 
 
 def enclosures_of(ground: Ground) -> Enclosures:

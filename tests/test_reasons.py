@@ -11,6 +11,7 @@ import pytest
 from adapters.discord.parse import Ignored as IgnoredByDiscord
 from adapters.telegram.parse import Ignored as IgnoredByTelegram
 from gateway.agent.trust import Reason as ToAsk
+from gateway.conversation.edits import Void
 from gateway.door.admission import Reason as ToRefuse
 from workspaces.history.mending import RepairReason
 
@@ -125,6 +126,7 @@ COMPOSED: dict[str, Iterable[str]] = {
     ),
     "hook_failed.{hook.source}": ["hook_failed.<source>"],
     "repair.reason": list(RepairReason),
+    "void.value": list(Void),
 }
 """What a code that is put together may be; an expression that is new needs a line here."""
 

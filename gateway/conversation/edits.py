@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from adapters.channel import InboundMessage, Quote, Via
 from gateway.agent.entries import UserEntry
@@ -15,14 +16,19 @@ from gateway.conversation.record import Record
 from gateway.stores.codec import message_key
 from gateway.stores.ports import InboxRow
 
-EDITED = "edited"
-"""Counted when an edit needs no turn: the message was answered as it reads now, or its text did not change."""
-EDIT_LATE = "edit_late"
-"""Counted when a message was edited so late that the edit is left alone."""
 LATE_AFTER = timedelta(hours=48)
 """As long as Telegram lets people edit."""
 _QUOTED_CHARS = 500
 _CORRECTS = "an earlier message of mine, which this one corrects"
+
+
+class Void(StrEnum):
+    """Why an edit needs no turn; the value is the reason code that is counted."""
+
+    EDITED = "edited"
+    """The message was answered as it reads now, or its text did not change."""
+    EDIT_LATE = "edit_late"
+    """It comes so late that it is left alone."""
 
 
 def source_of(message: InboundMessage) -> str:
@@ -38,18 +44,18 @@ def as_edited(row: InboxRow, waiting: Iterable[object]) -> InboxRow:
 
 def why_void(
     message: InboundMessage, records: Sequence[Record], waiting: Iterable[object], now: datetime
-) -> str | None:
-    """Return the reason code for which an edit needs no turn; `None` where it needs one, and for what is no edit.
+) -> Void | None:
+    """Return why an edit needs no turn; `None` where it needs one, and for what is no edit.
 
     What is *waiting* behind it may be a newer edit of the same message.
     """
     if message.via is not Via.EDIT:
         return None
     if now - message.sent_at > LATE_AFTER:
-        return EDIT_LATE
+        return Void.EDIT_LATE
     newest = next(_versions(message, records), None)
     is_known = newest is not None and newest.source == source_of(message)
-    return EDITED if is_known or _edits_of(message, waiting) else None
+    return Void.EDITED if is_known or _edits_of(message, waiting) else None
 
 
 def as_correction(message: InboundMessage, records: Sequence[Record]) -> InboundMessage:

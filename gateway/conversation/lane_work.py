@@ -52,8 +52,8 @@ class LaneWork:
             return True
         is_begun = any(each.turn_id == row.turn_id for each in records)
         behind = self.turns.queueing.queues.behind(key)
-        if not is_begun and (why := why_void(row.message, records, behind, self.turns.planner.clock())):
-            await self.turns.store.inbox.drop(row.id, why)
+        if not is_begun and (void := why_void(row.message, records, behind, self.turns.planner.clock())):
+            await self.turns.store.inbox.drop(row.id, void.value)
             self.turns.outcome(row, [])
             return True
         if not self.turns.queueing.is_stopped(key, row) or any(each.turn_id == row.turn_id for each in records):

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.channel import InboundMessage, Via
 from gateway.agent.entries import ReplyEntry, UserEntry
-from gateway.conversation.edits import EDIT_LATE, EDITED, LATE_AFTER, source_of
+from gateway.conversation.edits import LATE_AFTER, Void, source_of
 from gateway.conversation.lane_work import LaneWork
 from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
 from gateway.conversation.queueing import Queueing
@@ -82,7 +82,7 @@ async def test_the_edits_that_needed_no_turn_are_counted(house: House) -> None:
     talk = await chat(house, ["Tuesday it is."])
     await talk.hears(FIRST, edit("Book it for Sunday"), edit("Book it for Tuesday", 2))
     await talk.works_off()
-    assert await reasons(house) == {EDITED: 2}
+    assert await reasons(house) == {Void.EDITED: 2}
 
 
 async def test_an_edit_of_what_was_answered_says_what_it_corrects(house: House) -> None:
@@ -109,7 +109,7 @@ async def test_an_edit_that_changes_no_words_gets_no_answer(house: House) -> Non
     await talk.works_off()
     await talk.hears(edit(f"{FIRST.text} \n"))
     await talk.works_off()
-    assert (await reasons(house), await house.store.inbox.waiting()) == ({EDITED: 1}, [])
+    assert (await reasons(house), await house.store.inbox.waiting()) == ({Void.EDITED: 1}, [])
 
 
 @pytest.mark.parametrize(("late_by", "answered"), [(timedelta(0), True), (timedelta(seconds=1), False)])
@@ -120,7 +120,7 @@ async def test_an_edit_after_two_days_is_left_alone(house: House, late_by: timed
     await talk.hears(edit("Book it for Tuesday"))
     await talk.works_off()
     assert bool(await house.outbox()) is answered
-    assert await reasons(house) == ({} if answered else {EDIT_LATE: 1})
+    assert await reasons(house) == ({} if answered else {Void.EDIT_LATE: 1})
 
 
 async def test_an_edit_of_a_message_that_nobody_knows_is_a_message(house: House) -> None:
