@@ -1,4 +1,4 @@
-"""What every store promises, whatever keeps it: SQLite, and the Redis and Valkey servers that are installed here."""
+"""What every store promises, whatever keeps it: SQLite, the Redis and Valkey that are installed here, a cluster."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -35,7 +35,8 @@ from gateway.stores.retention import Retention
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.adapter import message
 from tests.fakes.clock import START, ManualClock
-from tests.fakes.redis_server import KINDS, RedisServer, program, running
+from tests.fakes.redis_server import KINDS, program, running
+from tests.fakes.redis_several import cluster
 
 HERE = Address("fake", "home", "alice")
 
@@ -56,10 +57,10 @@ class _AloneInRedis(RedisStore):
         await self._leases.leave()
 
 
-def _redis(server: RedisServer) -> "Place":
+def _redis(url: str) -> "Place":
     async def open_(folder: Path, clock: ManualClock, retention: Retention) -> Store:
         prefix = str(folder).replace("/", "-")
-        leases = await RedisLeases.join(Server(server.url), prefix, "alone", lease_s=60, accept_loss=False)
+        leases = await RedisLeases.join(Server(url), prefix, "alone", lease_s=60, accept_loss=False)
         assert await leases.claim(["agent:main"]) == ["agent:main"]
         return _AloneInRedis(leases, clock, retention)
 
@@ -86,15 +87,16 @@ class Kept:
         return await self.open()
 
 
-@pytest.fixture(params=["sqlite", *KINDS], scope="module")
+@pytest.fixture(params=["sqlite", *KINDS, "cluster"], scope="module")
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     if request.param == "sqlite":
         yield _sqlite
         return
-    if program(request.param) is None:
-        pytest.skip(f"no {request.param} server is installed here")
-    with running(request.param) as server:
-        yield _redis(server)
+    kind = "redis" if request.param == "cluster" else request.param
+    if program(kind) is None:
+        pytest.skip(f"no {kind} server is installed here")
+    with cluster(kind) if request.param == "cluster" else running(kind) as servers:
+        yield _redis(servers.url)
 
 
 @pytest.fixture
@@ -188,6 +190,17 @@ async def test_a_message_id_may_come_again_after_two_weeks(kept: Kept) -> None:
     kept.clock.advance(timedelta(days=0.2).total_seconds())
     assert await kept.store.inbox.append(row.message) is not None
     assert await kept.store.inbox.append(row.message) is None
+
+
+async def test_what_waits_is_read_in_pages(store: Store) -> None:
+    """The first so many after a message, across what was answered; after the last one there is none."""
+    rows = [await accepted(store, str(n)) for n in range(7)]
+    await store.inbox.drop(rows[2].id, "test")
+    waiting = store.inbox.waiting
+    assert await waiting(limit=2) == rows[:2]
+    assert await waiting(rows[1].id, 2) == rows[3:5]
+    assert await waiting(rows[2].id) == rows[3:]
+    assert await waiting(rows[6].id, 2) == []
 
 
 async def test_many_appends_at_once_keep_their_order(store: Store) -> None:
