@@ -19,7 +19,7 @@ from workspaces.workspace import Workspace
 
 OWNER_TOKEN = "the-owners-token-0123456789"
 GUEST_TOKEN = "a-guests-token-0123456789ab"
-TOKENS = {"OWNER_TOKEN": OWNER_TOKEN, "GUEST_TOKEN": GUEST_TOKEN}
+TOKENS = {"OWNER_TOKEN": OWNER_TOKEN, "GUEST_TOKEN": GUEST_TOKEN, "HOOK_SECRET": "a-secret-of-the-webhook"}
 WEB = """
 [web]
 enabled = true
@@ -72,9 +72,9 @@ async def open_house(folder: Path, script: Script, extra: str = "") -> AsyncIter
 
 async def _listening(app: App) -> None:
     """Return once the tokens' accounts take messages: the page's, which are last, begin to listen after them."""
-    async with asyncio.timeout(10):
-        while not all(bot.state == "listening" for bot in app.readiness.accounts):
-            await asyncio.sleep(0.01)  # noqa: ASYNC110  # an account's state has no event
+    async with asyncio.timeout(40):
+        while not all(bot.state == "listening" for bot in app.readiness.accounts):  # noqa: ASYNC110  # has no event
+            await asyncio.sleep(0.01)
 
 
 def client(address: str, token: str) -> AsyncOpenAI:
