@@ -86,8 +86,9 @@ def show(records: Sequence[Dated], window: Window, base_tokens: int = 0, scale: 
     times = [time for each in rounds for time in each.times]
     pruned = prune(whole, times, window.tokens, base_tokens, window.prune)
     begins = list(accumulate((len(each.entries) for each in rounds), initial=0))
-    sizes = [sum(entry_tokens(entry, scale.steady) for entry in pruned.entries[i:j]) for i, j in pairwise(begins)]
-    before = base_tokens + sum(entry_tokens(entry, scale.steady) for entry in summary)
+    steady = scale.steady
+    sizes = [sum(entry_tokens(entry, steady) for entry in pruned.entries[i:j]) for i, j in pairwise(begins)]
+    before = base_tokens + sum(entry_tokens(entry, steady) for entry in summary)
     first = _first_shown(sizes, window.room - before)
     longest = int(window.tokens * MESSAGE_SHARE) * CHARACTERS_A_TOKEN
     entries = [*summary, *(_shortened(entry, longest) for entry in pruned.entries[begins[first] :])]
