@@ -133,6 +133,8 @@ class InboundMessage:
     """
     space: str | None = None
     """The platform's id of what the chat belongs to: a Discord server."""
+    answers_to: Address | None = None
+    """Where the answer goes, if not where the message came from; the gateway sets it, no adapter does."""
     heard: tuple[Heard, ...] = ()
     """What was said in the group since we were last asked; the gateway adds it, no adapter does."""
 

@@ -15,6 +15,7 @@ from gateway.config import BindingSettings, BotSettings, Config, DiscordSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.conversation.listening import Account
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.door.inner import CHANNELS
 from gateway.door.routing import Binding, Routes
 from gateway.errors import ConfigError
 from workspaces.access import AgentId
@@ -25,6 +26,7 @@ TERMINAL = "terminal"
 def policy_of(config: Config) -> Policy:
     """Return who may talk: the owner at every terminal, and on each bot account whom the configuration lets in."""
     accounts = {(TERMINAL, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
+    accounts |= {(inner, agent): AccountPolicy(DirectPolicy.INNER) for inner in CHANNELS for agent in config.agents}
     for name, bot in config.channels.bots():
         if not bot.policy_fault(name):
             accounts[bot.channel, name] = _bot_policy(bot)

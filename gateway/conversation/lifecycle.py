@@ -21,7 +21,7 @@ from gateway.conversation.session import Ending, Pause, Session
 from gateway.conversation.session_note import SessionNote
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.transcript import Record
-from gateway.door.routing import SessionKey
+from gateway.door.routing import SessionKey, is_unasked
 from gateway.errors import StoreError
 from gateway.stores.ports import TurnId
 from gateway.timing import Clock
@@ -141,6 +141,8 @@ class Lifecycle:
         What was due while nobody looked happens first. A pause that fails is tried again later: the message need not
         wait for it.
         """
+        if is_unasked(key):
+            return  # nobody speaks there: it has no rests, no days and no notes
         if key.name == SessionType.MAIN:
             self._leave_other_main(key)
         try:
@@ -189,7 +191,8 @@ class Lifecycle:
         self._submit = submit
         known = await asyncio.to_thread(self._sessions.known, self._clock.now() - LOOK_BACK)
         for key, at in known.items():
-            self._active.setdefault(key, _Activity(at.astimezone(self._settings.zone)))
+            if not is_unasked(key):
+                self._active.setdefault(key, _Activity(at.astimezone(self._settings.zone)))
         while True:
             for due in self._due():
                 submit(due.key, due)

@@ -42,6 +42,8 @@ class DirectPolicy(StrEnum):
     CLOSED = "closed"
     TOKEN = "token"  # noqa: S105  # a policy's name
     """Whoever holds the account's token, which was checked at the HTTP door; no bot can be set to this."""
+    INNER = "inner"
+    """What the gateway itself asks of an agent; nothing that comes to the door."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,8 @@ def admit(message: InboundMessage, policy: Policy, *, is_guest: bool = False) ->
     account = policy.accounts.get((message.address.channel, message.address.account))
     if account is None:
         return Refused(Reason.NO_POLICY)
+    if account.direct is DirectPolicy.INNER:
+        return Admitted()
     if message.kind is ChatKind.DIRECT:
         refusal = _direct(message, account, policy, is_guest=is_guest)
     else:

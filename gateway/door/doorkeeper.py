@@ -9,6 +9,7 @@ import structlog
 
 from adapters.channel import Attachment, ChatKind, Heard, InboundMessage, Via
 from gateway.door.admission import Admitted, DirectPolicy, Policy, Reason, Refused
+from gateway.door.inner import is_inner
 from gateway.door.pairing import Pairing, examine
 from gateway.door.rates import LoopGuard, Rates
 from gateway.door.routing import principal
@@ -43,6 +44,8 @@ class Doorkeeper:
 
     async def decide(self, message: InboundMessage) -> Admitted | Refused:
         """Say whether *message* goes in; it counts against its sender's rate. Raises StoreError."""
+        if is_inner(message):  # no platform may speak as the clock
+            return Refused(Reason.NO_POLICY)
         decision = await examine(message, self._policy, self._store.pairings)
         if not self._is_in_time(message, decision):
             return Refused(Reason.RATE)

@@ -4,15 +4,20 @@ Route and `Access` are computed from the stored message each time they are neede
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.door.admission import Policy
+from gateway.door.inner import PRIVATE_JOB, is_inner, kind_of
 from workspaces.access import PRIVATE, Access, AgentId, Grant, Scope, SessionType
 
 NARROWEST_FIRST = ("thread", "chat", "person", "role", "space", "account", "channel")
 """Of two rules that fit, the one with the first of these that only one of them names; else the file's first."""
 _AS_READ = ("channel", "account", "space", "role", "chat", "thread", "person")
+
+
+UNASKED = frozenset({SessionType.HEARTBEAT, SessionType.CRON, SessionType.SUBAGENT})
+"""Sessions in which no person speaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class SessionKey:
 
     agent: AgentId
     name: str
-    """`main`, or `guest:<address>`, or `group:<address>`."""
+    """`main`, `guest:<address>`, `group:<address>`, `heartbeat`, `cron:<job>`, or `subagent:<task>`."""
 
     def __str__(self) -> str:
         return f"{self.agent}/{self.name}"
@@ -78,6 +83,8 @@ class Routes:
     """Who answers when no binding matches."""
     policy: Policy
     user_file_in_groups: bool = False
+    full_heartbeats: frozenset[AgentId] = frozenset()
+    """The agents whose heartbeat sees what main sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,8 @@ class Envelope:
 
 def route(message: InboundMessage, routes: Routes) -> Envelope:
     """Return where *message* goes and what its turn may see."""
+    if is_inner(message):
+        return _inner(message.address, routes)
     matching = [binding for binding in routes.bindings if binding.matches(message)]
     best = max(matching, key=Binding.specificity, default=None)
     agent = best.agent if best else routes.default
@@ -107,9 +116,29 @@ def route(message: InboundMessage, routes: Routes) -> Envelope:
     return Envelope(SessionKey(agent, _name(session_type, message.address)), access, str(best) if best else "default")
 
 
+def _inner(address: Address, routes: Routes) -> Envelope:
+    """Route what the gateway itself asks of an agent: what it may see hangs on its address alone, never on a text."""
+    agent = AgentId(address.account)
+    session_type, name = kind_of(address)
+    key = SessionKey(agent, name)
+    grants = set[Grant]()
+    if session_type is SessionType.HEARTBEAT and agent in routes.full_heartbeats:
+        grants.add(Grant.FULL_HEARTBEAT)
+    if session_type is SessionType.CRON and address.thread == PRIVATE_JOB:
+        grants.add(Grant.PRIVATE_JOB)
+    cause = f"{address.channel}:{address.chat}"
+    access = replace(session_access(key), principal=cause, grants=frozenset(grants))
+    return Envelope(key, replace(access, depth=int(session_type is SessionType.SUBAGENT)), "its own")
+
+
 def is_session(name: str) -> bool:
     """Say whether a session may be called *name*."""
     return name.partition(":")[0] in list(SessionType)
+
+
+def is_unasked(key: SessionKey) -> bool:
+    """Say whether no person speaks in the session *key*: it has no rests, no days and no notes of its own."""
+    return SessionType(key.name.partition(":")[0]) in UNASKED
 
 
 def session_access(key: SessionKey) -> Access:
@@ -123,6 +152,8 @@ def session_access(key: SessionKey) -> Access:
 
 def session_of(access: Access) -> SessionKey:
     """Return the session that a turn with *access* belongs to."""
+    if access.session_type in UNASKED:
+        return SessionKey(access.agent, access.principal.partition(":")[2])
     return SessionKey(access.agent, _name(access.session_type, access.scope.removeprefix("shared:")))
 
 
