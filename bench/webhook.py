@@ -9,6 +9,7 @@ judged by the inbox afterwards: each message once, each chat in its order.
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import tempfile
@@ -114,6 +115,7 @@ async def measure(seconds: float) -> Outcome:
                 "home", TOKEN, store.count, base_url=server.url, way=Webhook("https://bot.example.org/", SECRET)
             )
             receive = _reception(store).receive
+            gc.freeze()  # as the gateway does once it has loaded a channel
             waits, statuses = await bring(lambda body: adapter.take(SECRET, body, receive), seconds)
             lost, doubled, reordered = judged(await store.inbox.waiting(), seconds)
             await adapter.close()

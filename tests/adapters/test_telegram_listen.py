@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from adapters.channel import ChannelConfigError, ChannelUnavailableError, InboundMessage
+from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, InboundMessage
 from adapters.telegram import LongPoll, TelegramAdapter
 from adapters.telegram.incoming import ALLOWED_UPDATES
+from adapters.telegram.moved import MIGRATED
 from adapters.telegram.parse import Ignored
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.listening import Received, listening
@@ -159,6 +160,34 @@ async def test_what_is_ignored_is_counted_and_confirmed(server: BotApi, adapter:
         await server.until(lambda: len(server.confirmed) == 3)
     assert received.texts == ["hello"]
     assert tally.reasons == {Ignored.REMOVED: 1, Ignored.NO_TEXT: 1}
+
+
+async def test_a_group_that_becomes_a_supergroup_keeps_its_conversation(
+    server: BotApi, adapter: TelegramAdapter, tally: Tally
+) -> None:
+    """It keeps its address; its messages, numbered anew from 1, are told from the old ones; the move is news once."""
+    told: list[tuple[Address, str]] = []
+
+    async def tell(address: Address, now: str) -> None:
+        told.append((address, now))
+
+    adapter.on_moved(tell)
+    server.says(-5, "before", user_id=42, chat_type="group")
+    server.says(-5, "", chat_type="group", migrate_to_chat_id=-1007)
+    server.says(-1007, "", chat_type="supergroup", migrate_from_chat_id=-5)
+    new = server.says(-1007, "after", user_id=42, chat_type="supergroup")["message"]
+    server.edits(new, "afterwards", 1793707300)
+    server.presses(-1007, 2, "/approve 3", user_id=42)
+    received = Received()
+    async with listening(adapter, received):
+        await received.hear("/approve 3")
+    group = Address("telegram", "home", "-5")
+    assert [message.address for message in received.messages] == [group] * 4
+    assert [message.reply_target for message in received.messages] == ["1", "2@-1007", "2@-1007", "2@-1007"]
+    assert len({message.id for message in received.messages}) == 4
+    assert all(message.id.endswith("@-1007") for message in received.messages[1:])
+    assert told == [(group, "-1007")]
+    assert tally.reasons == {MIGRATED: 1}
 
 
 async def test_one_unreadable_update_does_not_stop_the_rest(

@@ -228,6 +228,15 @@ async def test_a_file_that_is_too_large_is_refused_before_it_is_sent(server: Bot
     assert server.calls("sendDocument") == []
 
 
+async def test_a_picture_that_is_too_large_for_one_goes_as_a_document(
+    server: BotApi, adapter: TelegramAdapter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Telegram would refuse it only after it was sent."""
+    monkeypatch.setattr("adapters.telegram.send.LARGEST_PHOTO", 9)
+    await adapter.send(to(ANNA, Body("", upload=Upload("cat.jpg", b"0123456789"))))
+    assert (server.calls("sendPhoto"), len(server.calls("sendDocument"))) == ([], 1)
+
+
 async def test_an_upload_without_a_verdict_is_unsure(server: BotApi, adapter: TelegramAdapter) -> None:
     """As any message."""
     server.fault(Fault("sendDocument", drops=True, accepts=True))
