@@ -19,14 +19,16 @@ from gateway.agent.keeper import Keeper, kept_folders
 from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
 from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.port import Model
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.recall import RecallSettings
 from gateway.agent.window.compact import ONECLAW_SHARE, CompactSettings
 from gateway.agent.window.prune import PruneSettings
-from gateway.config import Config, ContextSettings, LimitSettings, MemorySettings, SessionSettings
+from gateway.config import AgentSettings, Config, ContextSettings, LimitSettings, MemorySettings, SessionSettings
 from gateway.conversation.flush import FlushSettings
 from gateway.conversation.lifecycle import LifecycleSettings
 from gateway.conversation.planning import TurnSettings
+from gateway.conversation.queueing import QueueMode, QueueRules
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.embedding import SERVER_PATIENCE_S, memory_worker
 from gateway.errors import ConfigError
@@ -94,6 +96,9 @@ async def open_agents(
                 sources.append(TranscriptNotes(agent, home.agent(name).sessions, clock().tzinfo or UTC))
             model = choose([settings.model, *settings.fallbacks], hosted)
             stack.push_async_callback(model.close)
+            others = _others(settings, hosted)
+            for other in others.values():
+                stack.push_async_callback(other.close)
             memory = MemoryIndex(
                 agent,
                 home.agent(name).index,
@@ -113,8 +118,25 @@ async def open_agents(
             workspace.folder.on_written = keeper.written
             workspace.folder.on_trouble = keeper.failed
             rewrites = config.memory.rewrite == "on" and model.name != OFFLINE
-            agents[agent] = Agent(agent, workspace, memory, model, run, keeper, rewrites)
+            agents[agent] = Agent(
+                agent, workspace, memory, model, run, keeper, rewrites, others, tuple(settings.fallbacks)
+            )
         yield agents
+
+
+def _others(settings: AgentSettings, hosted: Mapping[str, HostedSettings]) -> dict[str, Model]:
+    """Return what a session may choose: a model's library loads when it is first asked, so each costs nothing yet."""
+    return {
+        name: choose([name, *(each for each in settings.fallbacks if each != name)], hosted)
+        for name in dict.fromkeys([settings.model, *settings.fallbacks, *hosted])
+    }
+
+
+def queue_rules(config: Config) -> QueueRules:
+    """Return what the configuration says about messages that wait."""
+    queue = config.queue
+    of_agents = {AgentId(name): QueueMode(agent.queue) for name, agent in config.agents.items() if agent.queue}
+    return QueueRules(QueueMode(queue.mode), of_agents, timedelta(milliseconds=queue.debounce_ms), queue.together)
 
 
 def refuse_overlaps(home: Home, config: Config) -> None:

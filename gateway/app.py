@@ -17,6 +17,7 @@ from gateway.agent.keeper import Keeper
 from gateway.agents import (
     assumed_windows,
     lifecycle_settings,
+    queue_rules,
     turn_settings,
     watch_settings,
     watched_folders,
@@ -25,10 +26,13 @@ from gateway.channels import TERMINAL
 from gateway.commands.families import Parts, every_command
 from gateway.commands.menu import Menus, menu_entries
 from gateway.commands.registry import Commands
+from gateway.commands.stop import STOP
 from gateway.config import Config
 from gateway.control.door import DoorDesk
 from gateway.control.local import Health, LocalDesk
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.backlog import Arrival, Backlog, Bounds
+from gateway.conversation.choices import Choices
 from gateway.conversation.compaction import Compaction
 from gateway.conversation.delivery import Adapters, Delivery
 from gateway.conversation.enclosures import Enclosures
@@ -43,12 +47,13 @@ from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.pacing import Pacing
 from gateway.conversation.planning import Planner
 from gateway.conversation.presence import Presence
+from gateway.conversation.queueing import Queueing
 from gateway.conversation.reception import Reception
 from gateway.conversation.rest_flush import RestFlush
 from gateway.conversation.turn import Turns
 from gateway.door.doorkeeper import Doorkeeper
 from gateway.door.rates import Rates
-from gateway.door.routing import SessionKey
+from gateway.door.routing import Routes, SessionKey, route
 from gateway.door.sign_in import SignIns
 from gateway.errors import StoreError
 from gateway.ground import THIS_MACHINE, Ground, Machine, open_ground
@@ -84,6 +89,8 @@ class App:
     readiness: Health
     reception: Reception
     lanes: Lanes[SessionKey, Item]
+    backlog: Backlog
+    choices: Choices
     lifecycle: Lifecycle
     delivery: Delivery
     adapters: Adapters
@@ -144,6 +151,7 @@ class App:
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
             running.append(tasks.create_task(self.reception.follow(self._is_ours)))
+            running.append(tasks.create_task(self.backlog.refill(self.lanes.clock)))
             running.append(tasks.create_task(self.desk.door.neighbours.work(self.reception.receive)))
             running.append(tasks.create_task(self.share.watch()))
             self.readiness.ready = not self.readiness.standby
@@ -160,6 +168,7 @@ class App:
     async def _recover(self) -> None:
         """Go on with what an earlier run left; without channels, with what belongs to a terminal."""
 
+        await self.choices.load(self.desk.agents)
         replies, messages = await self.delivery.recover(self._is_ours), await self.reception.recover(self._is_ours)
         log.info("took up what an earlier run left", messages=messages, replies=replies)
 
@@ -223,14 +232,23 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         assumed_windows(config),
     )
     planner = _planner(ground, desk, lifecycle)
-    commands = _commands(ground, desk, planner, lifecycle)
-    turns = _turns(ground, desk, planner, commands)
-    lanes: Lanes[SessionKey, Item] = Lanes(ground.tasks, traced(LaneWork(turns, lifecycle)), ground.clock)
+    choices = Choices(store)
+    lifecycle.listeners.append(choices.ended)
+    queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
+    commands = _commands(ground, desk, planner, lifecycle, queueing, choices)
+    turns = _turns(ground, desk, planner, commands, queueing, choices)
+    lanes: Lanes[SessionKey, Item] = Lanes(
+        ground.tasks, traced(LaneWork(turns, lifecycle)), ground.clock, queues=queueing.queues
+    )
+    backlog = _backlog(ground, queueing, lanes, has_channels=has_channels)
+    arrival = Arrival(queueing, backlog, lanes, partial(_is_stop, ground.routes, commands))
     return App(
         desk=desk,
         readiness=health,
-        reception=Reception(ground.routes, store, counted(lanes.submit, ground.meter), door),
+        reception=Reception(ground.routes, store, counted(arrival, ground.meter), door),
         lanes=lanes,
+        backlog=backlog,
+        choices=choices,
         lifecycle=lifecycle,
         delivery=delivery,
         adapters=ground.adapters,
@@ -257,13 +275,33 @@ def _planner(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle) -> Planner:
     return planner
 
 
-def _commands(ground: Ground, desk: LocalDesk, planner: Planner, lifecycle: Lifecycle) -> Commands:
+def _commands(
+    ground: Ground, desk: LocalDesk, planner: Planner, lifecycle: Lifecycle, queueing: Queueing, choices: Choices
+) -> Commands:
     pairing, silences = desk.door.pairing, ground.store.silences
-    parts = Parts(ground.agents, ground.sessions, desk.brief, planner, lifecycle, pairing, silences)
+    parts = Parts(ground.agents, ground.sessions, desk.brief, planner, lifecycle, pairing, silences, queueing, choices)
     return Commands(every_command(parts), ground.routes.policy)
 
 
-def _turns(ground: Ground, desk: LocalDesk, planner: Planner, commands: Commands) -> Turns:
+def _backlog(ground: Ground, queueing: Queueing, lanes: Lanes[SessionKey, Item], *, has_channels: bool) -> Backlog:
+    """Put together what bounds the messages in memory."""
+
+    def key_of(row: InboxRow) -> SessionKey | None:
+        is_ours = has_channels or row.message.address.channel == TERMINAL
+        return route(row.message, ground.routes).key if is_ours else None
+
+    queue = ground.config.queue
+    bounds = Bounds(queue.session_memory, queue.memory)
+    return Backlog(queueing.queues, lanes.submit, ground.store.inbox.waiting, key_of, bounds)
+
+
+def _is_stop(routes: Routes, commands: Commands, row: InboxRow) -> bool:
+    return commands.gives(STOP, row.message, route(row.message, routes).access)
+
+
+def _turns(
+    ground: Ground, desk: LocalDesk, planner: Planner, commands: Commands, queueing: Queueing, choices: Choices
+) -> Turns:
     """Put together what answers a message: the agents' models, and before them the commands."""
 
     def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
@@ -281,6 +319,8 @@ def _turns(ground: Ground, desk: LocalDesk, planner: Planner, commands: Commands
         outcome=timed(committed, ground.meter, ground.clock),
         shortcut=commands,
         take_in=intake_of(ground, desk.delivery.wake),
+        queueing=queueing,
+        voice=choices.voice,
     )
 
 

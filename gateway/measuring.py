@@ -21,7 +21,12 @@ def metered_agents(agents: Mapping[AgentId, Agent], meter: Meter | None) -> dict
     """Return the agents, their models measured."""
     if meter is None:
         return dict(agents)
-    return {name: replace(agent, model=MeteredModel(agent.model, name, meter)) for name, agent in agents.items()}
+    return {name: _metered(agent, meter) for name, agent in agents.items()}
+
+
+def _metered(agent: Agent, meter: Meter) -> Agent:
+    others = {name: MeteredModel(other, agent.id, meter) for name, other in agent.others.items()}
+    return replace(agent, model=MeteredModel(agent.model, agent.id, meter), others=others)
 
 
 def counted(submit: Submit, meter: Meter | None) -> Submit:

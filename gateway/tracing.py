@@ -76,7 +76,12 @@ def traced_agents(agents: Mapping[AgentId, Agent], settings: TraceSettings) -> d
     """Return the agents, their models traced if *settings* want it."""
     if not settings.enabled:
         return dict(agents)
-    return {name: replace(agent, model=TracedModel(agent.model, name)) for name, agent in agents.items()}
+    return {name: _traced(agent) for name, agent in agents.items()}
+
+
+def _traced(agent: Agent) -> Agent:
+    others = {name: TracedModel(other, agent.id) for name, other in agent.others.items()}
+    return replace(agent, model=TracedModel(agent.model, agent.id), others=others)
 
 
 class TracedModel:

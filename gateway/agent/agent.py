@@ -1,8 +1,9 @@
 """This file is an agent: a persona with its workspace, its memory and its model."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 
 from gateway.agent.guard import Guard
 from gateway.agent.keeper import Keeper
@@ -33,6 +34,10 @@ class Agent:
     keeper: Keeper
     rewrites: bool = False
     """Whether the model turns a search into sub-questions as well (`gateway/agent/rewrite.py`)."""
+    others: Mapping[str, Model] = field(default_factory=lambda: MappingProxyType({}))
+    """Every model that a session may choose, by its name in the configuration, the agent's own first; with fallbacks."""
+    fallbacks: tuple[str, ...] = ()
+    """The names of the models that are asked when the chosen one cannot answer."""
 
     async def toolbox(
         self, access: Access, clock: Callable[[], datetime], origin: Origin, used: Used, guard: Guard

@@ -20,6 +20,8 @@ class Who(StrEnum):
     ANYONE = "anyone"
     OWNER = "owner"
     """The owner as a person, wherever they write: others may read the answer."""
+    CHAT = "chat"
+    """The owner wherever they write, and a guest in their own chat."""
     MAIN = "main"
     """The owner in their own chat, where nobody else reads."""
 
@@ -39,6 +41,8 @@ class Asker:
                 return True
             case Who.OWNER:
                 return self.is_owner
+            case Who.CHAT:
+                return self.is_owner or self.access.session_type is SessionType.GUEST
             case Who.MAIN:
                 return self.is_owner and self.access.session_type is SessionType.MAIN
 

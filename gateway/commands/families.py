@@ -10,15 +10,20 @@ from gateway.commands.command import Command
 from gateway.commands.context import context_commands
 from gateway.commands.forget import forget_commands
 from gateway.commands.memory import memory_commands
+from gateway.commands.model import model_commands
 from gateway.commands.pair import pair_commands
 from gateway.commands.purge import purge_commands
+from gateway.commands.queue import queue_commands
 from gateway.commands.remember import remember_commands
 from gateway.commands.session import session_commands
 from gateway.commands.status import status_commands
+from gateway.commands.stop import stop_commands
 from gateway.commands.whoami import whoami_commands
 from gateway.commands.why import why_commands
+from gateway.conversation.choices import Choices
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.planning import Planner
+from gateway.conversation.queueing import Queueing
 from gateway.conversation.sessions import Sessions
 from gateway.door.pairing import Pairing
 from gateway.stores.door import Silences
@@ -37,6 +42,8 @@ class Parts:
     lifecycle: Lifecycle
     pairing: Pairing
     silences: Silences
+    queueing: Queueing
+    choices: Choices
 
 
 def every_command(parts: Parts) -> list[Command]:
@@ -44,6 +51,9 @@ def every_command(parts: Parts) -> list[Command]:
     return [
         *whoami_commands(),
         *session_commands(parts.lifecycle),
+        *stop_commands(parts.queueing),
+        *queue_commands(parts.queueing, parts.choices),
+        *model_commands(parts.choices),
         *context_commands(parts.planner),
         *memory_commands(),
         *remember_commands(),

@@ -24,7 +24,7 @@ LONGEST_RETRY_S = 600.0
 
 def menu_entries(commands: Iterable[Command]) -> tuple[MenuEntry, ...]:
     """Return *commands* as a menu shows them."""
-    return tuple(MenuEntry(each.name, each.usage, each.help, each.who is not Who.ANYONE) for each in commands)
+    return tuple(MenuEntry(each.name, each.usage, each.help, each.who in {Who.OWNER, Who.MAIN}) for each in commands)
 
 
 class Menus:

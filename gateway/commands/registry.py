@@ -5,11 +5,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from adapters.channel import InboundMessage
 from gateway.commands.command import Asker, Call, Command, Who
 from gateway.commands.help import help_command
 from gateway.commands.running import plan_answer, plan_command
 from gateway.conversation.plan import Asked, Plan
 from gateway.door.admission import Policy
+from workspaces.access import Access
 
 _ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -72,12 +74,20 @@ class Commands:
             said = self._unknown(found.name, asker)
         elif not asker.may_run(found[0].who):
             said = self._refusal(found[0], asker)
-        elif message.is_for_us or "@" not in message.text.split()[0]:
+        elif _is_ours(message):
             return plan_command(found[0], _call(asked, asker, found[1]))
         else:
             said = ""
         # Where we answer unasked, a command that is none of ours may be another bot's: then we are silent.
         return plan_answer(said if message.is_for_us else "", asked)
+
+    def gives(self, name: str, message: InboundMessage, access: Access) -> bool:
+        """Say whether *message* gives us the command called *name*, by somebody who may."""
+        found = self.parse(message.text)
+        if not isinstance(found, tuple) or found[0].name != name:
+            return False
+        asker = Asker(access, self._policy.is_owner(message.address.channel, message.sender))
+        return asker.may_run(found[0].who) and _is_ours(message)
 
     def _refusal(self, command: Command, asker: Asker) -> str:
         """Send the owner to where the command works; for everybody else there is no such command."""
@@ -89,6 +99,10 @@ class Commands:
         near = _nearest(name, (command.name for command in self.all if asker.may_run(command.who)))
         guess = f" Did you mean /{near}?" if near else ""
         return f"There is no command /{name} here.{guess} /help lists those that you can use."
+
+
+def _is_ours(message: InboundMessage) -> bool:
+    return message.is_for_us or "@" not in message.text.split()[0]
 
 
 def _call(asked: Asked, asker: Asker, arguments: str) -> Call:

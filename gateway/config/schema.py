@@ -84,6 +84,19 @@ class OwnerSettings(Section):
     people: tuple[PersonId, ...] = ()
 
 
+QueueMode = Literal["follow_up", "collect", "steer", "interrupt"]
+
+
+class QueueSettings(Section):
+    """What happens to messages that come while another one is answered, and how many wait in memory."""
+
+    mode: QueueMode = "follow_up"
+    debounce_ms: int = Field(default=0, ge=0, le=10_000)
+    together: int = Field(default=20, ge=1, le=100)
+    session_memory: int = Field(default=100, ge=1, le=100_000)
+    memory: int = Field(default=10_000, ge=1, le=1_000_000)
+
+
 class AgentSettings(Section):
     """One persona."""
 
@@ -92,6 +105,8 @@ class AgentSettings(Section):
     model: str = OFFLINE
     fallbacks: tuple[str, ...] = ()
     temperature: Temperature | None = None
+    queue: QueueMode | None = None
+    """Default: that of `[queue]`."""
 
 
 PROVIDER_WINDOW = 128_000
@@ -223,6 +238,7 @@ class Config(Section):
     redis: RedisSettings = RedisSettings()
     context: ContextSettings = ContextSettings()
     sessions: SessionSettings = SessionSettings()
+    queue: QueueSettings = QueueSettings()
     limits: LimitSettings = LimitSettings()
     attachments: AttachmentSettings = AttachmentSettings()
     signs: SignSettings = SignSettings()

@@ -50,7 +50,7 @@ class Lanes(Generic[K, T]):
         self._queues = queues or Queues()
         self._tasks = tasks
         self._answer = answer
-        self._clock = clock
+        self.clock = clock
         self._places = asyncio.Semaphore(at_once)
         self._lanes: dict[K, _Lane] = {}
         self._is_idle = asyncio.Event()
@@ -135,5 +135,5 @@ class Lanes(Generic[K, T]):
         if not self._is_open:
             return
         lane.wakes_for_next = retry.next_wakes
-        await self._clock.wait(lane.woken, retry.delay_s)
+        await self.clock.wait(lane.woken, retry.delay_s)
         lane.wakes_for_next = False

@@ -7,7 +7,10 @@ from adapters.channel import Address, InboundMessage
 from gateway.door.admission import Refused
 from gateway.door.doorkeeper import Doorkeeper, with_context
 from gateway.door.routing import Routes, SessionKey, route
-from gateway.stores.ports import Arrivals, InboxRow, Store
+from gateway.stores.ports import FIRST, Arrivals, InboxRow, Store
+
+PAGE = 500
+"""Messages of an earlier run that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,13 @@ class Reception:
         """Hand on the messages from addresses that are ours, taken in before and not answered; return how many."""
         if isinstance(self.store.inbox, Arrivals):
             return 0  # `follow` begins with them
-        rows = [row for row in await self.store.inbox.waiting() if is_ours(row.message.address)]
-        for row in rows:
-            self._hand_on(row)
-        return len(rows)
+        count, last = 0, FIRST
+        while rows := await self.store.inbox.waiting(last, PAGE):
+            ours = [row for row in rows if is_ours(row.message.address)]
+            for row in ours:
+                self._hand_on(row)
+            count, last = count + len(ours), rows[-1].id
+        return count
 
     async def follow(self, is_ours: Callable[[Address], bool]) -> None:
         """Hand on what any of several gateways takes in for our agents, as long as this runs."""

@@ -29,7 +29,7 @@ from gateway.conversation.sessions import Sessions
 from gateway.conversation.transcript import Transcript
 from gateway.door.admission import Refused
 from gateway.door.pairing import examine
-from gateway.door.routing import Envelope, Routes, route
+from gateway.door.routing import Envelope, Routes, SessionKey, route
 from gateway.errors import ModelError, ModelOverflowError, ModelRefusedError, StoreError, TurnLimitError
 from gateway.stores.ports import Enclosure, InboxRow, OutboxRow, Outgoing, Store, TurnCommit
 from gateway.timing import unless
@@ -53,6 +53,11 @@ _TOO_LATE = "I could not answer this within a day, so I let it go. Please ask ag
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
 
 
+def as_configured(_: SessionKey, agent: Agent) -> Agent:
+    """Let every session have the agent's own model."""
+    return agent
+
+
 @dataclass(frozen=True, slots=True)
 class Turns:
     """Answers messages, one turn each; a lane calls it for one message of a session at a time."""
@@ -71,6 +76,8 @@ class Turns:
     """Brings in what came with the message, and returns the text that the conversation keeps."""
     queueing: Queueing = field(default_factory=Queueing)
     """Knows what waits behind the message, and what is to end its turn."""
+    voice: Callable[[SessionKey, Agent], Agent] = as_configured
+    """Gives the agent the model that was chosen for a session."""
 
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
@@ -119,7 +126,7 @@ class Turns:
 
     async def _text(self, current: Current, envelope: Envelope, draft: Draft) -> str:
         """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
-        row, agent = current.row, self.agents[envelope.key.agent]
+        row, agent = current.row, self.voice(envelope.key, self.agents[envelope.key.agent])
         transcript = await self.sessions.open(envelope.key)
         joining = Joining(current, transcript, partial(self._said, envelope), partial(self._is_admitted, row))
         await joining.begin()

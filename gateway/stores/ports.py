@@ -32,6 +32,10 @@ APPROVAL_EXPIRED = "approval_expired"
 """Reason codes that the store counts by itself, with the change that they count."""
 
 
+FIRST = InboxId(0)
+"""Before every message."""
+
+
 class RowStateError(StoreError):
     """The row is not in the state that the operation starts from: a defect of the caller; trying again cannot help."""
 
@@ -212,8 +216,8 @@ class Inbox(Protocol):
     async def append(self, message: InboundMessage) -> InboxRow | None:
         """Store *message* durably; `None` if it was stored before (the same address and id)."""
 
-    async def waiting(self) -> Sequence[InboxRow]:
-        """Return all unanswered messages, oldest first."""
+    async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
+        """Return the unanswered messages that came after *after*, oldest first: all, or the first *limit*."""
 
     async def drop(self, row: InboxId, reason: str) -> None:
         """Close a message without an answer (its sender was revoked) and count *reason*."""

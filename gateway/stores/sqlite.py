@@ -15,6 +15,7 @@ from gateway.stores.door import Overheard, Pairings, Silences
 from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ledger import count, counters
 from gateway.stores.ports import (
+    FIRST,
     NOTICE_PREFIX,
     Changes,
     Inbox,
@@ -47,8 +48,8 @@ class SqliteInbox:
     async def append(self, message: InboundMessage) -> InboxRow | None:
         return await self.commits.run(partial(_append, message, self.clock.now(), self.dedupe))
 
-    async def waiting(self) -> Sequence[InboxRow]:
-        return await self.commits.run(_waiting)
+    async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
+        return await self.commits.run(partial(_waiting, after, -1 if limit is None else limit))
 
     async def drop(self, row: InboxId, reason: str) -> None:
         await self.commits.run(partial(_drop, row, reason))
@@ -145,8 +146,9 @@ def _append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlit
     return _inbox_row(row)
 
 
-def _waiting(db: sqlite3.Connection) -> list[InboxRow]:
-    return [_inbox_row(row) for row in db.execute("SELECT id, message, received_at FROM inbox ORDER BY id")]
+def _waiting(after: InboxId, limit: int, db: sqlite3.Connection) -> list[InboxRow]:
+    asked = "SELECT id, message, received_at FROM inbox WHERE id > ? ORDER BY id LIMIT ?"
+    return [_inbox_row(row) for row in db.execute(asked, (after, limit))]
 
 
 def _inbox_row(row: tuple[int, str, str]) -> InboxRow:

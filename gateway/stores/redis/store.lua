@@ -134,10 +134,11 @@ function writes.append(agent, chat, name, now, expires, message, received)
     return { id }
 end
 
-function reads.waiting(...)
-    local rows = {}
+-- What came after a message, at most so many of each agent (0: all).
+function reads.waiting(after, limit, ...)
+    local rows, most = {}, tonumber(limit) > 0 and { 'COUNT', limit } or {}
     for _, agent in ipairs({ ... }) do
-        for _, entry in ipairs(call('XRANGE', key('inbox', agent), '-', '+')) do
+        for _, entry in ipairs(call('XRANGE', key('inbox', agent), '(' .. after .. '-0', '+', unpack(most))) do
             rows[#rows + 1] = { entry[1], entry[2][2], entry[2][4] }
         end
     end

@@ -16,6 +16,7 @@ from gateway.errors import StoreError
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
 from gateway.stores.door import Overheard, Pairings, Silences
 from gateway.stores.ports import (
+    FIRST,
     NOTICE_PREFIX,
     Changes,
     Inbox,
@@ -69,9 +70,9 @@ class RedisInbox:
         stored = await self.link.run("append", *names, *times, encoded, encode_time(now))
         return InboxRow(InboxId(int(stored[0])), decode_message(encoded), now) if stored else None
 
-    async def waiting(self) -> Sequence[InboxRow]:
-        entries: list[tuple[str, str, str]] = await self.link.run("waiting", *self.agents)
-        return sorted((_inbox_row(*entry) for entry in entries), key=lambda row: row.id)
+    async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
+        entries: list[tuple[str, str, str]] = await self.link.run("waiting", after, limit or 0, *self.agents)
+        return sorted((_inbox_row(*entry) for entry in entries), key=lambda row: row.id)[:limit]
 
     async def drop(self, row: InboxId, reason: str) -> None:
         await self.link.run("drop", row, reason)

@@ -1,7 +1,7 @@
 """This file sets up one agent with everything that its commands reach: files, index, history, store, transcripts."""
 
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -18,11 +18,13 @@ from gateway.commands.families import Parts, every_command
 from gateway.commands.registry import Commands
 from gateway.config import LimitSettings
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.choices import Choices
 from gateway.conversation.compaction import Compaction
 from gateway.conversation.flush import Flush
 from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
 from gateway.conversation.planning import Planner, TurnSettings
 from gateway.conversation.presence import Presence
+from gateway.conversation.queueing import Queueing
 from gateway.conversation.rest_flush import RestFlush
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.turn import Turns
@@ -74,14 +76,22 @@ class House:
     memory: MemoryIndex
     sessions: Sessions
     model: Model = field(default_factory=ScriptedModel)
+    others: Mapping[str, Model] = field(default_factory=dict)
     extra: Sequence[Command] = ()
     policy: Policy = POLICY
     settings: TurnSettings = field(default_factory=TurnSettings)
+    choices: Choices = field(init=False)
+    queueing: Queueing = field(init=False)
     _ids: "count[int]" = field(default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        self.choices = Choices(self.store)
+        self.queueing = Queueing(chosen=self.choices.mode)
 
     @property
     def agent(self) -> Agent:
-        return Agent(MAIN, self.workspace, self.memory, self.model, self.threads, self.keeper)
+        agent = Agent(MAIN, self.workspace, self.memory, self.model, self.threads, self.keeper)
+        return replace(agent, others=self.others)
 
     @property
     def approvals(self) -> Approvals:
@@ -93,6 +103,7 @@ class House:
         lifecycle = Lifecycle({MAIN: self.agent}, self.sessions, LifecycleSettings(), self.clock, self.store.count)
         planner = self._planner(lifecycle)
         lifecycle.listeners.append(RestFlush(planner.compaction.flush, planner.between_turns, UTC))
+        lifecycle.listeners.append(self.choices.ended)
         return lifecycle
 
     @property
@@ -125,6 +136,8 @@ class House:
             self.lifecycle,
             self.door.pairing,
             self.store.silences,
+            self.queueing,
+            self.choices,
         )
 
     async def says(self, text: str, message: InboundMessage = OWNER) -> str:
@@ -148,6 +161,8 @@ class House:
             self.planner,
             lambda _row, _replies: None,
             self.commands,
+            queueing=self.queueing,
+            voice=self.choices.voice,
         )
         await self.lifecycle.enter(route(row.message, ROUTES).key, row.turn_id)
         await turns.answer(row)

@@ -80,8 +80,8 @@ NOBODY_IN_GROUP = replace(MEMBER, sender=Sender("", "Owner"))
 BOT = replace(OWNER, sender=Sender("7", "Owner", is_bot=True))
 OTHER_GROUP = replace(OWNER_IN_GROUP, address=replace(MEMBER.address, chat="-200"))
 MAY: dict[str, tuple[InboundMessage, set[Who]]] = {
-    "owner": (OWNER, {Who.ANYONE, Who.OWNER, Who.MAIN}),
-    "owner in a group": (OWNER_IN_GROUP, {Who.ANYONE, Who.OWNER}),
+    "owner": (OWNER, set(Who)),
+    "owner in a group": (OWNER_IN_GROUP, {Who.ANYONE, Who.OWNER, Who.CHAT}),
     "member": (MEMBER, {Who.ANYONE}),
     "member with the owner's name": (GUEST_BY_NAME, {Who.ANYONE}),
     "anonymous in a group": (NOBODY_IN_GROUP, {Who.ANYONE}),

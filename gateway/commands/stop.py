@@ -1,0 +1,27 @@
+"""This file is `/stop`: the turn that runs in this chat ends at once, and what waits behind it is let go."""
+
+from gateway.commands.command import Call, Command, Who
+from gateway.commands.wording import counted
+from gateway.conversation.queueing import Queueing, Stopped
+from gateway.door.routing import session_of
+
+STOP = "stop"
+
+
+def stop_commands(queueing: Queueing) -> list[Command]:
+    """Return `/stop`; by the time when its own turn comes the gateway has done it, as it does not wait in the lane."""
+
+    async def run(call: Call) -> str:
+        return "\n".join(_told(queueing.stopped(session_of(call.access), call.asked.row.id)))
+
+    return [Command(STOP, "", "ends what I am doing in this chat and lets go of what waits", Who.CHAT, True, run)]
+
+
+def _told(stopped: Stopped) -> list[str]:
+    told = []
+    if stopped.turn:
+        told.append("Stopped. What was done until then stays in the conversation; what was not begun will not be.")
+    if stopped.cleared:
+        verb = "was" if stopped.cleared == 1 else "were"
+        told.append(f"{counted(stopped.cleared, 'waiting message')} {verb} let go without an answer.")
+    return told or ["Nothing was under way in this chat."]
