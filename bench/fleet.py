@@ -109,9 +109,9 @@ class Fleet:
 
 
 @asynccontextmanager
-async def running(folder: Path, around: Around, gateways: int) -> AsyncIterator[Fleet]:
-    """Run so many gateways while the block runs; more than one share a Redis."""
-    with _prepared(folder, around, gateways) as homes:
+async def running(folder: Path, around: Around, gateways: int, *, on_redis: bool = False) -> AsyncIterator[Fleet]:
+    """Run so many gateways while the block runs; more than one share a Redis, which one may have too."""
+    with _prepared(folder, around, gateways, on_redis or gateways > 1) as homes:
         fleet = Fleet([Gateway(home, folder / f"{home.path.name}.log") for home in homes])
         try:
             await asyncio.to_thread(fleet.start)
@@ -121,8 +121,8 @@ async def running(folder: Path, around: Around, gateways: int) -> AsyncIterator[
 
 
 @contextmanager
-def _prepared(folder: Path, around: Around, gateways: int) -> Iterator[list[Home]]:
-    if gateways == 1:
+def _prepared(folder: Path, around: Around, gateways: int, on_redis: bool) -> Iterator[list[Home]]:
+    if not on_redis:
         yield [_make(Home(folder / "home"), _config(around, ["main"]))]
         return
     kind = next((kind for kind in ("redis", "valkey") if redis_server.program(kind)), None)

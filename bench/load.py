@@ -37,6 +37,8 @@ class Plan:
     model_s: float = 0.3
     kill_every_s: float | None = None
     gateways: int = 1
+    on_redis: bool = False
+    """Whether one gateway alone keeps its state there too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ async def run(plan: Plan) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="strandline-load-") as name:
         async with Recorder() as bot, SteadyModel(repeated, plan.model_s) as model:
             around = Around(bot.url, model.url, plan.pace.all_chats)
-            async with running(Path(name), around, plan.gateways) as fleet:
+            async with running(Path(name), around, plan.gateways, on_redis=plan.on_redis) as fleet:
                 await bot.wait_for_polls(1, _FIRST_POLL_S)
                 crowd, watch = Crowd(plan.pace, bot), Watch()
                 kills = await _talked(plan, crowd, fleet, watch)
