@@ -66,7 +66,8 @@ def _told(agent: AgentId, purged: Purged, lines: int) -> Iterator[str]:
     if purged.set_aside:
         yield f"- Not touched, as they are damaged; delete them by hand: {', '.join(purged.set_aside)}"
     yield (
-        "It may still be in your backups; in `state.db`, which keeps recent messages and decided changes for a while; "
+        "It may still be in your backups; in files that came with messages, below `attachments/`; in `state.db`, which "
+        "keeps recent messages and decided changes for a while; "
         f"in the index's files, until you delete `agents/{agent}/index` while the gateway is stopped; in chat apps; "
         "with the provider of the language model; and anywhere in other words."
     )

@@ -151,9 +151,23 @@ GUARDS = (
     Guard(
         "workspaces/usage.py",
         "a quota counts what its own audience has",
-        "        scope = scope_of(path)\n        quota",
-        "        scope = PRIVATE\n        quota",
+        "        pile = _pile_of(path)\n        quota",
+        "        pile = _pile_of(PurePosixPath())\n        quota",
         "tests/workspaces/test_usage.py::test_a_full_workspace_shows_in_no_other_chat",
+    ),
+    Guard(
+        "workspaces/access.py",
+        "a file that came with a message lies where its own chat reads it",
+        "    return scope_folder(access.scope) / ATTACHMENTS",
+        "    return PurePosixPath(ATTACHMENTS)",
+        "tests/workspaces/test_attachments.py::test_a_file_lies_where_its_own_audience_reads_it_and_nobody_else",
+    ),
+    Guard(
+        "workspaces/workspace.py",
+        "a file is sent only where it may be read",
+        "self.folder.pieces(self._readable(path, access), most)",
+        "self.folder.pieces(clean_path(str(path)), most)",
+        "tests/gateway/conversation/test_sending.py::test_a_group_gets_no_file_that_it_may_not_read",
     ),
     Guard(
         "workspaces/history/filter.py",

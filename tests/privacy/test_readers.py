@@ -21,6 +21,7 @@ TELL_NO_TEXT = {
 ALL_FILES = {
     "workspaces/workspace.py": "the workspace itself",
     "workspaces/bootstrap.py": "looks for the identities of files that are to be hidden",
+    "workspaces/attachments.py": "looks for the names of files in the turn's own folder; each is read with its access",
     "workspaces/forgetting.py": "looks for the names of notes; each is read with the turn's access",
     "workspaces/history/history.py": "records every file and shows none",
     "gateway/ground.py": "hands the disk's trouble to whoever tells the owner",
@@ -37,6 +38,7 @@ ALL_WORDS = {
     "gateway/conversation/transcript_source.py": "gives the index each conversation with its audience",
     "gateway/conversation/sessions.py": "opens the transcript of one session",
     "gateway/conversation/turn.py": "opens the session that its message was routed to",
+    "gateway/conversation/lane_work.py": "opens the session that its message was routed to",
     "gateway/conversation/lifecycle.py": "ends a session and notes it among its own notes",
     "gateway/conversation/origin.py": "leads the owner from a memory to the message that it came from",
     "gateway/control/local.py": "shows the owner why the latest answer in their own chat was given",
