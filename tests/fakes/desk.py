@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from gateway.cli.invocation import Composed
 from gateway.config import Config
-from gateway.control.browsers import BrowserAnswer, BrowserOrder
+from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
 from gateway.control.desk import OnReply, Progress
 from gateway.control.door_wire import (
     Applicant,
@@ -61,6 +61,7 @@ class FakeDesk:
     def __init__(self, agents: tuple[str, ...] = ("main",)) -> None:
         self.said: dict[str, list[str]] = {agent: [] for agent in agents}
         self.decided: set[int] = set()
+        self.signed_in: list[BrowserRow] = []
         self.let_in = False
         self.ready = True
         self.standby = False
@@ -183,7 +184,15 @@ class FakeDesk:
                 yield WaitingChange(number, name, NOTE, text, "main/main", str(number), NOTED_AT, NOTED_AT)
 
     async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
-        return BrowserAnswer(code="ABCDE-FGHJK") if order.act == "link" else BrowserAnswer(outcome="0 signed out")
+        match order.act:
+            case "link":  # whoever is told a code comes in by it at once
+                self.signed_in.append(BrowserRow(f"browser{len(self.signed_in) + 1}", NOTED_AT, NOTED_AT))
+                return BrowserAnswer(code="ABCDE-FGHJK")
+            case "sessions":
+                return BrowserAnswer(sessions=tuple(self.signed_in))
+        rest = [each for each in self.signed_in if order.session not in {None, each.session}]
+        out, self.signed_in = len(self.signed_in) - len(rest), rest
+        return BrowserAnswer(outcome=f"{out} signed out")
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """One waits, under AAAAA-BBBBB, until that is approved."""
