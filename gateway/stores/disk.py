@@ -22,7 +22,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove_older(folder: Path, before: float, but: Collection[str] = ()) -> int:
-    """Remove the files of *folder* that were last written *before* (seconds since 1970), *but* some; return how many."""
+    """Remove the files of *folder* last written *before* (seconds since 1970), *but* for some; return how many."""
     removed = 0
     with suppress(OSError):
         for path in folder.iterdir():
