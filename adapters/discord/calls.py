@@ -43,13 +43,13 @@ class Calls:
         except CALL_FAULTS as fault:
             raise self.faults.of_call(fault) from None
 
-    async def read(self, shape: type[T], route: Route) -> T | None:
+    async def read(self, shape: type[T], route: Route, **content: Any) -> T | None:
         """Make the call and return the answer in its *shape*; `None` for what is not there or not for us to see.
 
         Raises ChannelError.
         """
         try:
-            return TypeAdapter(shape).validate_python(await self.make(route))
+            return TypeAdapter(shape).validate_python(await self.make(route, **content))
         except (Forbidden, NotFound):
             return None
         except ValidationError:

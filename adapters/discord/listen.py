@@ -35,6 +35,8 @@ ACKNOWLEDGED_WITHIN_S = 3.0
 """Until then Discord has to hear that we have a command; later it tells whoever gave it that there is no answer."""
 NOT_ACKNOWLEDGED = "discord_not_acknowledged"
 """The reason code of a command that was taken in while Discord could not be told so: its answer comes all the same."""
+_KNOWN_ALREADY = 40060
+"""What Discord says to a second acknowledgement: the command was told again after a restart."""
 _DEFERRED = {Via.SLASH: 5, Via.BUTTON: 6}
 """What Discord is told: show that an answer is worked on, or show nothing."""
 
@@ -186,6 +188,8 @@ class Listening:
             async with asyncio.timeout(ACKNOWLEDGED_WITHIN_S):
                 await self._calls.make(route, json={"type": _DEFERRED[via]})
         except (ChannelError, *CALL_FAULTS) as fault:
+            if isinstance(fault, discord.HTTPException) and fault.code == _KNOWN_ALREADY:
+                return
             logger.info(
                 "command not acknowledged", extra={"account": self._faults.account, "why": type(fault).__name__}
             )

@@ -77,12 +77,9 @@ class Sending:
 
     async def _standing(self, command: Deferred, message: OutboundMessage) -> Sent | None:
         """Return the answer to *command* if it is there already: an earlier try may have ended unsure."""
-        route = Route(
-            "GET",
-            f"/channels/{{channel_id}}/messages?after={number(command.id)}&limit={_LOOKED_AT}",
-            channel_id=channel_number(message.address),
-        )
-        for found in await self._calls.read(list[Standing], route) or []:
+        route = Route("GET", "/channels/{channel_id}/messages", channel_id=channel_number(message.address))
+        later = {"after": command.id, "limit": str(_LOOKED_AT)}
+        for found in await self._calls.read(list[Standing], route, params=later) or []:
             is_answer = found.interaction_metadata is not None and found.interaction_metadata.id == command.id
             if is_answer and found.content == message.body.text:
                 return Sent(found.id)

@@ -199,6 +199,22 @@ async def test_a_command_of_which_discord_was_not_told_is_answered_too(
     assert [posted.text for posted in server.posted] == ["well"]
 
 
+async def test_a_command_that_is_told_again_counts_as_told(
+    server: Discord, adapter: DiscordAdapter, tally: Tally
+) -> None:
+    """The inbox knows it; Discord was told in time."""
+    received = Received()
+    async with listening(adapter, received):
+        asked = server.gives("status", channel=CHANNEL)
+        await server.until(lambda: bool(asked.acknowledged))
+        server.replay("INTERACTION_CREATE")
+        server.says("next", CHANNEL)
+        await received.hear("next")
+    assert received.texts == ["/status", "/status", "next"]
+    assert len(server.calls("/callback")) == 2
+    assert (asked.acknowledged, tally.reasons) == ([DEFERRED], {})
+
+
 async def test_faults_of_an_answer_say_whether_it_is_there(server: Discord, adapter: DiscordAdapter) -> None:
     """As they do for any other message."""
     asked = await given(server, adapter)

@@ -116,6 +116,10 @@ class Discord(DiscordApi):
         for wire in self._sockets.values():
             wire.out.put_nowait(payload)
 
+    def replay(self, name: str) -> None:
+        """Tell the last event of this name again, as after a RESUME from before it."""
+        self.sends(next(event for event in reversed(self._log) if event["t"] == name))
+
     def drop(self) -> None:
         """Lose every gateway connection, without a goodbye."""
         for wire in self._sockets.values():
