@@ -184,11 +184,11 @@ def main() -> None:
     """Print the figures; end with 1 when something grew or was not answered."""
     parser = argparse.ArgumentParser(prog="bench.soak")
     parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--warm-up", type=float, help="minutes that are not judged; a third by default")
+    parser.add_argument("--warm-up", type=float, help="minutes that are not judged; half by default")
     parser.add_argument("--rate", type=float, default=3.0, help="messages a second")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    warm_up = given.minutes / 3 if given.warm_up is None else given.warm_up
+    warm_up = given.minutes / 2 if given.warm_up is None else given.warm_up
     outcome = asyncio.run(run(Plan(given.minutes, warm_up, given.rate)))
     if given.json:
         print(json.dumps(outcome.figures()))
