@@ -143,6 +143,20 @@ async def test_an_answer_takes_the_place_of_the_sign(server: Discord, adapter: D
     assert more["nonce"] == nonce_of("t1.1")
 
 
+async def test_a_long_answer_cuts_no_code_block(server: Discord, adapter: DiscordAdapter) -> None:
+    """Neither in the part that takes the sign's place nor in those that follow it."""
+    asked = await given(server, adapter)
+    code = "\n".join(f"line_{number} = {number}" for number in range(200))
+    bodies = adapter.render(f"Here:\n\n```python\n{code}\n```\n\nDone.")
+    for part, body in enumerate(bodies):
+        reply_to = None if part else asked.reply_target
+        await adapter.send(OutboundMessage(HERE, body, f"t1.{part}", reply_to))
+    assert len(server.posted) == len(bodies) > 1
+    assert [posted.text for posted in server.posted] == [body.text for body in bodies]
+    assert all(posted.text.count("```") % 2 == 0 for posted in server.posted)
+    assert len(edits(server)) == 1
+
+
 async def test_a_second_try_changes_nothing(server: Discord, adapter: DiscordAdapter) -> None:
     """An edit that was taken and whose receipt was lost is made again, on the same message."""
     asked = await given(server, adapter)
