@@ -50,10 +50,17 @@ class Row:
         rate, times = self.burst.figures(), self.steady.figures()
         added = [times[f"added latency p{part}, ms"] for part in (50, 95)]
         cost = rate["gateways' processor time a message, ms"]
-        verdict = "" if self.is_right else "  WRONG"
+        verdict = "" if self.is_right else f"  WRONG: {', '.join(self._faults())}"
         return (
             f"{self.name:28} {rate['messages a second']:10.1f} {added[0]:10.0f} {added[1]:10.0f} {cost:10.1f}{verdict}"
         )
+
+    def _faults(self) -> Iterator[str]:
+        for part, outcome in (("burst", self.burst), ("steady", self.steady)):
+            found = outcome.figures()
+            for fault in ("lost", "reordered", "processed twice", "answers that came twice"):
+                if found[fault]:
+                    yield f"{part}: {found[fault]:g} {fault}"
 
 
 def plans(talk: Talk, most: int) -> Iterator[tuple[str, Plan, Plan]]:
