@@ -81,7 +81,7 @@ class Sending:
         later = {"after": command.id, "limit": str(_LOOKED_AT)}
         for found in await self._calls.read(list[Standing], route, params=later) or []:
             is_answer = found.interaction_metadata is not None and found.interaction_metadata.id == command.id
-            if is_answer and found.content == message.body.text:
+            if is_answer and found.content.strip() == message.body.text.strip():  # Discord trims what it shows
                 return Sent(found.id)
         return None
 

@@ -191,11 +191,11 @@ async def test_an_answer_after_a_quarter_of_an_hour_is_a_message(server: Discord
 async def test_an_answer_that_stands_is_not_given_again(server: Discord, adapter: DiscordAdapter) -> None:
     """An edit ended unsure and Discord forgot the command meanwhile: the message itself says that it was answered."""
     asked = await given(server, adapter)
-    answered = await adapter.send(to("once", asked.reply_target))
+    answered = await adapter.send(to("once\n", asked.reply_target))
     next(iter(server.interactions.values())).is_known = False
-    assert await adapter.send(to("once", asked.reply_target)) == answered
+    assert await adapter.send(to("once\n", asked.reply_target)) == answered
     await adapter.send(to("something else", asked.reply_target, key="t2.0"))
-    assert [posted.text for posted in server.posted] == ["once", "something else"]
+    assert [posted.text for posted in server.posted] == ["once\n", "something else"]
 
 
 async def test_a_command_of_which_discord_was_not_told_is_answered_too(

@@ -301,7 +301,11 @@ class DiscordApi(ABC):
         if refused := _unfit(asked):
             return refused
         body, shown = asked.body, self._messages[command.original]
-        shown |= {"content": body["content"], "flags": body["flags"], "edited_timestamp": datetime.now(UTC).isoformat()}
+        shown |= {
+            "content": body["content"].strip(),
+            "flags": body["flags"],
+            "edited_timestamp": datetime.now(UTC).isoformat(),
+        }
         self.posted = [posted for posted in self.posted if posted.id != command.original]
         self.posted.append(Posted(command.original, command.channel, body, asked.upload))
         self.notify()
