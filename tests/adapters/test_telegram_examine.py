@@ -70,6 +70,13 @@ async def test_privacy_mode_is_told_at_the_start(server: BotApi, caplog: pytest.
     assert [record.levelno for record in caplog.records if "/setprivacy" in record.message] == [logging.WARNING]
 
 
+async def test_a_bot_that_reads_everything_asks_nothing_more_at_the_start(server: BotApi) -> None:
+    """A start with many groups must not cost a call for each."""
+    async with connected(server) as adapter, listening(adapter, Received()):
+        await server.wait_for_polls(1)
+    assert server.calls("getChatMember") == []
+
+
 @pytest.mark.parametrize("status", ["left", "kicked"])
 async def test_a_group_without_the_bot_is_named(server: BotApi, status: str) -> None:
     """So is one that Telegram does not know, whose id must be wrong."""
