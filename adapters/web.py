@@ -79,8 +79,8 @@ class WebAdapter:
     async def say(self, text: str) -> str:
         """Say *text* as the owner; return the message's id once it is durable.
 
-        Raises ChannelUnavailableError while the gateway does not listen or refuses it, and what it raises when it cannot
-        keep the message.
+        Raises ChannelUnavailableError while the gateway does not listen or refuses it, and what the gateway raises
+        when it cannot keep the message.
         """
         if self._receive is None:
             raise ChannelUnavailableError("the gateway takes no messages now")
