@@ -241,6 +241,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         ground.tasks, traced(LaneWork(turns, lifecycle)), ground.clock, queues=queueing.queues
     )
     backlog = _backlog(ground, queueing, lanes, has_channels=has_channels)
+    health.depths = backlog.depths
     arrival = Arrival(queueing, backlog, lanes, partial(_is_stop, ground.routes, commands))
     return App(
         desk=desk,

@@ -44,6 +44,9 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
     for channel in state.channels:
         yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
     yield f"inbox     {state.inbox_waiting} waiting"
+    for agent in state.agents:
+        if agent.waiting:
+            yield f"          {agent.waiting} for {agent.agent}, the oldest for {agent.oldest_waiting_s:.0f} s"
     yield f"outbox    {state.outbox_queued} queued, {state.outbox_dead} undeliverable"
     yield f"approvals {state.approvals_waiting} waiting"
     yield from _oddities(state)

@@ -93,7 +93,21 @@ class Standing:
         for channel in state.channels:
             listening.add_metric([channel.channel, channel.account], channel.state == "listening")
         yield listening
+        yield from _queues(state)
         yield from _memories(state)
+
+
+def _queues(state: Status) -> "Iterator[Metric]":
+    from prometheus_client.core import GaugeMetricFamily
+
+    waiting = GaugeMetricFamily("strandline_agent_waiting", "Messages that wait for an answer.", labels=["agent"])
+    oldest = GaugeMetricFamily(
+        "strandline_agent_oldest_waiting_seconds", "Since the oldest of them came.", labels=["agent"]
+    )
+    for agent in state.agents:
+        waiting.add_metric([agent.agent], agent.waiting)
+        oldest.add_metric([agent.agent], agent.oldest_waiting_s)
+    yield from (waiting, oldest)
 
 
 def _memories(state: Status) -> "Iterator[Metric]":

@@ -1,7 +1,7 @@
 """This file is the operator's desk of the gateway in this process."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 
@@ -41,6 +41,7 @@ from gateway.control.wire import (
     Why,
 )
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.backlog import Depth
 from gateway.conversation.delivery import Delivery, is_part_of
 from gateway.conversation.listening import Account, ListeningState
 from gateway.conversation.origin import origin_of
@@ -51,6 +52,7 @@ from gateway.door.routing import SessionKey
 from gateway.door.sign_in import SignIns
 from gateway.errors import StrandlineError
 from gateway.stores.ports import Store
+from gateway.timing import utc_now
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import Hit, Query
@@ -65,6 +67,8 @@ class Health:
     """Every agent has another gateway; this one is not ready, and waits until one becomes free."""
     ready: bool = False
     started: float = field(default_factory=time.monotonic)
+    depths: Callable[[], Mapping[AgentId, Depth]] = dict
+    """Tells what waits for each agent."""
 
     @property
     def loading(self) -> list[str]:
@@ -206,13 +210,16 @@ class LocalDesk:
         return await answer_browsers(self.sign_ins, order)
 
     async def _agent_status(self, agent: Agent) -> AgentStatus:
+        depth = self.health.depths().get(agent.id, Depth())
+        since_s = (utc_now() - depth.oldest).total_seconds() if depth.oldest else 0
+        bare = AgentStatus(agent.id, agent.model.name, None, agent.keeper.trouble, depth.messages, max(since_s, 0))
         if not agent.memory.is_open:
-            return AgentStatus(agent.id, agent.model.name, None, agent.keeper.trouble)
+            return bare
         try:
             memory = await self.memory_status(AgentOrder(agent.id))
         except MemoryUnavailableError as exc:
             memory = MemoryStatus(0, "keyword", str(exc))
-        return AgentStatus(agent.id, agent.model.name, memory, agent.keeper.trouble)
+        return replace(bare, memory=memory)
 
     def _history_repairs(self) -> Iterator[str]:
         for agent in self.agents.values():

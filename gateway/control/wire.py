@@ -34,6 +34,10 @@ class AgentStatus:
     """`None` until something asks for it: an index is opened on use."""
     history: str = ""
     """Why changes of its files are not recorded at the moment; empty while they are."""
+    waiting: int = 0
+    """Messages for it that were accepted and not answered yet."""
+    oldest_waiting_s: float = 0
+    """How long ago the oldest of them came."""
 
 
 @dataclass(frozen=True, slots=True)

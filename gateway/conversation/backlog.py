@@ -51,8 +51,8 @@ class _Rest:
 class Depth:
     """What waits for one agent."""
 
-    messages: int
-    oldest: datetime | None
+    messages: int = 0
+    oldest: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class Backlog:
         for key, held, oldest in self.queues:
             since = oldest.received_at if isinstance(oldest, InboxRow) else None
             left = self._rests[key].count if key in self._rests else 0
-            before = found.get(key.agent, Depth(0, None))
+            before = found.get(key.agent, Depth())
             times = [time for time in (before.oldest, since) if time is not None]
             found[key.agent] = Depth(before.messages + held + left, min(times, default=None))
         return found

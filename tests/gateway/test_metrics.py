@@ -64,7 +64,7 @@ async def test_what_happened_is_counted(home: Home) -> None:
     assert found["strandline_model_call_seconds_count", "main/offline/replied"] >= 2
     assert found["strandline_store_commit_seconds_count", ""] >= 4
     assert found["strandline_reasons_total", "duplicate"] == 3
-    assert found["strandline_inbox_waiting", ""] == 0
+    assert found["strandline_inbox_waiting", ""] == found["strandline_agent_waiting", "main"] == 0
     assert found["strandline_ready", ""] == 1
     assert found["strandline_memory_entries", "main"] > 0
     assert [version for name, version in found if name == "strandline_build_info"] == [version_of("strandline")]

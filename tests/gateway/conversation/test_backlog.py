@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
-from gateway.conversation.backlog import Arrival, Backlog, Bounds
+from gateway.conversation.backlog import Arrival, Backlog, Bounds, Depth
 from gateway.conversation.lanes import Lanes, RetryLater
 from gateway.conversation.queueing import Item, Queueing
 from gateway.door.routing import SessionKey
@@ -120,6 +120,18 @@ async def test_all_chats_together_have_a_bound_and_none_is_kept_out() -> None:
         }
         await found.all_done()
         assert all(found.done[str(chat)] == [1 + chat + 30 * turn for turn in range(10)] for chat in range(30))
+
+
+async def test_what_waits_is_told_for_each_agent() -> None:
+    """How many messages, in memory and behind it, and when the oldest of them came; nothing once all are answered."""
+    async with chats(Bounds(session=2, every=10)) as found:
+        first = found.says("a")
+        for chat in "aaab":
+            found.says(chat)
+        assert found.arrival.backlog.depths() == {MAIN: Depth(5, first.received_at)}
+        await found.all_done()
+        await asyncio.sleep(0)
+        assert found.arrival.backlog.depths() == {}
 
 
 async def test_a_store_that_cannot_be_read_is_asked_again() -> None:
