@@ -136,7 +136,7 @@ class Link:
                     if self._closing.is_set():
                         self._leave(list(open_calls.values()))
                         return
-            may_wait = asyncio.get_running_loop().time() < give_up
+            may_wait = asyncio.get_running_loop().time() < give_up and not self._closing.is_set()
             open_calls = self._hand_out(open_calls, replies, may_wait)
             if any(map(is_elsewhere, replies)):
                 await self._disconnect()

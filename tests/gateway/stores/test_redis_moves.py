@@ -117,6 +117,23 @@ async def test_a_short_move_costs_nothing_but_time(slots: RedisCluster, stack: A
     assert await store.inbox.waiting() == [await appending]
 
 
+async def test_closing_does_not_wait_for_a_move_to_end(slots: RedisCluster, stack: AsyncExitStack) -> None:
+    """What waits is refused, with nothing done, and the gateway stops."""
+    gateways = at(slots.url, stack)
+    gateways.server = server = Telling(slots.url, timeout_s=0.5, patience_s=60)
+    store = await gateways.alone()
+    target = elsewhere(slots, gateways.prefix)
+    slots.begin_move(gateways.prefix, target, 2)
+    server.refused.clear()
+    appending = asyncio.ensure_future(accepted(store, "1"))
+    await server.refused.wait()
+    async with asyncio.timeout(10):
+        await store.close()
+    with pytest.raises(StoreError, match="is moving our keys"):
+        await appending
+    await asyncio.to_thread(slots.end_move, gateways.prefix, target)
+
+
 async def test_a_node_that_is_gone_is_not_asked_for_ever(slots: RedisCluster, stack: AsyncExitStack) -> None:
     """Who was named once may have died since: the address of the settings is asked anew."""
     gateways = at(slots.url, stack)
