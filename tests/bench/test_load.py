@@ -124,6 +124,7 @@ async def test_a_killed_gateway_under_load_keeps_every_promise() -> None:
     assert figures["gateways resident at most, MB"] > 50
 
 
+@pytest.mark.timeout(120)
 async def test_the_command_prints_what_a_script_can_read() -> None:
     """One line of JSON, and the status of a verdict that is right."""
     command = [sys.executable, "-m", "bench.load", "--messages", "6", "--minutes", "0", "--chats", "3"]
