@@ -1,6 +1,7 @@
 """This file puts together what brings files in and out: in the home's folders, under the configuration's limits."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 
 from gateway.config import AttachmentSettings
@@ -8,12 +9,15 @@ from gateway.conversation.attachments import Intake, IntakeSettings
 from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.fetching import Fetcher
 from gateway.ground import Ground
+from gateway.stores.disk import remove_older
 from gateway.stores.ports import OutboxRow
 
 
 def intake_of(ground: Ground, wake: Callable[[Sequence[OutboxRow]], None]) -> Intake:
     """Return what takes in the files of messages; *wake* is told of notices about them."""
     folders = {agent: ground.home.agent(agent).incoming for agent in ground.agents}
+    for folder in folders.values():
+        remove_older(folder, time.time())  # what an earlier run had begun to fetch is fetched again
     intake = Intake(ground.store, Fetcher(ground.adapters, asyncio.to_thread, ground.clock), folders)
     intake.settings = intake_settings(ground.config.attachments)
     intake.wake = wake

@@ -48,18 +48,20 @@ async def test_a_file_is_read_and_sent_back_with_a_sign_on_its_message(tmp_path:
     async with BotApi() as bot, OpenAIStub(reads_and_returns) as provider:
         home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
         home.write(home.config_file, home.config_file.read_text() + '\n[signs]\nreaction = "👀"\n')
+        home.agent("main").incoming.mkdir()
+        (home.agent("main").incoming / "t9.0").write_bytes(b"half of a file, left by a crash")
         async with running(home):
             sends_file(bot, document(bot, PLAN), "What first?")
-            answer, file = await bot.wait_for_sent(2, 30)
+            answer, file = await bot.wait_for_sent(2, 60)
             assert (answer.text, answer.file, file.text) == ("First sand, then paint.", None, "Your plan")
             assert file.file is not None
             assert (file.file["method"], file.file["size"]) == ("sendDocument", len(PLAN))
-            await bot.until(lambda: bot.reactions == {(OWNER, 41): []})
+            await bot.until(lambda: bot.reactions == {(OWNER, 41): []}, 60)
             assert next(each["reaction"] for each in bot.calls("setMessageReaction"))[0]["emoji"] == "👀"
             assert "help" in {each["command"] for each in bot.menus["default"]}
     (kept,) = (home.agent("main").workspace / "attachments").iterdir()
     assert (kept.name.endswith("-boat_plan.md"), kept.read_bytes()) == (True, PLAN)
-    assert list(home.agent("main").outgoing.iterdir()) == []
+    assert [*home.agent("main").outgoing.iterdir(), *home.agent("main").incoming.iterdir()] == []
 
 
 def saves(body: Body) -> Step:
@@ -75,21 +77,21 @@ async def test_the_owner_decides_by_a_button_and_a_second_press_changes_nothing(
         memory = home.agent("main").workspace / "MEMORY.md"
         async with running(home):
             bot.says(OWNER, "look", forward_origin={"type": "hidden_user", "sender_user_name": "Sam", "date": 1})
-            sent = await bot.wait_for_sent(2, 30)
+            sent = await bot.wait_for_sent(2, 60)
             (asked,) = [message for message in sent if message.buttons]
             commands = [button["callback_data"] for row in asked.buttons for button in row]
             assert commands == ["/approve 1", "/refuse 1"]
             bot.presses(OWNER, asked.message_id, commands[0])
-            assert (await bot.wait_for_sent(3, 30))[-1].text == "MEMORY.md written, as #1 says."
+            assert (await bot.wait_for_sent(3, 60))[-1].text == "MEMORY.md written, as #1 says."
             written = memory.read_text()
             bot.presses(OWNER, asked.message_id, commands[0])
             bot.presses(OWNER, asked.message_id, commands[1])
-            texts = [message.text for message in await bot.wait_for_sent(5, 30)]
+            texts = [message.text for message in await bot.wait_for_sent(5, 60)]
             assert texts[3:] == ["change #1 of MEMORY.md was approved already"] * 2
             assert "A lie." in written
             menus = len(bot.calls("setMyCommands"))
         async with running(home):
-            await bot.wait_for_polls(len(bot.calls("getUpdates")) + 1, 30)
+            await bot.wait_for_polls(len(bot.calls("getUpdates")) + 1, 60)
             assert memory.read_text() == written
             assert len(bot.calls("setMyCommands")) == menus > 0
 

@@ -65,11 +65,11 @@ def test_a_name_alone_does_not_pass_for_a_file(workspace: Workspace, tmp_path: P
     """What somebody wrote under the name that a content would get is neither taken for it nor overwritten."""
     real = incoming(tmp_path, b"the real one")
     twin = PurePosixPath("attachments") / f"{real.digest[:16]}-plan.md"
-    workspace.write(twin, "not the real one", MAIN, None)
+    workspace.write(twin, "the fake one", MAIN, None)
     with pytest.raises(FileChangedError):
         store(workspace, MAIN, real)
     assert store(workspace, MAIN, incoming(tmp_path, b"the real one", "other.md")).name.endswith("-other.md")
-    assert workspace.read(twin, MAIN).text == "not the real one"
+    assert workspace.read(twin, MAIN).text == "the fake one"
 
 
 def test_attachments_have_a_room_of_their_own(workspace: Workspace, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.conversation.edits import LATE_AFTER, Void, source_of
 from gateway.conversation.lane_work import LaneWork
 from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
+from gateway.conversation.plan import Asked
 from gateway.conversation.queueing import Queueing
 from gateway.conversation.turn import Turns
 from gateway.stores.ports import InboxRow
@@ -147,7 +148,15 @@ async def test_a_turn_that_has_begun_goes_on_as_it_began(house: House) -> None:
     transcript = await first.turns.sessions.open(session_of(row))
     entry = UserEntry(FIRST.text, START, "", str(row.id), source=source_of(FIRST))
     await transcript.append(row.turn_id, entry)  # as a run before the crash did
+    meant: list[str] = []
+
+    def notes(asked: Asked) -> None:
+        meant.append(asked.row.message.text)
+
+    first.turns = replace(first.turns, shortcut=notes)
+    first.work = replace(first.work, turns=first.turns)
     await first.works_off()
+    assert meant == ["Book it for Monday", "Book it for Tuesday"]  # a command would be the one that was begun
     answers = [each.entry.text for each in transcript.records if isinstance(each.entry, ReplyEntry)]
     assert answers == ["Booked.", "Changed."]
     assert first.read()[0] == "Book it for Monday"
