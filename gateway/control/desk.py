@@ -1,7 +1,7 @@
 """This file is the operator's desk: what a command can ask of a gateway, whether that runs elsewhere or right here."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from adapters.channel import ChannelError
 from gateway.control.browsers import BrowserAnswer, BrowserOrder
@@ -23,10 +23,12 @@ from gateway.control.wire import (
     Status,
     Why,
 )
-from gateway.door.explaining import Explanation
 from gateway.errors import StrandlineError
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
+
+if TYPE_CHECKING:
+    from gateway.door.explaining import Explanation
 
 EXPECTED = (StrandlineError, WorkspaceError, ChannelError, MemoryUnavailableError)
 """What may go wrong without a fault in the program; each message is a sentence for the operator."""
@@ -74,7 +76,7 @@ class Desk(Protocol):
     async def pair(self, order: PairOrder) -> PairAnswer:
         """Tell who asks to be let in and who was, or decide about one of them."""
 
-    async def explain(self, order: RouteOrder) -> Explanation:
+    async def explain(self, order: RouteOrder) -> "Explanation":
         """Return where a message would go, and whether it may go in."""
 
     async def silences(self, order: SilencesOrder) -> SilencesAnswer:

@@ -128,7 +128,7 @@ def admit(message: InboundMessage, policy: Policy, *, is_guest: bool = False) ->
 
 
 def _direct(message: InboundMessage, account: AccountPolicy, policy: Policy, *, is_guest: bool) -> Reason | None:
-    if message.sender.is_bot:
+    if message.sender.is_bot or message.via is Via.AGENT:
         return Reason.BOT
     if account.direct is DirectPolicy.CLOSED:
         return Reason.DIRECT_CLOSED
