@@ -1,0 +1,56 @@
+"""The whole gateway, told to stop, to collect and to use another model, from the owner's terminal."""
+
+import asyncio
+from collections.abc import MutableMapping
+from dataclasses import replace
+from typing import cast
+
+from adapters.channel import OutboundMessage
+from gateway.agent.agent import Agent
+from gateway.conversation.queueing import QueueMode
+from gateway.door.routing import SessionKey
+from gateway.home import Home
+from tests.gateway.conversation.queued import HeldModel
+from tests.gateway.test_metrics import home
+from tests.journeys.house import running
+from workspaces.access import AgentId
+
+__all__ = ["home"]
+
+MAIN = AgentId("main")
+
+
+async def test_stop_overtakes_and_what_waits_is_collected(home: Home) -> None:
+    """`/stop` ends the turn before it and clears what waits; `/queue collect` then makes one turn of two messages."""
+    stopped, model = HeldModel(), HeldModel("Alone.", "Together.", *["NO_REPLY"] * 5)  # for notes at the end
+    shown: asyncio.Queue[str] = asyncio.Queue()
+
+    async def show(message: OutboundMessage) -> None:
+        shown.put_nowait(message.body.text)
+
+    async with asyncio.timeout(20), running(home) as app:
+        agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
+        agents[MAIN] = replace(agents[MAIN], model=stopped)
+        terminal = app.desk.terminals[MAIN]
+        with terminal.attach(show):
+            stopped.hold(1)
+            await terminal.say("one")
+            await stopped.asked(1)
+            await terminal.say("two")
+            await terminal.say("/stop")
+            told = await shown.get()
+            assert told.startswith("Stopped.")
+            assert "1 waiting message was let go" in told
+            assert (await app.desk.store.report()).reasons["stopped"] == 2
+            await terminal.say("/queue collect")
+            assert "until this conversation ends" in await shown.get()
+            assert app.choices.mode(SessionKey(MAIN, "main")) is QueueMode.COLLECT
+            agents[MAIN] = replace(agents[MAIN], model=model)
+            door = model.hold(1)
+            await terminal.say("three")
+            await model.asked(1)
+            await terminal.say("four")
+            await terminal.say("five")
+            door.set()
+            assert [await shown.get(), await shown.get()] == ["Alone.", "Together."]
+        assert model.saw(2)[-2:] == ["four", "five"]
