@@ -36,6 +36,9 @@ def test_growth_is_told_from_noise() -> None:
     assert slope(half_an_hour(5, 0.5)).is_above(limit)
     assert not slope(half_an_hour(0, 0.5)).is_above(limit)
     assert not slope(half_an_hour(0.5, 0.5)).is_above(limit)
+    unclear = slope(half_an_hour(1.5, 5))
+    assert unclear.value > limit
+    assert not unclear.is_above(limit)
 
 
 def test_samples_that_are_alike_do_not_feign_certainty() -> None:
