@@ -127,6 +127,7 @@ COMPOSED: dict[str, Iterable[str]] = {
     "hook_failed.{hook.source}": ["hook_failed.<source>"],
     "repair.reason": list(RepairReason),
     "void.value": list(Void),
+    "current.why_halted": ["interrupted", "stopped"],
 }
 """What a code that is put together may be; an expression that is new needs a line here."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from adapters.channel import Address, InboundMessage
 from gateway.door.admission import Refused
 from gateway.door.doorkeeper import Doorkeeper, with_context
+from gateway.door.inner import is_inner
 from gateway.door.routing import Routes, SessionKey, route
 from gateway.stores.ports import FIRST, Arrivals, InboxRow, Store
 
@@ -42,6 +43,15 @@ class Reception:
         if not isinstance(self.store.inbox, Arrivals):  # else it comes back in its order among what others take in
             self._hand_on(row)
         return None
+
+    async def enter(self, message: InboundMessage) -> bool:
+        """Take in what the gateway itself asks of an agent; say whether it was new. Raises StoreError."""
+        if not is_inner(message):
+            raise ValueError(f"{message.address} is somebody's chat, not the gateway's own")
+        row = await self.store.inbox.append(message)
+        if row is not None and not isinstance(self.store.inbox, Arrivals):
+            self._hand_on(row)
+        return row is not None
 
     async def recover(self, is_ours: Callable[[Address], bool]) -> int:
         """Hand on the messages from addresses that are ours, taken in before and not answered; return how many."""

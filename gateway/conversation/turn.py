@@ -28,6 +28,7 @@ from gateway.conversation.queueing import Current, Queueing
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.transcript import Transcript
 from gateway.door.admission import Refused
+from gateway.door.inner import HELPER, is_inner
 from gateway.door.pairing import examine
 from gateway.door.routing import Envelope, Routes, SessionKey, route
 from gateway.errors import ModelError, ModelOverflowError, ModelRefusedError, StoreError, TurnLimitError
@@ -138,7 +139,7 @@ class Turns:
 
         origin = Origin(str(envelope.key), str(row.id), row.turn_id)
         asked = Asked(row, envelope.access, agent, transcript, origin, self.planner.clock())
-        plan = self.shortcut(asked) or await unless(current.halt.soon, self.planner.plan(asked)) or _ended(asked)
+        plan = self._shortcut(asked) or await unless(current.halt.soon, self.planner.plan(asked)) or _ended(asked)
         limits = self.planner.settings.limits
         course = Course(journal, draft, partial(joining.steered, plan.hears), current.halt)
         try:
@@ -152,6 +153,9 @@ class Turns:
         if answer.model == HALTED:
             await self.store.count(current.why_halted)
         return plan.answer(answer.text)
+
+    def _shortcut(self, asked: Asked) -> Plan | None:
+        return None if is_inner(asked.row.message) else self.shortcut(asked)  # a text of ours is no command
 
     async def _said(self, envelope: Envelope, row: InboxRow) -> UserEntry:
         transcript = await self.sessions.open(envelope.key)
@@ -187,9 +191,11 @@ class Turns:
         try:
             if waited > GIVE_UP_AFTER:
                 await self.store.count("gave_up")
-                await self._commit(row, envelope, _TOO_LATE)
+                await self._commit(row, envelope, "" if is_inner(row.message) else _TOO_LATE)
                 return None
             await self.store.count(f"postponed.{type(exc).__name__}")
+            if is_inner(row.message):  # nobody waits for it
+                return later
             notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, _apology(exc)))
         except StoreError as trouble:
             log.error("the store cannot be written", detail=str(trouble))
@@ -222,7 +228,7 @@ def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
 
 def _holds_others_words(message: InboundMessage) -> bool:
     is_quoting = message.quote is not None and not message.quote.is_ours
-    return bool(message.heard) or is_quoting or message.via is Via.AGENT
+    return bool(message.heard) or is_quoting or message.via is Via.AGENT or message.address.channel == HELPER
 
 
 def _code(message: InboundMessage) -> str:
@@ -232,6 +238,8 @@ def _code(message: InboundMessage) -> str:
 
 
 def _outgoing(message: InboundMessage, text: str) -> Outgoing:
+    if message.answers_to is not None:
+        return Outgoing(message.answers_to, text)
     is_tied = (message.kind is ChatKind.GROUP and message.via is not Via.AGENT) or message.via is Via.SLASH
     return Outgoing(message.address, text, message.reply_target if is_tied else None)
 

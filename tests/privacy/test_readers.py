@@ -41,6 +41,8 @@ ALL_WORDS = {
     "gateway/conversation/lane_work.py": "opens the session that its message was routed to",
     "gateway/conversation/lifecycle.py": "ends a session and notes it among its own notes",
     "gateway/conversation/origin.py": "leads the owner from a memory to the message that it came from",
+    "gateway/web/asking.py": "adds up what the turns of the program itself cost, in the session they were routed to",
+    "gateway/web/chat.py": "shows the signed-in owner the owner's own conversation",
     "gateway/control/local.py": "shows the owner why the latest answer in their own chat was given",
 }
 """Who may open transcripts."""
