@@ -18,11 +18,12 @@ from gateway.agents import (
     assumed_windows,
     lifecycle_settings,
     queue_rules,
+    subagent_rules,
     turn_settings,
     watch_settings,
     watched_folders,
 )
-from gateway.channels import TERMINAL
+from gateway.channels import TERMINAL, reach_of, terminal_chat
 from gateway.commands.families import Parts, every_command
 from gateway.commands.menu import Menus, menu_entries
 from gateway.commands.registry import Commands
@@ -44,12 +45,15 @@ from gateway.conversation.listening import Account, listen
 from gateway.conversation.neighbours import Neighbours
 from gateway.conversation.notices import Notices
 from gateway.conversation.outcomes import Outcomes
+from gateway.conversation.owner_chat import OwnerChats
 from gateway.conversation.pacing import Pacing
 from gateway.conversation.planning import Planner
 from gateway.conversation.presence import Presence
 from gateway.conversation.queueing import Queueing
 from gateway.conversation.reception import Reception
 from gateway.conversation.rest_flush import RestFlush
+from gateway.conversation.results import ResultChannel
+from gateway.conversation.subagents import Subagents
 from gateway.conversation.turn import Turns
 from gateway.door.doorkeeper import Doorkeeper
 from gateway.door.rates import Rates
@@ -201,6 +205,7 @@ class App:
 
 def _composed(ground: Ground, *, has_channels: bool) -> App:
     config, agents, store = ground.config, ground.agents, ground.store
+    owner_chats = OwnerChats(store, ground.routes, reach_of(config, ground.routes), terminal_chat)
     lifecycle = Lifecycle(
         agents, ground.sessions, lifecycle_settings(config.sessions, ground.zone.zone), ground.clock, ground.count
     )
@@ -246,7 +251,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     return App(
         desk=desk,
         readiness=health,
-        reception=Reception(ground.routes, store, counted(arrival, ground.meter), door),
+        reception=Reception(ground.routes, store, counted(arrival, ground.meter), door, owner_chats.learn),
         lanes=lanes,
         backlog=backlog,
         choices=choices,

@@ -1,22 +1,24 @@
 """This file turns the configuration's channels into policies, routes and accounts."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import partial
 
-from adapters.channel import Adapter, Count, Keeps
+from adapters.channel import Adapter, Address, ChatKind, Count, InboundMessage, Keeps, Sender
 from adapters.http import CHANNEL as HTTP
 from adapters.http import HttpAdapter
-from adapters.terminal import OWNER, TerminalAdapter
+from adapters.terminal import CHAT, OWNER, TerminalAdapter
 from adapters.web import CHANNEL as WEB
 from adapters.web import OWNER as PAGE_OWNER
 from adapters.web import WebAdapter
 from gateway.config import BindingSettings, BotSettings, Config, DiscordSettings, TelegramSettings, WebSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.conversation.listening import Account
+from gateway.conversation.owner_chat import OwnerChat, Reach
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.door.inner import CHANNELS
-from gateway.door.routing import Binding, Routes
+from gateway.door.routing import Binding, Routes, principal, route
 from gateway.errors import ConfigError
 from workspaces.access import AgentId
 
@@ -93,6 +95,29 @@ def _binding(given: BindingSettings) -> Binding:
         given.space,
         given.role,
     )
+
+
+def reach_of(config: Config, routes: Routes) -> Reach:
+    """Return where the owner can be told what nobody's message asked for."""
+    bots = frozenset((bot.channel, name) for name, bot in config.channels.bots())
+    pages = frozenset((channel, agent) for channel in (TERMINAL, WEB) for agent in config.agents)
+    channel, _, account = (config.owner.deliver or "").partition(":")
+    return Reach(bots, pages, tuple(_telegram_chats(config, routes)), (channel, account) if account else None)
+
+
+def _telegram_chats(config: Config, routes: Routes) -> Iterator[OwnerChat]:
+    """Give the owner's direct chats on Telegram, which have the person's own id."""
+    people = [person.partition(":")[2] for person in config.owner.people if person.startswith("telegram:")]
+    for account in config.channels.telegram:
+        for id_ in people:
+            address = Address("telegram", account, id_)
+            said = InboundMessage(address, "", Sender(id_, ""), ChatKind.DIRECT, "", True, datetime.now(UTC))
+            yield OwnerChat(route(said, routes).key.agent, principal(said), address)
+
+
+def terminal_chat(agent: AgentId) -> Address:
+    """Return the chat of an agent's terminal."""
+    return Address(TERMINAL, agent, CHAT)
 
 
 def terminals_of(config: Config) -> dict[AgentId, TerminalAdapter]:

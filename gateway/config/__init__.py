@@ -11,6 +11,7 @@ from gateway.config.channels import (
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
 from gateway.config.reading import read_config
+from gateway.config.schedule import ScheduleSettings
 from gateway.config.schema import (
     AgentSettings,
     Config,
@@ -49,6 +50,7 @@ __all__ = [
     "QdrantSettings",
     "RedisSettings",
     "RerankSettings",
+    "ScheduleSettings",
     "SecretSource",
     "SessionSettings",
     "SignSettings",

@@ -18,6 +18,7 @@ from gateway.errors import ConfigError
 _PATTERNS = {
     "people": 'must be "<channel>:<numeric id>", such as "telegram:12345"',
     "person": 'must be "<channel>:<numeric id>", such as "telegram:12345"',
+    "deliver": 'must be "<channel>:<account>", such as "telegram:home"',
     "groups": 'must be a numeric chat id in quotes, such as "-1001234567890"',
     "agents": "names are small letters, digits and hyphens, such as [agents.home-office]",
     "models": "names are small letters, digits and hyphens, such as [models.command-a]",
@@ -74,6 +75,7 @@ def _contradictions(config: Config) -> Iterator[str]:
     yield from _unknown_models(config)
     yield from _unknown_agents(config)
     yield from _unknown_accounts(config)
+    yield from _unknown_delivery(config)
     yield from _unreachable_bots(config)
     yield from _two_discords(config)
     yield from _open_metrics(config)
@@ -107,6 +109,12 @@ def _unknown_accounts(config: Config) -> Iterator[str]:
         bots = [account for account, bot in config.channels.bots() if bot.channel == binding.channel]
         if binding.account is not None and binding.account not in bots:
             yield f"bindings[{position}].account: no such account; {nearest(binding.account, bots)}"
+
+
+def _unknown_delivery(config: Config) -> Iterator[str]:
+    bots = [f"{bot.channel}:{account}" for account, bot in config.channels.bots()]
+    if config.owner.deliver is not None and config.owner.deliver not in bots:
+        yield f"owner.deliver: no such account; {nearest(config.owner.deliver, bots)}"
 
 
 def _unreachable_bots(config: Config) -> Iterator[str]:

@@ -10,9 +10,11 @@ from pydantic import Field, StringConstraints, model_validator
 from gateway.config.channels import BindingSettings, ChannelsSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import MemorySettings
+from gateway.config.schedule import ScheduleSettings
 from gateway.config.secrets import SecretSource
 from gateway.config.section import (
     AgentName,
+    BotName,
     EnvName,
     PersonId,
     RootedPath,
@@ -23,6 +25,7 @@ from gateway.config.section import (
     is_loopback,
 )
 from gateway.config.stores import QdrantSettings, RedisSettings
+from gateway.config.subagents import SubagentSettings
 from gateway.config.web import WebSettings
 
 OFFLINE = "offline"
@@ -82,6 +85,8 @@ class OwnerSettings(Section):
 
     time_zone: TimeZone | None = None
     people: tuple[PersonId, ...] = ()
+    deliver: BotName | None = None
+    """Where they are told what nobody's message asked for."""
 
 
 QueueMode = Literal["follow_up", "collect", "steer", "interrupt"]
@@ -239,6 +244,8 @@ class Config(Section):
     context: ContextSettings = ContextSettings()
     sessions: SessionSettings = SessionSettings()
     queue: QueueSettings = QueueSettings()
+    schedule: ScheduleSettings = ScheduleSettings()
+    subagents: SubagentSettings = SubagentSettings()
     limits: LimitSettings = LimitSettings()
     attachments: AttachmentSettings = AttachmentSettings()
     signs: SignSettings = SignSettings()

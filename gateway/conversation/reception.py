@@ -1,6 +1,6 @@
 """This file takes a message in: admitted, made durable, routed, handed to its lane."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from adapters.channel import Address, InboundMessage
@@ -14,6 +14,10 @@ PAGE = 500
 """Messages of an earlier run that are read at a time."""
 
 
+async def _unheeded(_: InboundMessage) -> None:
+    """Learn nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reception:
     """The one way in."""
@@ -23,6 +27,8 @@ class Reception:
     submit: Callable[[SessionKey, InboxRow], None]
     """Hands a stored message to the lane of its session."""
     door: Doorkeeper
+    learn: Callable[[InboundMessage], Awaitable[None]] = _unheeded
+    """Told of each message that is admitted, before it is taken in."""
 
     async def receive(self, message: InboundMessage) -> str | None:
         """Take *message* in, or refuse it and return why; on return it is durable.
@@ -33,6 +39,7 @@ class Reception:
         if isinstance(decision, Refused):
             await self.door.turn_away(message, decision)
             return decision.reason
+        await self.learn(message)
         context = await self.door.context(message)
         row = await self.store.inbox.append(with_context(message, context))
         if row is None:
