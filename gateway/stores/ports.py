@@ -16,6 +16,7 @@ from typing import NewType, Protocol, runtime_checkable
 from adapters.channel import Address, Button, InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.door import Overheard, Pairings, Silences
+from gateway.stores.spending import Spending
 
 InboxId = NewType("InboxId", int)
 OutboxId = NewType("OutboxId", int)
@@ -300,6 +301,7 @@ class Store(Protocol):
     pairings: Pairings
     overheard: Overheard
     silences: Silences
+    spending: Spending
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         """Store the replies, mark the turn committed, empty the inbox of what it answered: all or nothing.

@@ -20,5 +20,7 @@ class Retention:
     """What a group said without asking us."""
     silences: timedelta = timedelta(days=30)
     """That somebody got no answer, since it happened last."""
+    spending: timedelta = timedelta(days=400)
+    """What a day cost: a year can be looked back on."""
     unsure: int = 1000
     """How many unsure sends are listed; the newest are."""

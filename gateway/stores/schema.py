@@ -53,8 +53,14 @@ _DOOR = (
         PRIMARY KEY (place, person, reason)) STRICT, WITHOUT ROWID""",
     "CREATE INDEX silences_by_time ON silences (at)",
 )
+_SPENDING = (
+    """CREATE TABLE spending (
+        agent TEXT NOT NULL, day TEXT NOT NULL, cause TEXT NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL,
+        cached INTEGER NOT NULL, nanos INTEGER NOT NULL, unpriced INTEGER NOT NULL,
+        PRIMARY KEY (agent, day, cause)) STRICT, WITHOUT ROWID""",
+)
 
-STEPS = (_FIRST, _CHANGES, _DOOR)
+STEPS = (_FIRST, _CHANGES, _DOOR, _SPENDING)
 """What each version added to the one before, in order; a step that was released is never edited."""
 VERSION = len(STEPS)
 """Stored as the database's `user_version`."""

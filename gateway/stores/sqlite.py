@@ -30,9 +30,11 @@ from gateway.stores.ports import (
 )
 from gateway.stores.retention import Retention
 from gateway.stores.schema import open_database
+from gateway.stores.spending import Spending
 from gateway.stores.sqlite_changes import SqliteChanges, expire
 from gateway.stores.sqlite_door import SqliteOverheard, SqlitePairings, SqliteSilences
 from gateway.stores.sqlite_outbox import SqliteOutbox, enqueue, unsure_sends
+from gateway.stores.sqlite_spending import SqliteSpending
 from gateway.timing import Clock, SystemClock
 from workspaces.checkpoint import Checkpoint, unchecked
 
@@ -68,6 +70,7 @@ class SqliteStore:
         self.pairings: Pairings = SqlitePairings(commits, clock)
         self.overheard: Overheard = SqliteOverheard(commits, clock, retention.heard)
         self.silences: Silences = SqliteSilences(commits)
+        self.spending: Spending = SqliteSpending(commits)
 
     @classmethod
     async def open(
@@ -206,6 +209,7 @@ _PRUNING = (
     "DELETE FROM pairings WHERE until <= :now",
     "DELETE FROM heard WHERE at <= :heard",
     "DELETE FROM silences WHERE at <= :silences",
+    "DELETE FROM spending WHERE day <= :spending",
 )
 
 
@@ -214,4 +218,5 @@ def _prune(now: datetime, retention: Retention, db: sqlite3.Connection) -> int:
     ages = {"sent": retention.sent, "dead": retention.dead, "decided": retention.decided, "keys": retention.keys}
     ages |= {"heard": retention.heard, "silences": retention.silences}
     limits = {"now": encode_time(now)} | {name: encode_time(now - age) for name, age in ages.items()}
+    limits["spending"] = (now - retention.spending).date().isoformat()
     return sum(db.execute(statement, limits).rowcount for statement in _PRUNING)

@@ -447,6 +447,18 @@ function writes.count(reason, amount)
     count(reason, amount)
 end
 
+function writes.spend(agent, day, age_s, ...)
+    local place, amounts = key('spent', agent, day), { ... }
+    for n = 1, #amounts, 2 do
+        call('HINCRBY', place, amounts[n], amounts[n + 1])
+    end
+    call('EXPIRE', place, age_s)
+end
+
+function reads.spent(agent, day)
+    return call('HGETALL', key('spent', agent, day))
+end
+
 function reads.get(name)
     return call('HGET', key('kv'), name)
 end

@@ -35,7 +35,9 @@ from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, unsure_send
 from gateway.stores.redis.server import end_if_cancelled
+from gateway.stores.redis.spending import RedisSpending
 from gateway.stores.retention import Retention
+from gateway.stores.spending import Spending
 from gateway.timing import Clock, SystemClock
 
 log = structlog.get_logger()
@@ -140,6 +142,7 @@ class RedisStore:
         self.pairings: Pairings = RedisPairings(link, self._clock, agents)
         self.overheard: Overheard = RedisOverheard(link, self._clock, self._retention.heard)
         self.silences: Silences = RedisSilences(link)
+        self.spending: Spending = RedisSpending(link, self._retention.spending)
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         now, along = self._clock.now(), [sent_along(each) for each in commit.outgoing]
