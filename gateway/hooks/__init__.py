@@ -1,0 +1,98 @@
+"""This file names what the owner's own code, and the gateway's, takes from here: events, payloads, handlers.
+
+A handler is a function marked with `@on(EVENT)`, or an executable file. It is given the event's payload and returns
+another one, or nothing to change nothing. It comes from an installed package (entry points of the group
+`strandline.hooks`) or from `<home>/hooks/`. A handler is the owner's code, with the owner's rights.
+"""
+
+from gateway.hooks.bootstrap import AGENT_BOOTSTRAP, Bootstrap
+from gateway.hooks.event import Event, Handler, on
+from gateway.hooks.events import (
+    AFTER_COMPACTION,
+    AFTER_TOOL_CALL,
+    AGENT_END,
+    BEFORE_AGENT_START,
+    BEFORE_COMPACTION,
+    BEFORE_TOOL_CALL,
+    COMMAND,
+    EVENTS,
+    GATEWAY_START,
+    GATEWAY_STOP,
+    MESSAGE_RECEIVED,
+    MESSAGE_SENDING,
+    MESSAGE_SENT,
+    SESSION_END,
+    SESSION_PAUSE,
+    SESSION_START,
+    TOOL_RESULT_PERSIST,
+    command,
+    event_of,
+)
+from gateway.hooks.loading import load_hooks
+from gateway.hooks.payloads import (
+    AgentEnd,
+    AgentStart,
+    CommandGiven,
+    Compacted,
+    Compacting,
+    Conversation,
+    GatewayState,
+    MessageReceived,
+    MessageSending,
+    MessageSent,
+    Place,
+    SessionRest,
+    SessionStart,
+    ToolCalled,
+    ToolCalling,
+    ToolResult,
+)
+from gateway.hooks.running import DROPPED, FAILED, Hook, Hooks
+
+__all__ = [
+    "AFTER_COMPACTION",
+    "AFTER_TOOL_CALL",
+    "AGENT_BOOTSTRAP",
+    "AGENT_END",
+    "BEFORE_AGENT_START",
+    "BEFORE_COMPACTION",
+    "BEFORE_TOOL_CALL",
+    "COMMAND",
+    "DROPPED",
+    "EVENTS",
+    "FAILED",
+    "GATEWAY_START",
+    "GATEWAY_STOP",
+    "MESSAGE_RECEIVED",
+    "MESSAGE_SENDING",
+    "MESSAGE_SENT",
+    "SESSION_END",
+    "SESSION_PAUSE",
+    "SESSION_START",
+    "TOOL_RESULT_PERSIST",
+    "AgentEnd",
+    "AgentStart",
+    "Bootstrap",
+    "CommandGiven",
+    "Compacted",
+    "Compacting",
+    "Conversation",
+    "Event",
+    "GatewayState",
+    "Handler",
+    "Hook",
+    "Hooks",
+    "MessageReceived",
+    "MessageSending",
+    "MessageSent",
+    "Place",
+    "SessionRest",
+    "SessionStart",
+    "ToolCalled",
+    "ToolCalling",
+    "ToolResult",
+    "command",
+    "event_of",
+    "load_hooks",
+    "on",
+]

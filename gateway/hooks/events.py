@@ -1,0 +1,198 @@
+"""This file lists the events: what a handler may change at each, and what becomes of it when the handler fails."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+from gateway.hooks.bootstrap import AGENT_BOOTSTRAP, no_file
+from gateway.hooks.event import Event, changing
+from gateway.hooks.payloads import (
+    AgentEnd,
+    AgentStart,
+    CommandGiven,
+    Compacted,
+    Compacting,
+    Conversation,
+    GatewayState,
+    MessageReceived,
+    MessageSending,
+    MessageSent,
+    Place,
+    SessionRest,
+    SessionStart,
+    ToolCalled,
+    ToolCalling,
+    ToolResult,
+)
+from workspaces.access import SessionType
+
+_LONGEST = 1_000_000
+"""Most characters of a text that a handler gives; ours."""
+_LONGEST_REASON = 500
+_COMMAND = re.compile(r"command:[a-z][a-z0-9_]{0,31}")
+
+_CHAT = Conversation("main", "main:main", SessionType.MAIN)
+_PLACE = Place("telegram", "home", "12345")
+
+
+def _is_text(value: object) -> None:
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        raise ValueError(f"is a text of at most {_LONGEST:,} characters")
+
+
+def _is_said(value: object) -> None:
+    _is_text(value)
+    if not str(value).strip():
+        raise ValueError("is empty")
+
+
+def _is_reason(value: object) -> None:
+    if not isinstance(value, str) or len(value) > _LONGEST_REASON:
+        raise ValueError(f"is a text of at most {_LONGEST_REASON} characters")
+
+
+def _is_flag(value: object) -> None:
+    if not isinstance(value, bool):
+        raise ValueError("is true or false")
+
+
+def is_object(value: object) -> None:
+    """Raise ValueError for what is not the JSON text of an object."""
+    _is_text(value)
+    try:
+        found = json.loads(str(value))
+    except (ValueError, RecursionError) as exc:
+        raise ValueError("is not JSON") from exc
+    if not isinstance(found, dict):
+        raise ValueError("is not the JSON text of an object")
+
+
+# --- those that decide: a handler that fails says no
+
+BEFORE_AGENT_START: Event[AgentStart] = Event(
+    "before_agent_start",
+    changing(prompt=_is_said),
+    decides=True,
+    sample=AgentStart("main", SessionType.MAIN, "You are a personal agent.", no_file),
+)
+"""When a prompt was built, for a turn or to save notes. If a handler fails no model is asked."""
+
+BEFORE_COMPACTION: Event[Compacting] = Event(
+    "before_compaction", changing(refused=_is_reason), decides=True, deadline_s=30.0, sample=Compacting(_CHAT, 40)
+)
+"""Before notes are saved and a summary is written. It waits as long as a handler takes; refused, or if one fails,
+nothing is summarised now, and the next turn asks again."""
+
+MESSAGE_SENDING: Event[MessageSending] = Event(
+    "message_sending",
+    changing(text=_is_said, is_cancelled=_is_flag),
+    decides=True,
+    sample=MessageSending(_CHAT, _PLACE, "The tea is ready.", 0),
+)
+"""Before an answer goes into the outbox. If a handler fails the chat is told one constant sentence instead."""
+
+BEFORE_TOOL_CALL: Event[ToolCalling] = Event(
+    "before_tool_call",
+    changing(arguments=is_object, blocked=_is_reason),
+    decides=True,
+    sample=ToolCalling(_CHAT, "read_file", '{"path": "TOOLS.md"}'),
+)
+"""Before a tool of a model runs. If a handler fails it does not run."""
+
+TOOL_RESULT_PERSIST: Event[ToolResult] = Event(
+    "tool_result_persist",
+    changing(text=_is_text),
+    decides=True,
+    sample=ToolResult(_CHAT, "read_file", "Use metric units.", is_error=False),
+)
+"""Before a result is written down and the model sees it. If a handler fails the result is withheld."""
+
+# --- those that look on: a handler that fails is passed over, and nobody waits for one
+
+AGENT_END: Event[AgentEnd] = Event(
+    "agent_end", changing(), decides=False, sample=AgentEnd(_CHAT, "answered", "The tea is ready.", "offline")
+)
+AFTER_COMPACTION: Event[Compacted] = Event(
+    "after_compaction", changing(), decides=False, sample=Compacted(_CHAT, 40, "We spoke about tea.", "offline")
+)
+MESSAGE_RECEIVED: Event[MessageReceived] = Event(
+    "message_received",
+    changing(),
+    decides=False,
+    sample=MessageReceived(_CHAT, _PLACE, "12345", "Is the tea ready?", is_for_us=True),
+    aliases=("message:received",),
+)
+MESSAGE_SENT: Event[MessageSent] = Event(
+    "message_sent",
+    changing(),
+    decides=False,
+    sample=MessageSent(_PLACE, "The tea is ready.", 0, is_last=True, message_id="77"),
+    aliases=("message:sent",),
+)
+AFTER_TOOL_CALL: Event[ToolCalled] = Event(
+    "after_tool_call",
+    changing(),
+    decides=False,
+    sample=ToolCalled(_CHAT, "read_file", '{"path": "TOOLS.md"}', "Use metric units.", is_error=False),
+)
+SESSION_START: Event[SessionStart] = Event(
+    "session_start", changing(), decides=False, sample=SessionStart(_CHAT), aliases=("session:start",)
+)
+SESSION_PAUSE: Event[SessionRest] = Event(
+    "session:pause", changing(), decides=False, sample=SessionRest(_CHAT, "rest", ("memory/2026-03-01.md",))
+)
+SESSION_END: Event[SessionRest] = Event(
+    "session_end",
+    changing(),
+    decides=False,
+    sample=SessionRest(_CHAT, "new", ("memory/2026-03-01.md",)),
+    aliases=("session:end",),
+)
+COMMAND: Event[CommandGiven] = Event(
+    "command:*",
+    changing(),
+    decides=False,
+    sample=CommandGiven(_CHAT, "new", "", by_owner=True),
+    aliases=("command",),
+)
+"""Every command; `command("new")` is one of them."""
+GATEWAY_START: Event[GatewayState] = Event(
+    "gateway_start", changing(), decides=False, sample=GatewayState(("main",)), aliases=("gateway:start",)
+)
+GATEWAY_STOP: Event[GatewayState] = Event(
+    "gateway_stop", changing(), decides=False, sample=GatewayState(("main",)), aliases=("gateway:stop",)
+)
+
+EVENTS: tuple[Event[Any], ...] = (
+    AGENT_BOOTSTRAP,
+    BEFORE_AGENT_START,
+    AGENT_END,
+    BEFORE_COMPACTION,
+    AFTER_COMPACTION,
+    MESSAGE_RECEIVED,
+    MESSAGE_SENDING,
+    MESSAGE_SENT,
+    BEFORE_TOOL_CALL,
+    AFTER_TOOL_CALL,
+    TOOL_RESULT_PERSIST,
+    SESSION_START,
+    SESSION_PAUSE,
+    SESSION_END,
+    COMMAND,
+    GATEWAY_START,
+    GATEWAY_STOP,
+)
+"""All of them, in the order of the docs."""
+
+
+def command(name: str) -> Event[CommandGiven]:
+    """Return the event of the command *name*, heard by those who asked for every command too."""
+    return replace(COMMAND, name=f"command:{name}", aliases=COMMAND.names)
+
+
+def event_of(name: str) -> Event[Any] | None:
+    """Return the event that is called *name*; `None` if there is none."""
+    if _COMMAND.fullmatch(name):
+        return command(name.partition(":")[2])
+    return next((event for event in EVENTS if name in event.names), None)

@@ -1,0 +1,99 @@
+"""This file finds handlers: in installed packages, in the owner's Python files, and in folders of programs."""
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from gateway.errors import ConfigError
+from gateway.hooks.event import MARK, PRIORITY
+from gateway.hooks.events import EVENTS, event_of
+from gateway.hooks.programs import Program
+from gateway.hooks.running import Hook
+
+GROUP = "strandline.hooks"
+_PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+def load_hooks(folder: Path) -> list[Hook]:
+    """Return the handlers of installed packages, then those of the files in *folder*, then its programs.
+
+    Each in order of name. Raises ConfigError for one that cannot be loaded, and for a folder or file that somebody
+    else can write.
+    """
+    return [*_packaged(), *_in_files(folder), *_programs(folder)]
+
+
+def _packaged() -> Iterator[Hook]:
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            found = entry.load()
+        except Exception as exc:
+            raise ConfigError(f"the hook {entry.name} ({entry.value}) cannot be loaded: {exc}") from exc
+        yield from _handlers(found, entry.name)
+
+
+def _in_files(folder: Path) -> Iterator[Hook]:
+    if not folder.is_dir():
+        return
+    _check_owner(folder, 0o077, "chmod 700")
+    for file in sorted(folder.glob("*.py")):
+        _check_owner(file, 0o022, "chmod 600")
+        yield from _handlers(_module(file), file.name)
+
+
+def _programs(folder: Path) -> Iterator[Hook]:
+    for place in sorted(folder.glob("*.d")):
+        _check_owner(place, 0o022, "chmod 700")
+        event = event_of(place.stem)
+        if event is None or not event.for_programs:
+            known = ", ".join(each.name for each in EVENTS if each.for_programs)
+            raise ConfigError(f"{place}: is called after no event that a program can take part in: {known}")
+        for file in sorted(file for file in place.iterdir() if _PROGRAM.fullmatch(file.name)):
+            _check_owner(file, 0o022, "chmod 700")
+            if not (file.is_file() and os.access(file, os.X_OK)):
+                raise ConfigError(
+                    f"{file}: is no program; chmod 700 makes a script one, or take it out of {place.name}"
+                )
+            yield Hook(event.name, f"{place.name}/{file.name}", Program(file, event.name, event.deadline_s))
+
+
+def _check_owner(path: Path, forbidden: int, remedy: str) -> None:
+    facts = path.lstat()
+    if stat.S_ISLNK(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & forbidden:
+        raise ConfigError(f"{path}: hooks run with your rights, and others can change this; {remedy}, owned by you")
+
+
+def _module(file: Path) -> ModuleType:
+    name = f"strandline_hook_{file.stem}"
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"{file}: is no Python file")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickles look their module up by name
+    try:
+        spec.loader.exec_module(module)
+    except Exception as exc:
+        raise ConfigError(f"{file}: cannot be loaded: {type(exc).__name__}: {exc}") from exc
+    return module
+
+
+def _handlers(found: object, source: str) -> list[Hook]:
+    """Return the marked functions of a module, or the one that *found* is."""
+    candidates = list(vars(found).values()) if isinstance(found, ModuleType) else [found]
+    marked = [each for each in dict.fromkeys(filter(callable, candidates)) if hasattr(each, MARK)]
+    if not marked:
+        raise ConfigError(f"the hook {source} marks no function with @on(…)")
+    return [_hook(each, source) for each in marked]
+
+
+def _hook(handler: object, source: str) -> Hook:
+    event, name = getattr(handler, MARK), getattr(handler, "__name__", "handler")
+    if event_of(event) is None:
+        raise ConfigError(f"the hook {source}:{name} asks for {event!r}, which is no event of this gateway")
+    return Hook(event, f"{source}:{name}", handler, getattr(handler, PRIORITY, 0))  # type: ignore[arg-type]

@@ -1,0 +1,102 @@
+"""This file runs a program as a handler: the payload as JSON on its standard input, what it changes on its output.
+
+The program gets nothing of the gateway's environment: no token is in it, and no path of the owner's.
+"""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+MOST_BYTES = 4_000_000
+"""Longest answer that is read; ours. What is longer is no answer."""
+_SHARE = 0.9
+"""Part of the event's deadline that a program has: it is ended before nobody waits for it any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An executable file in `<home>/hooks/<event>.d/`."""
+
+    path: Path
+    event: str
+    deadline_s: float
+
+    def __call__(self, payload: Any) -> object:
+        """Return *payload* with what the program changes, `None` if it says nothing.
+
+        Raises TimeoutError past the deadline, and ValueError for a program that fails or answers no JSON object.
+        """
+        told = json.dumps({"event": self.event, "payload": as_json(payload)}, ensure_ascii=False).encode()
+        answer = self._answer(told)
+        return _changed(payload, answer) if answer.strip() else None
+
+    def _answer(self, told: bytes) -> bytes:
+        with subprocess.Popen(  # noqa: S603 - the owner's own file, checked to be writable by nobody else; no shell
+            [self.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # it may hold what the payload holds, and that is no matter for a log
+            cwd=self.path.parent,
+            env=environment(self.event),
+            start_new_session=True,
+        ) as process:
+            try:
+                answer, _ = process.communicate(told, timeout=self.deadline_s * _SHARE)
+            except subprocess.TimeoutExpired as exc:
+                raise TimeoutError(f"took longer than {self.deadline_s * _SHARE:g} s") from exc
+            finally:
+                _end(process)
+        if process.returncode:
+            raise ValueError(f"ended with status {process.returncode}")
+        if len(answer) > MOST_BYTES:
+            raise ValueError(f"answered more than {MOST_BYTES:,} bytes")
+        return answer
+
+
+def environment(event: str) -> dict[str, str]:
+    """Return all that a program is given of an environment."""
+    return {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "STRANDLINE_EVENT": event}
+
+
+def as_json(value: object) -> object:
+    """Return *value* as JSON can hold it: dataclasses as objects, without what can only be called."""
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {each.name: getattr(value, each.name) for each in fields(value)}
+        return {name: as_json(each) for name, each in named.items() if not callable(each)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [as_json(each) for each in value]
+    return value
+
+
+def _changed(payload: Any, answer: bytes) -> object:
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError) as exc:
+        raise ValueError("answered what is not JSON") from exc
+    if not isinstance(found, dict):
+        raise ValueError("answered no JSON object")
+    return changed(payload, found)
+
+
+def changed(payload: Any, given: Mapping[str, object]) -> Any:
+    """Return *payload* with these fields; what they may hold is checked by the event. Raises ValueError."""
+    known = {each.name: getattr(payload, each.name) for each in fields(payload)}
+    if unknown := sorted(set(given) - set(known)):
+        raise ValueError(f"there is no field {unknown[0]!r}; the fields are: {', '.join(known)}")
+    same = {name: known[name] for name, value in given.items() if as_json(known[name]) == value}
+    return replace(payload, **{**given, **same})
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End the program and whatever it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
