@@ -71,10 +71,9 @@ class Cron:
 
     def after(self, moment: datetime) -> datetime | None:
         """Return the first slot after *moment*, `None` if the calendar has none."""
-        try:
-            return next(CronSim(self.expression, moment.astimezone(self.zone))).astimezone(UTC)
-        except StopIteration:
-            return None
+        slots = (each.astimezone(UTC) for each in CronSim(self.expression, moment.astimezone(self.zone)))
+        # Asked within an hour that a clock change repeats, the library also gives that hour's slots before *moment*.
+        return next((slot for slot in slots if slot > moment), None)
 
     def __str__(self) -> str:
         return f"{self.expression} ({self.zone})"

@@ -128,3 +128,16 @@ def test_a_year_of_sleep_is_counted_at_once() -> None:
     """Half a million minutes that nobody looked cost no loop."""
     found = slots_due(Every(timedelta(minutes=1), NOW), NOW, NOW + timedelta(days=365), HOUR)
     assert found.missed == 365 * 24 * 60 - 1
+
+
+def test_a_slot_is_never_before_the_moment_that_is_asked_about() -> None:
+    """Also when it is asked within the hour that a clock change repeats."""
+    cron, moment = read("30 2 * * *"), datetime(2026, 10, 24, 23, 50, tzinfo=UTC)
+    found = set[datetime]()
+    for _ in range(24):
+        slot = cron.after(moment)
+        assert slot is not None
+        assert slot > moment
+        found.add(slot)
+        moment += timedelta(minutes=10)
+    assert local(*sorted(found)) == ["10-25 02:30", "10-26 02:30"]
