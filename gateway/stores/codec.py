@@ -9,6 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from adapters.channel import Address, Heard, InboundMessage
 from gateway.errors import StoreError
+from gateway.stores.jobs import Errand
 from gateway.stores.ports import Outgoing, Proposal
 
 T = TypeVar("T")
@@ -60,6 +61,16 @@ def decode_proposal(text: str) -> Proposal:
     return _decode(_proposals(), text)
 
 
+def encode_errand(errand: Errand) -> str:
+    """Return *errand* as JSON."""
+    return to_json(_errands(), _Versioned[Errand](body=errand))
+
+
+def decode_errand(text: str) -> Errand:
+    """Read what `encode_errand` wrote. Raises StoreError."""
+    return _decode(_errands(), text)
+
+
 def encode_heard(heard: Heard) -> str:
     """Return *heard* as JSON."""
     return to_json(_heard(), _Versioned[Heard](body=heard))
@@ -106,6 +117,11 @@ def _outgoing() -> TypeAdapter[_Versioned[Outgoing]]:
 @cache
 def _proposals() -> TypeAdapter[_Versioned[Proposal]]:
     return TypeAdapter(_Versioned[Proposal])
+
+
+@cache
+def _errands() -> TypeAdapter[_Versioned[Errand]]:
+    return TypeAdapter(_Versioned[Errand])
 
 
 @cache

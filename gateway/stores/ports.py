@@ -16,6 +16,7 @@ from typing import NewType, Protocol, runtime_checkable
 from adapters.channel import Address, Button, InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.door import Overheard, Pairings, Silences
+from gateway.stores.jobs import Jobs
 from gateway.stores.spending import Spending
 
 InboxId = NewType("InboxId", int)
@@ -140,6 +141,8 @@ class TurnCommit:
     answers: Sequence[InboxId]
     """The messages that this turn answered; they leave the inbox."""
     outgoing: Sequence[Outgoing]
+    has_failed: bool = False
+    """It came to no answer of its own; what is said instead is a plain sentence."""
 
 
 class ChangeState(StrEnum):
@@ -298,6 +301,7 @@ class Store(Protocol):
     inbox: Inbox
     outbox: Outbox
     changes: Changes
+    jobs: Jobs
     pairings: Pairings
     overheard: Overheard
     silences: Silences

@@ -59,8 +59,21 @@ _SPENDING = (
         cached INTEGER NOT NULL, nanos INTEGER NOT NULL, unpriced INTEGER NOT NULL,
         PRIMARY KEY (agent, day, cause)) STRICT, WITHOUT ROWID""",
 )
+_JOBS = (
+    # Ids are never used again: a job's session is named after it.
+    """CREATE TABLE jobs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, agent TEXT NOT NULL, key TEXT UNIQUE, errand TEXT NOT NULL,
+        is_enabled INTEGER NOT NULL DEFAULT 1, next_slot TEXT, last_slot TEXT, failures INTEGER NOT NULL DEFAULT 0)
+        STRICT""",
+    """CREATE TABLE runs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+        slot TEXT NOT NULL, state TEXT NOT NULL, message INTEGER, turn TEXT) STRICT""",
+    "CREATE INDEX runs_by_job ON runs (job, id)",
+    "CREATE INDEX runs_by_message ON runs (message)",
+    "CREATE INDEX runs_by_turn ON runs (turn)",
+)
 
-STEPS = (_FIRST, _CHANGES, _DOOR, _SPENDING)
+STEPS = (_FIRST, _CHANGES, _DOOR, _SPENDING, _JOBS)
 """What each version added to the one before, in order; a step that was released is never edited."""
 VERSION = len(STEPS)
 """Stored as the database's `user_version`."""

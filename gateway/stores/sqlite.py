@@ -4,23 +4,19 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from adapters.channel import InboundMessage
-from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
+from gateway.stores.codec import encode_time
 from gateway.stores.door import Overheard, Pairings, Silences
 from gateway.stores.group_commit import GroupCommit
+from gateway.stores.jobs import Jobs
 from gateway.stores.ledger import count, counters
 from gateway.stores.ports import (
-    FIRST,
     NOTICE_PREFIX,
     Changes,
     Inbox,
-    InboxId,
-    InboxRow,
     Outbox,
     OutboxRow,
     Outgoing,
@@ -33,28 +29,13 @@ from gateway.stores.schema import open_database
 from gateway.stores.spending import Spending
 from gateway.stores.sqlite_changes import SqliteChanges, expire
 from gateway.stores.sqlite_door import SqliteOverheard, SqlitePairings, SqliteSilences
+from gateway.stores.sqlite_inbox import SqliteInbox
+from gateway.stores.sqlite_jobs import SqliteJobs
 from gateway.stores.sqlite_outbox import SqliteOutbox, enqueue, unsure_sends
+from gateway.stores.sqlite_runs import settle_turn
 from gateway.stores.sqlite_spending import SqliteSpending
 from gateway.timing import Clock, SystemClock
 from workspaces.checkpoint import Checkpoint, unchecked
-
-
-@dataclass(frozen=True, slots=True)
-class SqliteInbox:
-    """Implements `Inbox`."""
-
-    commits: GroupCommit
-    clock: Clock
-    dedupe: timedelta
-
-    async def append(self, message: InboundMessage) -> InboxRow | None:
-        return await self.commits.run(partial(_append, message, self.clock.now(), self.dedupe))
-
-    async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
-        return await self.commits.run(partial(_waiting, after, -1 if limit is None else limit))
-
-    async def drop(self, row: InboxId, reason: str) -> None:
-        await self.commits.run(partial(_drop, row, reason))
 
 
 class SqliteStore:
@@ -67,6 +48,7 @@ class SqliteStore:
         self.inbox: Inbox = SqliteInbox(commits, clock, retention.dedupe)
         self.outbox: Outbox = SqliteOutbox(commits, clock, retention.unsure)
         self.changes: Changes = SqliteChanges(commits, clock)
+        self.jobs: Jobs = SqliteJobs(commits, clock, retention.dedupe)
         self.pairings: Pairings = SqlitePairings(commits, clock)
         self.overheard: Overheard = SqliteOverheard(commits, clock, retention.heard)
         self.silences: Silences = SqliteSilences(commits)
@@ -129,41 +111,6 @@ class SqliteStore:
 # What follows runs on the writer's thread, inside a transaction.
 
 
-def _append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite3.Connection) -> InboxRow | None:
-    is_new = db.execute(
-        "INSERT INTO seen VALUES (:key, :expires) ON CONFLICT (key) DO UPDATE SET expires_at = :expires "
-        "WHERE expires_at <= :now",
-        {
-            "key": message_key(message.address, message.id),
-            "expires": encode_time(now + dedupe),
-            "now": encode_time(now),
-        },
-    ).rowcount
-    if not is_new:
-        return None
-    inserted = db.execute(
-        "INSERT INTO inbox (message, received_at) VALUES (?, ?) RETURNING id, message, received_at",
-        (encode_message(message), encode_time(now)),
-    )
-    (row,) = inserted.fetchall()
-    return _inbox_row(row)
-
-
-def _waiting(after: InboxId, limit: int, db: sqlite3.Connection) -> list[InboxRow]:
-    asked = "SELECT id, message, received_at FROM inbox WHERE id > ? ORDER BY id LIMIT ?"
-    return [_inbox_row(row) for row in db.execute(asked, (after, limit))]
-
-
-def _inbox_row(row: tuple[int, str, str]) -> InboxRow:
-    id_, message, received_at = row
-    return InboxRow(InboxId(id_), decode_message(message), datetime.fromisoformat(received_at))
-
-
-def _drop(row: InboxId, reason: str, db: sqlite3.Connection) -> None:
-    if db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount:
-        count(reason, 1, db)
-
-
 def _commit_turn(commit: TurnCommit, now: datetime, db: sqlite3.Connection) -> list[OutboxRow]:
     if db.execute("SELECT 1 FROM turns WHERE id = ?", (commit.turn_id,)).fetchone():
         return []
@@ -171,6 +118,7 @@ def _commit_turn(commit: TurnCommit, now: datetime, db: sqlite3.Connection) -> l
     if commit.answers and not answered:
         return []
     db.execute("INSERT INTO turns VALUES (?, ?)", (commit.turn_id, encode_time(now)))
+    settle_turn(commit, db)
     return [enqueue(commit.turn_id, outgoing, now, db) for outgoing in commit.outgoing]
 
 
@@ -206,6 +154,7 @@ _PRUNING = (
     "DELETE FROM changes WHERE state != 'waiting' AND changed_at <= :decided",
     "DELETE FROM turns WHERE committed_at <= :keys",
     "DELETE FROM notices WHERE at <= :keys",
+    "DELETE FROM jobs WHERE is_enabled AND next_slot IS NULL AND last_slot <= :dead",
     "DELETE FROM pairings WHERE until <= :now",
     "DELETE FROM heard WHERE at <= :heard",
     "DELETE FROM silences WHERE at <= :silences",

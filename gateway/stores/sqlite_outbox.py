@@ -10,6 +10,7 @@ from functools import partial
 from adapters.channel import Address
 from gateway.stores.codec import decode_outgoing, encode_outgoing, encode_time
 from gateway.stores.group_commit import GroupCommit
+from gateway.stores.jobs import RunState
 from gateway.stores.ledger import count
 from gateway.stores.ports import (
     DEAD_LETTER,
@@ -23,6 +24,7 @@ from gateway.stores.ports import (
     TurnId,
     UnsureSend,
 )
+from gateway.stores.sqlite_runs import settle_reply
 from gateway.timing import Clock
 
 Values = Mapping[str, str | int]
@@ -47,7 +49,7 @@ class SqliteOutbox:
     async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
         state = OutboxState.SENT if is_last else OutboxState.QUEUED
         values: Values = {"row": row, "part": part, "state": state, "message_id": message_id, "now": self._now()}
-        await self.commits.run(partial(_part_sent, values))
+        await self.commits.run(partial(_part_sent, row if is_last else None, values))
 
     async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
         values: Values = {"row": row, "not_before": encode_time(not_before), "why": why, "now": self._now()}
@@ -58,12 +60,10 @@ class SqliteOutbox:
         await self.commits.run(partial(_record_unsure, values))
 
     async def finish(self, row: OutboxId) -> None:
-        await self.commits.run(partial(_change, _FINISH, {"row": row, "now": self._now()}))
+        await self.commits.run(partial(_finish, row, {"row": row, "now": self._now()}))
 
     async def bury(self, row: OutboxId, why: str) -> None:
-        await self.commits.run(
-            partial(_change, _BURY, {"row": row, "why": why, "now": self._now()}, reason=DEAD_LETTER)
-        )
+        await self.commits.run(partial(_bury, row, {"row": row, "why": why, "now": self._now()}))
 
     def _now(self) -> str:
         return encode_time(self.clock.now())
@@ -130,9 +130,22 @@ def _change(statement: str, values: Values, db: sqlite3.Connection, *, reason: s
         count(reason, 1, db)
 
 
-def _part_sent(values: Values, db: sqlite3.Connection) -> None:
+def _part_sent(sent: OutboxId | None, values: Values, db: sqlite3.Connection) -> None:
+    """Note the receipt of a part; of the last one, that all of the reply was *sent*."""
     _change(_PART_SENT, values, db)
     db.execute("INSERT INTO receipts VALUES (:row, :part, :message_id, :now)", values)
+    if sent is not None:
+        settle_reply(sent, RunState.DELIVERED, db)
+
+
+def _finish(row: OutboxId, values: Values, db: sqlite3.Connection) -> None:
+    _change(_FINISH, values, db)
+    settle_reply(row, RunState.DELIVERED, db)
+
+
+def _bury(row: OutboxId, values: Values, db: sqlite3.Connection) -> None:
+    _change(_BURY, values, db, reason=DEAD_LETTER)
+    settle_reply(row, RunState.DEAD, db)
 
 
 def _record_unsure(values: Values, db: sqlite3.Connection) -> None:

@@ -55,6 +55,56 @@ local function enqueue(agent, turn, chat, outgoing, now)
     return id
 end
 
+-- Jobs: what became of each of their slots follows their turns and answers.
+
+local JOB = { 'errand', 'enabled', 'next', 'last', 'failures' }
+
+local function job_row(id)
+    return { id, unpack(call('HMGET', key('job', id), unpack(JOB))) }
+end
+
+local function forget_run(id)
+    call('HDEL', key('runs', 'of', 'message'), call('HGET', key('run', id), 'message') or '')
+    call('HDEL', key('runs', 'of', 'turn'), call('HGET', key('run', id), 'turn') or '')
+    call('DEL', key('run', id))
+end
+
+local function note(job, slot, state, message, kept)
+    local id = next_id('run')
+    call('HSET', key('run', id), 'job', job, 'slot', slot, 'state', state)
+    if message then
+        call('HSET', key('run', id), 'message', message)
+        call('HSET', key('runs', 'of', 'message'), message, id)
+    end
+    call('LPUSH', key('runs', job), id)
+    for _, old in ipairs(call('LRANGE', key('runs', job), kept, -1)) do
+        forget_run(old)
+    end
+    call('LTRIM', key('runs', job), 0, kept - 1)
+end
+
+local function settle_run(id, from, state)
+    if not id or call('HGET', key('run', id), 'state') ~= from then
+        return
+    end
+    call('HSET', key('run', id), 'state', state)
+    local job = key('job', call('HGET', key('run', id), 'job'))
+    if state == 'failed' or state == 'dead' then
+        call('HINCRBY', job, 'failures', 1)
+    elseif state ~= 'answered' then
+        call('HSET', job, 'failures', 0)
+    end
+end
+
+local function settle_message(message, state, turn)
+    local id = call('HGET', key('runs', 'of', 'message'), message)
+    if id and turn then
+        call('HSET', key('run', id), 'turn', turn)
+        call('HSET', key('runs', 'of', 'turn'), turn, id)
+    end
+    settle_run(id, 'running', state)
+end
+
 local REPLY = { 'turn_id', 'outgoing', 'created_at', 'state', 'parts_sent', 'attempts', 'not_before', 'begun_at' }
 
 -- The reply's key if it stands in one of the states and, where a part is given, at that part.
@@ -74,6 +124,8 @@ local function close(id, state, score)
     call('ZREM', key('outbox', call('HGET', key('reply', id), 'agent')), id)
     call('ZREM', key('unfinished'), id)
     call('ZADD', key(state), score, id)
+    local run = call('HGET', key('runs', 'of', 'turn'), call('HGET', key('reply', id), 'turn_id'))
+    settle_run(run, 'answered', state == 'sent' and 'delivered' or state)
 end
 
 local OPEN, QUEUED, SENDING = { queued = true, sending = true }, { queued = true }, { sending = true }
@@ -159,24 +211,28 @@ end
 function writes.drop(id, reason)
     if take(id) then
         count(reason, 1)
+        settle_message(id, 'failed')
     end
 end
 
--- A turn's outcome: how many messages it answers and which, then its replies, two arguments each.
-function writes.commit(turn, score, now, fallback, answers)
+-- A turn's outcome: what it is to a job, how many messages it answers and which, then its replies, two arguments each.
+function writes.commit(turn, score, now, fallback, state, answers)
     if call('ZSCORE', key('turns'), turn) then
         return {}
     end
     local agent
     for n = 1, tonumber(answers) do
-        agent = take(args[5 + n]) or agent
+        agent = take(args[6 + n]) or agent
     end
     if tonumber(answers) > 0 and not agent then
         return {}
     end
     call('ZADD', key('turns'), score, turn)
+    for n = 1, tonumber(answers) do
+        settle_message(args[6 + n], state, turn)
+    end
     local ids = {}
-    for n = 6 + tonumber(answers), #args, 2 do
+    for n = 7 + tonumber(answers), #args, 2 do
         ids[#ids + 1] = enqueue(agent or lane(args[n], fallback), turn, args[n], args[n + 1], now)
     end
     return ids
@@ -296,6 +352,102 @@ function writes.decide(id, state, score)
     end
     settle(id, state, score)
     return { id }
+end
+
+function writes.add_job(agent, errand, next, most, name)
+    local known = name ~= '' and call('HGET', key('jobs', 'keys'), name)
+    if known then
+        return { job_row(known) }
+    end
+    local to_come = 0
+    for _, id in ipairs(call('ZRANGE', key('jobs', agent), 0, -1)) do
+        to_come = to_come + (call('HGET', key('job', id), 'next') ~= '' and 1 or 0)
+    end
+    if to_come >= tonumber(most) then
+        return {}
+    end
+    local id = next_id('job')
+    call('HSET', key('job', id), 'agent', agent, 'errand', errand, 'enabled', 1, 'next', next, 'last', '',
+        'failures', 0, 'key', name)
+    call('ZADD', key('jobs', agent), id, id)
+    if name ~= '' then
+        call('HSET', key('jobs', 'keys'), name, id)
+    end
+    return { job_row(id) }
+end
+
+function reads.jobs(...)
+    local rows = {}
+    for _, agent in ipairs({ ... }) do
+        for _, id in ipairs(call('ZRANGE', key('jobs', agent), 0, -1)) do
+            rows[#rows + 1] = job_row(id)
+        end
+    end
+    return rows
+end
+
+local function forget_job(id)
+    local agent, name = unpack(call('HMGET', key('job', id), 'agent', 'key'))
+    if not agent then
+        return {}
+    end
+    call('ZREM', key('jobs', 'done'), id)
+    call('ZREM', key('jobs', agent), id)
+    call('HDEL', key('jobs', 'keys'), name)
+    for _, run in ipairs(call('LRANGE', key('runs', id), 0, -1)) do
+        forget_run(run)
+    end
+    call('DEL', key('job', id))
+    call('DEL', key('runs', id))
+    return { id }
+end
+
+function writes.remove_job(id)
+    return forget_job(id)
+end
+
+function writes.set_next(id, next)
+    if call('EXISTS', key('job', id)) == 0 then
+        return {}
+    end
+    call('HSET', key('job', id), 'enabled', next == '' and 0 or 1, 'next', next, 'failures', 0)
+    call('ZREM', key('jobs', 'done'), id)
+    return { id }
+end
+
+function writes.run_job(id, slot, kept, ...)
+    if call('EXISTS', key('job', id)) == 0 then
+        return {}
+    end
+    local stored = writes.append(...)
+    if stored[1] then
+        note(id, slot, 'running', stored[1], kept)
+    end
+    return stored
+end
+
+function writes.take_slot(id, score, slot, before, after, kept, ...)
+    local enabled, next = unpack(call('HMGET', key('job', id), 'enabled', 'next'))
+    if enabled ~= '1' or next ~= before then
+        return {}
+    end
+    call('HSET', key('job', id), 'last', slot, 'next', after)
+    if after == '' then
+        call('ZADD', key('jobs', 'done'), score, id)
+    end
+    if select('#', ...) == 0 then
+        note(id, slot, 'missed', nil, kept)
+        return {}
+    end
+    return writes.run_job(id, slot, kept, ...)
+end
+
+function reads.runs(job)
+    local rows = {}
+    for _, id in ipairs(call('LRANGE', key('runs', job), 0, -1)) do
+        rows[#rows + 1] = call('HMGET', key('run', id), 'slot', 'state', 'turn')
+    end
+    return rows
 end
 
 -- The door. A request to be let in: until when it counts, its code (none once it was refused), the account, when it was
@@ -478,12 +630,16 @@ end
 -- At most `limit` rows of a kind, so that nobody waits long; called again until it returns none.
 function writes.prune(now, sent, dead, decided, keys, silences, limit)
     expire(now)
+    local done = call('ZRANGEBYSCORE', key('jobs', 'done'), '-inf', dead, 'LIMIT', 0, limit)
+    for _, id in ipairs(done) do
+        forget_job(id)
+    end
     return {
         forget_requests(requests(now, function() end))
             + drop_silences(call('ZRANGEBYSCORE', key('silences'), '-inf', silences, 'LIMIT', 0, limit)) +
         trim(key('seen'), now, limit) + trim(key('sent'), sent, limit, 'reply') + trim(key('dead'), dead, limit, 'reply')
             + trim(key('changes', 'decided'), decided, limit, 'change')
-            + trim(key('turns'), keys, limit) + trim(key('notices'), keys, limit),
+            + #done + trim(key('turns'), keys, limit) + trim(key('notices'), keys, limit),
     }
 end
 

@@ -15,6 +15,7 @@ from adapters.channel import InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
 from gateway.stores.door import Overheard, Pairings, Silences
+from gateway.stores.jobs import Jobs, RunState
 from gateway.stores.ports import (
     FIRST,
     NOTICE_PREFIX,
@@ -31,6 +32,7 @@ from gateway.stores.ports import (
 )
 from gateway.stores.redis.changes import RedisChanges
 from gateway.stores.redis.door import RedisOverheard, RedisPairings, RedisSilences
+from gateway.stores.redis.jobs import RedisJobs
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, unsure_send
@@ -139,6 +141,7 @@ class RedisStore:
         self.inbox: Inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
         self.outbox: Outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
         self.changes: Changes = RedisChanges(link, self._clock, agents)
+        self.jobs: Jobs = RedisJobs(link, self._clock, self._retention.dedupe, agents)
         self.pairings: Pairings = RedisPairings(link, self._clock, agents)
         self.overheard: Overheard = RedisOverheard(link, self._clock, self._retention.heard)
         self.silences: Silences = RedisSilences(link)
@@ -146,7 +149,8 @@ class RedisStore:
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         now, along = self._clock.now(), [sent_along(each) for each in commit.outgoing]
-        head = commit.turn_id, score(now), encode_time(now), self._agents[0], len(commit.answers)
+        state = RunState.FAILED if commit.has_failed else RunState.ANSWERED if along else RunState.SILENT
+        head = commit.turn_id, score(now), encode_time(now), self._agents[0], state.value, len(commit.answers)
         ids = await self._link.run("commit", *head, *commit.answers, *(each for pair in along for each in pair))
         return [queued(id_, commit.turn_id, told, now) for id_, (_, told) in zip(ids, along, strict=bool(ids))]
 

@@ -1,0 +1,89 @@
+"""This file keeps in Redis what agents do at their times."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from adapters.channel import InboundMessage
+from gateway.stores.codec import (
+    address_key,
+    decode_errand,
+    decode_message,
+    encode_errand,
+    encode_message,
+    encode_time,
+    message_key,
+)
+from gateway.stores.jobs import RUNS_KEPT, Errand, Job, JobId, Run, RunState, Slot
+from gateway.stores.ports import InboxId, InboxRow
+from gateway.stores.redis.link import Argument, Link
+from gateway.stores.redis.outbox import score
+from gateway.timing import Clock
+
+Fields = tuple[str, str, str, str, str, str]
+"""A job as store.lua returns it: id, errand, whether it is enabled, next slot, last slot, failures; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedisJobs:
+    """Implements `Jobs` for *agents*."""
+
+    link: Link
+    clock: Clock
+    dedupe: timedelta
+    agents: Sequence[str]
+
+    async def add(self, errand: Errand, next_slot: datetime, most: int, key: str | None = None) -> Job | None:
+        facts = errand.agent, encode_errand(errand), encode_time(next_slot), most, key or ""
+        rows: list[Fields] = await self.link.run("add_job", *facts)
+        return _job(rows[0]) if rows else None
+
+    async def all(self) -> Sequence[Job]:
+        rows: list[Fields] = await self.link.run("jobs", *self.agents)
+        return sorted(map(_job, rows), key=lambda job: job.id)
+
+    async def remove(self, job: JobId) -> bool:
+        return bool(await self.link.run("remove_job", job))
+
+    async def set_next(self, job: JobId, next_slot: datetime | None) -> bool:
+        return bool(await self.link.run("set_next", job, _text(next_slot)))
+
+    async def take(self, job: JobId, slot: Slot, message: InboundMessage | None) -> InboxRow | None:
+        times = score(slot.at), encode_time(slot.at), encode_time(slot.before), _text(slot.after), RUNS_KEPT
+        if message is None:
+            await self.link.run("take_slot", job, *times)
+            return None
+        encoded, now = encode_message(message), self.clock.now()
+        return _row(await self.link.run("take_slot", job, *times, *self._entry(message, encoded, now)), encoded, now)
+
+    async def run(self, job: JobId, at: datetime, message: InboundMessage) -> InboxRow | None:
+        encoded, now = encode_message(message), self.clock.now()
+        facts = job, encode_time(at), RUNS_KEPT
+        return _row(await self.link.run("run_job", *facts, *self._entry(message, encoded, now)), encoded, now)
+
+    async def history(self, job: JobId) -> Sequence[Run]:
+        rows: list[tuple[str, str, str | None]] = await self.link.run("runs", job)
+        return [Run(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
+
+    def _entry(self, message: InboundMessage, encoded: str, now: datetime) -> tuple[Argument, ...]:
+        """Return *message* as `append` of store.lua takes it."""
+        names = message.address.account, address_key(message.address), message_key(message.address, message.id)
+        return *names, score(now), score(now + self.dedupe), encoded, encode_time(now)
+
+
+def _row(stored: Sequence[str], encoded: str, now: datetime) -> InboxRow | None:
+    return InboxRow(InboxId(int(stored[0])), decode_message(encoded), now) if stored else None
+
+
+def _job(fields: Fields) -> Job:
+    id_, errand, is_enabled, next_slot, last_slot, failures = fields
+    times = _time(next_slot), _time(last_slot)
+    return Job(JobId(int(id_)), decode_errand(errand), is_enabled == "1", *times, int(failures))
+
+
+def _text(moment: datetime | None) -> str:
+    return "" if moment is None else encode_time(moment)
+
+
+def _time(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

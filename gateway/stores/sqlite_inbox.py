@@ -1,0 +1,73 @@
+"""This file keeps in SQLite the messages that wait for their turns."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from adapters.channel import InboundMessage
+from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
+from gateway.stores.group_commit import GroupCommit
+from gateway.stores.ledger import count
+from gateway.stores.ports import FIRST, InboxId, InboxRow
+from gateway.stores.sqlite_runs import settle_drop
+from gateway.timing import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteInbox:
+    """Implements `Inbox`."""
+
+    commits: GroupCommit
+    clock: Clock
+    dedupe: timedelta
+
+    async def append(self, message: InboundMessage) -> InboxRow | None:
+        return await self.commits.run(partial(append, message, self.clock.now(), self.dedupe))
+
+    async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
+        return await self.commits.run(partial(_waiting, after, -1 if limit is None else limit))
+
+    async def drop(self, row: InboxId, reason: str) -> None:
+        await self.commits.run(partial(_drop, row, reason))
+
+
+# What follows runs on the writer's thread, inside a transaction.
+
+
+def append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite3.Connection) -> InboxRow | None:
+    """Store *message* unless it was within *dedupe*, inside the caller's transaction."""
+    is_new = db.execute(
+        "INSERT INTO seen VALUES (:key, :expires) ON CONFLICT (key) DO UPDATE SET expires_at = :expires "
+        "WHERE expires_at <= :now",
+        {
+            "key": message_key(message.address, message.id),
+            "expires": encode_time(now + dedupe),
+            "now": encode_time(now),
+        },
+    ).rowcount
+    if not is_new:
+        return None
+    inserted = db.execute(
+        "INSERT INTO inbox (message, received_at) VALUES (?, ?) RETURNING id, message, received_at",
+        (encode_message(message), encode_time(now)),
+    )
+    (row,) = inserted.fetchall()
+    return _inbox_row(row)
+
+
+def _waiting(after: InboxId, limit: int, db: sqlite3.Connection) -> list[InboxRow]:
+    asked = "SELECT id, message, received_at FROM inbox WHERE id > ? ORDER BY id LIMIT ?"
+    return [_inbox_row(row) for row in db.execute(asked, (after, limit))]
+
+
+def _inbox_row(row: tuple[int, str, str]) -> InboxRow:
+    id_, message, received_at = row
+    return InboxRow(InboxId(id_), decode_message(message), datetime.fromisoformat(received_at))
+
+
+def _drop(row: InboxId, reason: str, db: sqlite3.Connection) -> None:
+    if db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount:
+        count(reason, 1, db)
+        settle_drop(row, db)

@@ -1,0 +1,53 @@
+"""This file keeps in SQLite what became of the slots of jobs, as their turns and answers go on."""
+
+import sqlite3
+from datetime import datetime
+
+from gateway.stores.codec import encode_time
+from gateway.stores.jobs import FAILURES, RUNS_KEPT, SUCCESSES, JobId, Run, RunState
+from gateway.stores.ports import InboxId, InboxRow, OutboxId, TurnCommit
+
+_TRIM = """
+    DELETE FROM runs WHERE job = ?1 AND id NOT IN (SELECT id FROM runs WHERE job = ?1 ORDER BY id DESC LIMIT ?2)"""
+
+
+def note(job: JobId, at: datetime, row: InboxRow | None, db: sqlite3.Connection) -> None:
+    """Note that a slot was taken in, or missed where there is no *row*, inside the caller's transaction."""
+    state = RunState.MISSED if row is None else RunState.RUNNING
+    facts = (job, encode_time(at), state, None if row is None else row.id)
+    db.execute("INSERT INTO runs (job, slot, state, message) VALUES (?, ?, ?, ?)", facts)
+    db.execute(_TRIM, (job, RUNS_KEPT))
+
+
+def settle_turn(commit: TurnCommit, db: sqlite3.Connection) -> None:
+    """Note what the turn of a job came to, inside the caller's transaction."""
+    state = RunState.FAILED if commit.has_failed else RunState.ANSWERED if commit.outgoing else RunState.SILENT
+    for row in commit.answers:
+        db.execute("UPDATE runs SET turn = ? WHERE message = ?", (commit.turn_id, row))
+        _settle(state, "message = ? AND state = 'running'", row, db)
+
+
+def settle_drop(row: InboxId, db: sqlite3.Connection) -> None:
+    """Note that the message of a job was let go."""
+    _settle(RunState.FAILED, "message = ? AND state = 'running'", row, db)
+
+
+def settle_reply(row: OutboxId, state: RunState, db: sqlite3.Connection) -> None:
+    """Note that the answer of a job was delivered, or never will be."""
+    of_turn = "state = 'answered' AND turn = (SELECT turn_id FROM outbox WHERE id = ?)"
+    _settle(state, of_turn, row, db)
+
+
+def history(job: JobId, db: sqlite3.Connection) -> list[Run]:
+    """Return what became of a job's slots, the newest first."""
+    rows = db.execute("SELECT slot, state, turn FROM runs WHERE job = ? ORDER BY id DESC", (job,))
+    return [Run(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
+
+
+def _settle(state: RunState, where: str, value: int, db: sqlite3.Connection) -> None:
+    changed = db.execute(f"UPDATE runs SET state = ? WHERE {where} RETURNING job", (state, value)).fetchall()  # noqa: S608
+    for (job,) in changed:
+        if state in FAILURES:
+            db.execute("UPDATE jobs SET failures = failures + 1 WHERE id = ?", (job,))
+        elif state in SUCCESSES:
+            db.execute("UPDATE jobs SET failures = 0 WHERE id = ?", (job,))
