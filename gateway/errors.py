@@ -13,7 +13,8 @@
     └── ModelError             no usable reply
         ├── ModelUnavailableError   try again later, or another model
         ├── ModelRefusedError       this request will never work (bad key, unknown model)
-        └── ModelOverflowError      the request is larger than the model's window
+        ├── ModelOverflowError      the request is larger than the model's window
+        └── BudgetError             the day's budget does not cover the call, so it was not made
 
 Channel errors live in `adapters.channel`, workspace errors in `workspaces.errors`.
 """
@@ -85,3 +86,13 @@ class ModelRefusedError(ModelError):
 
 class ModelOverflowError(ModelError):
     """The request does not fit the model's window."""
+
+
+class BudgetError(ModelError):
+    """A call of a model was not made, for the owner's budget of the day does not cover it."""
+
+    def __init__(self, cause: str, said: str, mark: str) -> None:
+        """*said* is for the owner; *mark* is the same for every call that one limit stops on one day."""
+        super().__init__(said)
+        self.cause = cause
+        self.mark = mark

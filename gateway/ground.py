@@ -9,6 +9,7 @@ from datetime import datetime
 from adapters.channel import Address
 from adapters.terminal import CHAT, TerminalAdapter
 from gateway.agent.agent import Agent
+from gateway.agent.models.paid import Purse
 from gateway.agents import Threads, open_agents
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of, web_accounts
 from gateway.config import Config, OwnerZone, owner_zone
@@ -20,6 +21,7 @@ from gateway.door.routing import Routes
 from gateway.home import Home
 from gateway.measuring import metered_agents
 from gateway.metrics import Meter
+from gateway.paying import paid_agents, purses_of
 from gateway.share import Share, open_share
 from gateway.stores.ports import Store
 from gateway.timing import Clock, SystemClock
@@ -55,6 +57,8 @@ class Ground:
     clock: Clock
     share: Share
     agents: Mapping[AgentId, Agent]
+    purses: Mapping[AgentId, Purse]
+    """Of the agents: what their models cost is paid out of them."""
     store: Store
     sessions: Sessions
     terminals: Mapping[AgentId, TerminalAdapter]
@@ -104,10 +108,11 @@ async def open_ground(
         share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
         routes, config = routes_of(config), share.mine
         opened = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
-        agents = traced_agents(metered_agents(opened, meter), config.traces)
-        _lead_through(machine.checkpoint, agents.values())
+        _lead_through(machine.checkpoint, opened.values())
         store = await share.open_store(routes, clock, machine.checkpoint)
         stack.push_async_callback(store.close)
+        purses = purses_of(config, store, owner_now, count)
+        agents = paid_agents(traced_agents(metered_agents(opened, meter), config.traces), purses)
         threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
         folders = {name: home.agent(name).sessions for name in agents}
         sessions = Sessions(folders, threads, machine.checkpoint, clock.now)
@@ -125,6 +130,7 @@ async def open_ground(
             clock,
             share,
             agents,
+            purses,
             store,
             sessions,
             terminals,

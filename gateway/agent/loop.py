@@ -23,7 +23,7 @@ from gateway.agent.window.count import request_characters
 from gateway.errors import TurnLimitError
 from gateway.timing import unless
 
-__all__ = ["NO_REPLY", "Answer", "Course", "Journal", "TurnLimits", "run_turn"]
+__all__ = ["NO_REPLY", "UNANSWERED", "Answer", "Course", "Journal", "TurnLimits", "run_turn"]
 
 NO_REPLY = "NO_REPLY"
 """A model that has nothing to say answers exactly this, in any case; it never reaches a chat."""
@@ -31,7 +31,8 @@ NO_REPLY = "NO_REPLY"
 Journal = Callable[[Entry], Awaitable[None]]
 """Takes each new entry of the history, and returns once it is durable."""
 
-_HALTED = "(This turn was stopped before it had an answer.)"
+UNANSWERED = ReplyEntry("(This turn was stopped before it had an answer.)", (), HALTED, Usage())
+"""Ends a turn that was stopped; it is sent to nobody."""
 
 
 async def _nothing_joined() -> Sequence[UserEntry]:
@@ -111,7 +112,7 @@ async def _next_reply(model: Model, step: ModelRequest, course: Course) -> Reply
     reply = None
     if not course.halt.soon.is_set():
         reply = await unless(course.halt.soon, model.reply(step, course.on_text))
-    return ReplyEntry(_HALTED, (), HALTED, Usage()) if reply is None else _weighed(reply, step)
+    return UNANSWERED if reply is None else _weighed(reply, step)
 
 
 def _weighed(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:

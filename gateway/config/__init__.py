@@ -1,5 +1,6 @@
 """This package turns the one TOML file into typed settings and names the key when it refuses."""
 
+from gateway.config.budget import BudgetSettings
 from gateway.config.channels import (
     BindingSettings,
     BotSettings,
@@ -34,6 +35,7 @@ __all__ = [
     "AttachmentSettings",
     "BindingSettings",
     "BotSettings",
+    "BudgetSettings",
     "ChannelsSettings",
     "Config",
     "ContextSettings",

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from gateway.config.budget import BudgetSettings
 from gateway.config.channels import BindingSettings, ChannelsSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import MemorySettings
@@ -112,6 +113,7 @@ class AgentSettings(Section):
     temperature: Temperature | None = None
     queue: QueueMode | None = None
     """Default: that of `[queue]`."""
+    budget: BudgetSettings = BudgetSettings()
 
 
 PROVIDER_WINDOW = 128_000
@@ -119,6 +121,10 @@ PROVIDER_WINDOW = 128_000
 OWN_SERVER_WINDOW = 32_000
 """Assumed of a model at another address: servers of one's own are often started with a small window, and some cut what
 is too long without a word."""
+
+
+Price = Annotated[float, Field(ge=0, le=100_000)]
+"""In US dollars, for a million tokens."""
 
 
 class ModelSettings(Section):
@@ -132,6 +138,17 @@ class ModelSettings(Section):
     window_tokens: int | None = Field(default=None, ge=4_000)
     request_timeout_s: float = Field(default=120, gt=0, le=3_600)
     temperature: Temperature | None = None
+    price_in: Price | None = None
+    price_out: Price | None = None
+    price_cached: Price | None = None
+
+    @model_validator(mode="after")
+    def _is_priced_whole(self) -> Self:
+        if (self.price_in is None) is not (self.price_out is None):
+            raise ValueError("has one of price_in and price_out; set both, in dollars for a million tokens")
+        if self.price_cached is not None and self.price_in is None:
+            raise ValueError("has price_cached without price_in and price_out; set all three, or none")
+        return self
 
     @model_validator(mode="after")
     def _has_its_key(self) -> Self:

@@ -10,8 +10,10 @@ from datetime import datetime
 
 import structlog
 
+from gateway.agent.budget import Cause
 from gateway.agent.entries import Entry, FlushEntry, SummaryEntry, UserEntry
 from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.trust import is_from_outside
 from gateway.agent.window.compact import (
@@ -139,7 +141,7 @@ class Compaction:
 
     async def _summary(self, crowded: Crowded, previous: Sequence[Entry], older: Sequence[Entry]) -> SummaryEntry:
         last = latest_summary(crowded.session.transcript.records)
-        model = crowded.session.agent.model
+        model = paid_for(crowded.session.agent.model, Cause.FLUSH)
         orders = standing_orders(older, last.orders if last else ())
         before = last.text if last else ""
         task = _Task(

@@ -9,10 +9,12 @@ from datetime import datetime
 import structlog
 from pydantic import BaseModel, ConfigDict
 
+from gateway.agent.budget import Cause
 from gateway.agent.entries import Entry, FlushEntry, UserEntry
 from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import Course, run_turn
 from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox, tool
 from gateway.conversation.session import Session, noting
@@ -71,7 +73,7 @@ class Flush:
             async with asyncio.timeout(self._settings.deadline_s):
                 for prompt in (self._settings.prompt, AGAIN):
                     requests += 1
-                    await self._ask(session.agent.model, request, prompt, toolbox)
+                    await self._ask(paid_for(session.agent.model, Cause.FLUSH), request, prompt, toolbox)
                     if citations:
                         break
         except TimeoutError:

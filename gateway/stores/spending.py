@@ -5,6 +5,9 @@ from dataclasses import astuple, dataclass
 from datetime import date
 from typing import Protocol
 
+NANOS = 1_000_000_000
+"""Of `Spend.nanos`, in one unit of money."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spend:

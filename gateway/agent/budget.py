@@ -1,0 +1,110 @@
+"""This file decides whether a call of a model is within what the owner lets an agent spend in a day."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from enum import StrEnum
+from functools import reduce
+from operator import add
+from types import MappingProxyType
+
+from gateway.errors import BudgetError
+from gateway.stores.spending import NANOS, Spend
+
+
+class Cause(StrEnum):
+    """What a model is asked for."""
+
+    CHAT = "chat"
+    HEARTBEAT = "heartbeat"
+    CRON = "cron"
+    SUBAGENT = "subagent"
+    FLUSH = "flush"
+    """Saving notes and summarising, whatever the session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be spent in a day of the owner's; `None` sets no limit, 0 lets nothing run."""
+
+    tokens: int | None = None
+    """Read and written, what the provider had cached included."""
+    nanos: int | None = None
+    """Money, in thousand-millionths of a dollar."""
+
+    @property
+    def is_set(self) -> bool:
+        return self != Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """What one agent may spend."""
+
+    total: Budget = field(default_factory=Budget)
+    """For all causes together."""
+    causes: Mapping[Cause, Budget] = field(default_factory=lambda: MappingProxyType({}))
+    """For each alone, besides."""
+
+    def over(self, cause: Cause) -> Iterator[tuple[Cause | None, Budget]]:
+        """Give each budget that a call for *cause* has to keep, the one for all causes under `None`."""
+        found = (None, self.total), (cause, self.causes.get(cause, Budget()))
+        yield from ((of, budget) for of, budget in found if budget.is_set)
+
+    @property
+    def is_set(self) -> bool:
+        return self.total.is_set or any(budget.is_set for budget in self.causes.values())
+
+
+def summed(spent: Mapping[str, Spend]) -> Spend:
+    """Return what was spent for all causes together."""
+    return reduce(add, spent.values(), Spend())
+
+
+def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call: "Call") -> None:
+    """Raise BudgetError if *call* would pass one of the *budgets* of *agent*, which *spent* so much on its day."""
+    for of, budget in budgets.over(call.cause):
+        so_far = summed(spent) if of is None else spent.get(of, Spend())
+        table = f"[agents.{agent}.budget{'' if of is None else f'.causes.{of}'}]"
+        if _passes(budget.tokens, so_far.tokens, call.least.tokens):
+            facts = (
+                f"{so_far.tokens:,} of {budget.tokens:,} tokens are spent, and this takes {call.least.tokens:,} more"
+            )
+            raise _stop(call, f"{table} tokens_a_day", budget.tokens or 0, facts)
+        if _passes(budget.nanos, so_far.nanos, call.least.nanos):
+            facts = f"{dollars(so_far.nanos)} of {dollars(budget.nanos or 0)} are spent, and this takes "
+            facts += f"{dollars(call.least.nanos)} more at least"
+            raise _stop(call, f"{table} money_a_day", budget.nanos or 0, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a model that is about to be made."""
+
+    cause: Cause
+    day: date
+    """The owner's."""
+    least: Spend
+    """What it costs at least: what it has the model read."""
+
+
+def _passes(limit: int | None, so_far: int, more: int) -> bool:
+    return limit is not None and (limit == 0 or so_far + more > limit)
+
+
+def _stop(call: Call, setting: str, limit: int, facts: str) -> BudgetError:
+    if limit == 0:
+        said = f"I may not ask a language model for this ({call.cause}): {setting} is 0. A higher number lets it run."
+    else:
+        tomorrow = call.day + timedelta(days=1)
+        said = (
+            f"I stopped before a call that my budget for today does not cover ({call.cause}): {facts}. It goes on by "
+            f"itself on {tomorrow:%Y-%m-%d}; sooner with a higher {setting} in the configuration and a restart."
+        )
+    return BudgetError(call.cause, said, f"{call.cause}:{call.day}:{setting}:{limit}")
+
+
+def dollars(nanos: int) -> str:
+    """Return an amount of money in words; small ones keep what tells them from nothing."""
+    amount = nanos / NANOS
+    return f"${amount:,.2f}" if amount >= 1 or not nanos else f"${amount:.4f}"

@@ -1,0 +1,115 @@
+"""This file is a model whose calls are paid out of its agent's purse: counted by cause, and within limits."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from gateway.agent.budget import Budgets, Call, Cause, check_budget
+from gateway.agent.entries import ReplyEntry, Usage
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.models.prices import Price, spent
+from gateway.agent.window.count import CAUTIOUS, request_characters
+from gateway.errors import BudgetError, ModelError
+from gateway.stores.spending import Spend, Spending
+from workspaces.access import AgentId
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What the configured models cost, by the configuration's names; one that is missing has no known price."""
+
+    known: Mapping[str, Price]
+
+    def of(self, model: str, usage: Usage) -> Spend:
+        """Return what a reply of *model* cost; the offline responder is free."""
+        return Spend() if model == OFFLINE else spent(usage, self.known.get(model))
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """What one agent has for its models: every call is counted in the store, so a restart forgets nothing."""
+
+    agent: AgentId
+    budgets: Budgets
+    prices: Prices
+    spending: Spending
+    now: Callable[[], datetime]
+    """In the owner's zone: the budget is a day's."""
+    count: Callable[[str], Awaitable[None]]
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def hold(self, cause: Cause, model: str, request: ModelRequest) -> Call:
+        """Count what *request* costs at least before it is sent, so that a crash, or another chat, cannot pass it over.
+
+        Raises BudgetError, and counts it, if that is more than what is left.
+        """
+        tokens = CAUTIOUS.tokens(request_characters(request))
+        call = Call(cause, self.now().date(), self.prices.of(model, Usage(tokens)))
+        async with self._one_at_a_time:
+            if self.budgets.is_set:
+                await self._check(call)
+            await self._add(call, call.least)
+        return call
+
+    async def _check(self, call: Call) -> None:
+        try:
+            check_budget(self.agent, self.budgets, await self.spent(call.day), call)
+        except BudgetError as exc:
+            await self.count(f"budget.{exc.cause}")
+            raise
+
+    async def settle(self, call: Call, cost: Spend) -> None:
+        """Count what *call* really cost in place of what was held for it."""
+        await self._add(call, cost - call.least)
+
+    async def spent(self, day: date | None = None) -> Mapping[str, Spend]:
+        """Return what was spent on *day*, or today, by cause."""
+        return await self.spending.on(self.agent, day or self.now().date())
+
+    async def _add(self, call: Call, cost: Spend) -> None:
+        if cost != Spend():
+            await self.spending.add(self.agent, call.day, call.cause, cost)
+
+
+class PaidModel:
+    """Implements `Model` with another one; every call is paid out of *purse*, as one for *cause*."""
+
+    def __init__(self, model: Model, purse: Purse, cause: Cause = Cause.CHAT) -> None:
+        self.name = model.name
+        self.window_tokens = model.window_tokens
+        self._model = model
+        self._purse = purse
+        self._cause = cause
+
+    def under(self, cause: Cause) -> "PaidModel":
+        """Return the same model, asked for another reason."""
+        return PaidModel(self._model, self._purse, cause)
+
+    def cost(self, reply: ReplyEntry) -> Spend:
+        """Return what *reply*, an earlier one of this agent, cost by today's prices."""
+        return self._purse.prices.of(reply.model, reply.usage)
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        """As `Model.reply`. Raises BudgetError, before anything is sent, where the budget does not cover the call.
+
+        A call that failed costs nothing; one that was cut off, or a reply that says no tokens, what was held for it.
+        """
+        call = await self._purse.hold(self._cause, self.name, request)
+        try:
+            reply = await self._model.reply(request, on_text)
+        except ModelError:
+            await self._purse.settle(call, Spend())
+            raise
+        has_counted = reply.usage.input_tokens > 0 or reply.model == OFFLINE
+        await self._purse.settle(call, self.cost(reply) if has_counted else call.least)
+        return reply
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+def paid_for(model: Model, cause: Cause) -> Model:
+    """Return *model*, asked for *cause*; one that nobody pays for stays as it is."""
+    return model.under(cause) if isinstance(model, PaidModel) else model

@@ -1,0 +1,22 @@
+"""This file is the settings of what an agent may spend in a day."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from gateway.config.section import Section
+
+SpendingCause = Literal["chat", "heartbeat", "cron", "subagent", "flush"]
+
+
+class SpendingLimit(Section):
+    """What may be spent in a day of the owner's; not set: no limit; 0: nothing runs."""
+
+    tokens_a_day: int | None = Field(default=None, ge=0)
+    money_a_day: float | None = Field(default=None, ge=0)
+
+
+class BudgetSettings(SpendingLimit):
+    """For all causes together, and for some of them besides."""
+
+    causes: dict[SpendingCause, SpendingLimit] = Field(default={})

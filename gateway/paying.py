@@ -1,0 +1,72 @@
+"""This file gives each agent a purse out of which its models are paid, by what the configuration says of money."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from gateway.agent.agent import Agent
+from gateway.agent.budget import Budget, Budgets, Cause
+from gateway.agent.models.paid import PaidModel, Prices, Purse
+from gateway.agent.models.prices import Price, listed_price
+from gateway.config import BudgetSettings, Config, ModelSettings
+from gateway.config.budget import SpendingLimit
+from gateway.stores.ports import Store
+from gateway.stores.spending import NANOS
+from workspaces.access import AgentId
+
+
+def purses_of(
+    config: Config, store: Store, now: Callable[[], datetime], count: Callable[[str], Awaitable[None]]
+) -> dict[AgentId, Purse]:
+    """Return the purse of every agent; *now* tells the owner's time."""
+    prices = Prices({name: price for name, model in config.models.items() if (price := _price(model)) is not None})
+    return {
+        AgentId(name): Purse(AgentId(name), _budgets(agent.budget), prices, store.spending, now, count)
+        for name, agent in config.agents.items()
+    }
+
+
+def paid_agents(agents: Mapping[AgentId, Agent], purses: Mapping[AgentId, Purse]) -> dict[AgentId, Agent]:
+    """Return the agents, their models paid out of their purses."""
+    return {name: _paying(agent, purses[name]) for name, agent in agents.items()}
+
+
+def _paying(agent: Agent, purse: Purse) -> Agent:
+    others = {name: PaidModel(other, purse) for name, other in agent.others.items()}
+    return replace(agent, model=PaidModel(agent.model, purse), others=others)
+
+
+def unpriced_models(config: Config) -> tuple[str, ...]:
+    """Say, a line each, which models no budget of money can limit."""
+    if not any(_limits_money(agent.budget) for agent in config.agents.values()):
+        return ()
+    return tuple(
+        f"the price of model {name} is not known, so no money_a_day limits it; set price_in and price_out"
+        for name, settings in config.models.items()
+        if _price(settings) is None
+    )
+
+
+def _limits_money(budget: BudgetSettings) -> bool:
+    return any(limit.money_a_day is not None for limit in _all_limits(budget))
+
+
+def _all_limits(budget: BudgetSettings) -> Iterator[SpendingLimit]:
+    yield budget
+    yield from budget.causes.values()
+
+
+def _budgets(given: BudgetSettings) -> Budgets:
+    return Budgets(_budget(given), {Cause(cause): _budget(limit) for cause, limit in given.causes.items()})
+
+
+def _budget(given: SpendingLimit) -> Budget:
+    return Budget(given.tokens_a_day, None if given.money_a_day is None else round(given.money_a_day * NANOS))
+
+
+def _price(model: ModelSettings) -> Price | None:
+    """Return what *model* costs: as set, or as listed for its provider's own address."""
+    if model.price_in is not None and model.price_out is not None:
+        cached = model.price_in if model.price_cached is None else model.price_cached
+        return Price(model.price_in, model.price_out, cached)
+    return listed_price(model.provider, model.model) if model.base_url is None else None

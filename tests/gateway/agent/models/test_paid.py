@@ -1,0 +1,153 @@
+"""Every call of a model is counted in the store, and made only within the day's budget."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gateway.agent.budget import Budget, Budgets, Cause
+from gateway.agent.entries import ReplyEntry, Usage, UserEntry
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.paid import PaidModel, Prices, Purse, paid_for
+from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.models.prices import Price
+from gateway.errors import BudgetError, ModelUnavailableError
+from gateway.stores.spending import Spend
+from gateway.stores.sqlite import SqliteStore
+from tests.fakes.clock import START, ManualClock
+from tests.fakes.model import ScriptedModel, says
+from workspaces.access import AgentId
+
+MAIN = AgentId("main")
+REQUEST = ModelRequest("x" * 300, "", [UserEntry("y" * 300, START, "", "")], ())
+"""By the cautious estimate 200 tokens."""
+SEEN = says("well", usage=Usage(120, 30, 20))
+PRICES = Prices({"scripted": Price(2.0, 10.0, 1.0)})
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = await SqliteStore.open(tmp_path / "state.db")
+    yield store
+    await store.close()
+
+
+def purse(store: SqliteStore, budgets: Budgets | None = None, clock: ManualClock | None = None) -> Purse:
+    now = (clock or ManualClock()).now
+    return Purse(MAIN, budgets or Budgets(), PRICES, store.spending, now, store.count)
+
+
+async def ask(model: Model) -> ReplyEntry:
+    return await model.reply(REQUEST, unheard)
+
+
+async def unheard(_: str) -> None:
+    """Nobody listens."""
+
+
+class StuckModel(ScriptedModel):
+    """Waits for ever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_a_reply_is_counted_under_its_cause_with_what_it_cost(store: SqliteStore) -> None:
+    """As the provider counted it, not as it was estimated; each cause by itself."""
+    spending = purse(store)
+    model = PaidModel(ScriptedModel(SEEN, SEEN, SEEN), spending)
+    await ask(model)
+    await ask(paid_for(model, Cause.CRON))
+    await ask(paid_for(model, Cause.CRON))
+    once = Spend(120, 30, 20, 100 * 2_000 + 20 * 1_000 + 30 * 10_000)
+    assert await spending.spent() == {"chat": once, "cron": once + once}
+
+
+async def test_a_call_that_would_pass_the_budget_is_not_made(store: SqliteStore) -> None:
+    """It is stopped before anything is sent, and counted by its cause."""
+    inner = ScriptedModel(SEEN, SEEN)
+    model = PaidModel(inner, purse(store, Budgets(Budget(tokens=349))))
+    await ask(model)
+    with pytest.raises(BudgetError, match="150 of 349 tokens are spent, and this takes 200 more"):
+        await ask(model)
+    assert len(inner.requests) == 1
+    assert (await store.report()).reasons == {"budget.chat": 1}
+
+
+async def test_two_calls_at_once_cannot_both_have_what_is_left_for_one(store: SqliteStore) -> None:
+    """What a call takes at least is set aside before it is sent."""
+    stuck, other = StuckModel(), ScriptedModel(SEEN)
+    spending = purse(store, Budgets(Budget(tokens=399)))
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(ask(PaidModel(stuck, spending)))
+        await stuck.asked.wait()
+        with pytest.raises(BudgetError):
+            await ask(PaidModel(other, spending))
+        task.cancel()
+    assert other.requests == []
+
+
+async def test_a_call_that_was_cut_off_stays_counted(store: SqliteStore) -> None:
+    """Nobody knows what the provider makes of it, so a crash or a cancelled turn is no way to spend more."""
+    stuck, spending = StuckModel(), purse(store)
+    task = asyncio.ensure_future(ask(PaidModel(stuck, spending)))
+    await stuck.asked.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    assert await purse(store).spent() == {"chat": Spend(200, nanos=400_000)}
+
+
+async def test_a_call_that_failed_costs_nothing(store: SqliteStore) -> None:
+    """What was set aside for it is given back."""
+    spending = purse(store, Budgets(Budget(tokens=300)))
+    model = PaidModel(ScriptedModel(ModelUnavailableError("down"), SEEN), spending)
+    with pytest.raises(ModelUnavailableError):
+        await ask(model)
+    assert await spending.spent() == {}
+    assert await ask(model) == SEEN
+
+
+async def test_a_provider_that_does_not_count_is_counted_by_estimate(store: SqliteStore) -> None:
+    """A server that says no tokens is no way around a budget."""
+    spending = purse(store, Budgets(Budget(tokens=300)))
+    model = PaidModel(ScriptedModel("one", "two"), spending)
+    await ask(model)
+    with pytest.raises(BudgetError):
+        await ask(model)
+    assert (await spending.spent())["chat"].tokens == 200
+
+
+async def test_the_offline_responder_is_free_and_still_stopped_by_nothing(store: SqliteStore) -> None:
+    """It may go on where the tokens are spent, unless the owner lets nothing run."""
+    free = ReplyEntry("hello", (), OFFLINE, Usage())
+    spending = purse(store, Budgets(Budget(tokens=1)))
+    await ask(PaidModel(ScriptedModel(free, name=OFFLINE), spending))
+    assert await spending.spent() == {}
+    with pytest.raises(BudgetError, match="is 0"):
+        await ask(PaidModel(ScriptedModel(free, name=OFFLINE), purse(store, Budgets(Budget(tokens=0)))))
+
+
+async def test_the_next_day_goes_on_by_itself(store: SqliteStore) -> None:
+    """What was spent yesterday stands in yesterday's sums."""
+    clock = ManualClock()
+    spending = purse(store, Budgets(Budget(tokens=200)), clock)
+    model = PaidModel(ScriptedModel(SEEN, SEEN), spending)
+    await ask(model)
+    with pytest.raises(BudgetError):
+        await ask(model)
+    clock.advance(86_400)
+    await ask(model)
+    assert (await spending.spent())["chat"].tokens == 150
+
+
+async def test_a_model_that_nobody_pays_for_stays_as_it_is() -> None:
+    """Parts that are tested by themselves need no purse."""
+    model = ScriptedModel()
+    assert paid_for(model, Cause.FLUSH) is model

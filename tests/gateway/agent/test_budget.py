@@ -1,0 +1,88 @@
+"""What an agent may spend in a day, decided without a store."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from gateway.agent.budget import Budget, Budgets, Call, Cause, check_budget, dollars, summed
+from gateway.errors import BudgetError
+from gateway.stores.spending import NANOS, Spend
+
+DAY = date(2026, 11, 21)
+CHAT = Call(Cause.CHAT, DAY, Spend(100, nanos=NANOS // 10))
+SPENT = {"chat": Spend(600, 200, nanos=NANOS), "cron": Spend(100, nanos=NANOS)}
+
+
+def stopped(budgets: Budgets, call: Call = CHAT) -> BudgetError | None:
+    try:
+        check_budget("main", budgets, SPENT, call)
+    except BudgetError as exc:
+        return exc
+    return None
+
+
+@pytest.mark.parametrize(
+    ("budgets", "is_stopped"),
+    [
+        (Budgets(), False),
+        (Budgets(Budget(tokens=1_000)), False),
+        (Budgets(Budget(tokens=999)), True),
+        (Budgets(Budget(nanos=2 * NANOS + NANOS // 10)), False),
+        (Budgets(Budget(nanos=2 * NANOS + NANOS // 10 - 1)), True),
+        (Budgets(causes={Cause.CHAT: Budget(tokens=900)}), False),
+        (Budgets(causes={Cause.CHAT: Budget(tokens=899)}), True),
+        (Budgets(causes={Cause.CRON: Budget(tokens=0)}), False),
+        (Budgets(Budget(tokens=999), {Cause.CHAT: Budget(tokens=5_000)}), True),
+    ],
+)
+def test_a_call_may_reach_a_limit_and_not_pass_it(budgets: Budgets, *, is_stopped: bool) -> None:
+    """The limit of all causes counts them all, a cause's own counts that one; both have to be kept."""
+    assert (stopped(budgets) is not None) is is_stopped
+
+
+@pytest.mark.parametrize("zero", [Budget(tokens=0), Budget(nanos=0)])
+def test_a_budget_of_nothing_lets_nothing_run(zero: Budget) -> None:
+    """Not even what costs nothing, such as the offline responder; and it says so plainly, without a tomorrow."""
+    free = replace(CHAT, least=Spend())
+    error = stopped(Budgets(zero), free)
+    assert error is not None
+    assert "is 0" in str(error)
+    assert "2026-11-22" not in str(error)
+    assert stopped(Budgets(Budget(tokens=900)), free) is None
+
+
+def test_the_owner_reads_what_is_spent_which_setting_stops_it_and_when_it_goes_on() -> None:
+    """All that is needed to raise it, or to wait."""
+    error = stopped(Budgets(causes={Cause.CHAT: Budget(tokens=850)}))
+    assert error is not None
+    for part in ("800 of 850", "100 more", "[agents.main.budget.causes.chat] tokens_a_day", "2026-11-22", "chat"):
+        assert part in str(error)
+
+
+def test_another_limit_another_day_or_another_cause_is_another_mark() -> None:
+    """By its mark it is known whether somebody was told: a limit that was raised and reached again is told again."""
+    tomorrow = replace(CHAT, day=date(2026, 11, 22))
+    errors = [
+        stopped(Budgets(Budget(tokens=10))),
+        stopped(Budgets(Budget(tokens=20))),
+        stopped(Budgets(Budget(nanos=10))),
+        stopped(Budgets(Budget(tokens=10)), tomorrow),
+        stopped(Budgets(Budget(tokens=10)), replace(CHAT, cause=Cause.CRON)),
+    ]
+    again = stopped(Budgets(Budget(tokens=10)), replace(CHAT, least=Spend(7)))
+    marks = [error.mark for error in errors if error]
+    assert len(set(marks)) == len(errors)
+    assert again is not None
+    assert again.mark == marks[0]
+
+
+def test_money_is_told_so_that_little_is_not_nothing() -> None:
+    """Cents in two places, less in four."""
+    assert [dollars(amount) for amount in (0, NANOS // 500, 5 * NANOS // 2, 1_234 * NANOS)] == [
+        "$0.00",
+        "$0.0020",
+        "$2.50",
+        "$1,234.00",
+    ]
+    assert summed(SPENT) == Spend(700, 200, nanos=2 * NANOS)
