@@ -110,6 +110,18 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
+class Allowance:
+    """What the turn of one message may spend: its share of what another turn had left."""
+
+    steps: int
+    """Replies of the model."""
+    tokens: int
+    """Input and output together."""
+    seconds: float
+    """Of work; also how long it waits for a model that cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
 class InboundMessage:
     """One message as a platform delivered it."""
 
@@ -135,6 +147,8 @@ class InboundMessage:
     """The platform's id of what the chat belongs to: a Discord server."""
     answers_to: Address | None = None
     """Where the answer goes, if not where the message came from; the gateway sets it, no adapter does."""
+    allowance: Allowance | None = None
+    """What its turn may spend, where that is less than any other's; the gateway sets it, no adapter does."""
     heard: tuple[Heard, ...] = ()
     """What was said in the group since we were last asked; the gateway adds it, no adapter does."""
 

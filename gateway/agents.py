@@ -29,6 +29,7 @@ from gateway.conversation.flush import FlushSettings
 from gateway.conversation.lifecycle import LifecycleSettings
 from gateway.conversation.planning import TurnSettings
 from gateway.conversation.queueing import QueueMode, QueueRules
+from gateway.conversation.subagents import SubagentRules
 from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.embedding import SERVER_PATIENCE_S, memory_worker
 from gateway.errors import ConfigError
@@ -137,6 +138,12 @@ def queue_rules(config: Config) -> QueueRules:
     queue = config.queue
     of_agents = {AgentId(name): QueueMode(agent.queue) for name, agent in config.agents.items() if agent.queue}
     return QueueRules(QueueMode(queue.mode), of_agents, timedelta(milliseconds=queue.debounce_ms), queue.together)
+
+
+def subagent_rules(config: Config) -> SubagentRules:
+    """Return what the configuration says about helpers."""
+    given = config.subagents
+    return SubagentRules(given.children, given.running, given.task_s, given.guests)
 
 
 def refuse_overlaps(home: Home, config: Config) -> None:

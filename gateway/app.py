@@ -56,6 +56,7 @@ from gateway.conversation.results import ResultChannel
 from gateway.conversation.subagents import Subagents
 from gateway.conversation.turn import Turns
 from gateway.door.doorkeeper import Doorkeeper
+from gateway.door.inner import HELPER
 from gateway.door.rates import Rates
 from gateway.door.routing import Routes, SessionKey, route
 from gateway.door.sign_in import SignIns
@@ -236,10 +237,14 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         SignIns(store, ground.clock.now),
         assumed_windows(config),
     )
-    planner = _planner(ground, desk, lifecycle)
     choices = Choices(store)
-    lifecycle.listeners.append(choices.ended)
     queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
+    subagents = Subagents(
+        subagent_rules(config), turn_settings(config).limits, queueing, ground.count, ground.clock.now
+    )
+    health.helpers = subagents.running
+    planner = _planner(ground, desk, lifecycle, subagents)
+    lifecycle.listeners += [choices.ended, subagents.session_over]
     commands = _commands(ground, desk, planner, lifecycle, queueing, choices)
     turns = _turns(ground, desk, planner, commands, queueing, choices)
     lanes: Lanes[SessionKey, Item] = Lanes(
@@ -247,11 +252,13 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     )
     backlog = _backlog(ground, queueing, lanes, has_channels=has_channels)
     health.depths = backlog.depths
-    arrival = Arrival(queueing, backlog, lanes, partial(_is_stop, ground.routes, commands))
+    arrival = Arrival(queueing, backlog, lanes, partial(_is_stop, ground.routes, commands), subagents.cancel_all)
+    reception = Reception(ground.routes, store, counted(arrival, ground.meter), door, owner_chats.learn)
+    _open_to_helpers(ground, subagents, reception, lanes)
     return App(
         desk=desk,
         readiness=health,
-        reception=Reception(ground.routes, store, counted(arrival, ground.meter), door, owner_chats.learn),
+        reception=reception,
         lanes=lanes,
         backlog=backlog,
         choices=choices,
@@ -271,12 +278,22 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     )
 
 
-def _planner(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle) -> Planner:
+def _open_to_helpers(
+    ground: Ground, subagents: Subagents, reception: Reception, lanes: Lanes[SessionKey, Item]
+) -> None:
+    """Let tasks in to their lanes, and results to who asked for them."""
+    subagents.enter = reception.enter
+    subagents.wake = lambda key: lanes.wake(lambda other: other == key)
+    for agent in ground.agents:
+        ground.adapters.loaded[HELPER, agent] = ResultChannel(agent, reception.enter, ground.clock.now)
+
+
+def _planner(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents: Subagents) -> Planner:
     """Put together what plans the turns of the agents' models."""
     settings = turn_settings(ground.config)
     compaction = Compaction(settings.compact, Flush(settings.flush, ground.now), lifecycle, ground.count, ground.now)
     hooks = Hooks(load_hooks(ground.home.hooks), ground.count)
-    planner = Planner(settings, hooks, desk.changes, compaction, ground.now, desk.delivery.enclosures)
+    planner = Planner(settings, hooks, desk.changes, compaction, ground.now, desk.delivery.enclosures, subagents)
     lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, ground.zone.zone))
     return planner
 
@@ -285,7 +302,18 @@ def _commands(
     ground: Ground, desk: LocalDesk, planner: Planner, lifecycle: Lifecycle, queueing: Queueing, choices: Choices
 ) -> Commands:
     pairing, silences = desk.door.pairing, ground.store.silences
-    parts = Parts(ground.agents, ground.sessions, desk.brief, planner, lifecycle, pairing, silences, queueing, choices)
+    parts = Parts(
+        ground.agents,
+        ground.sessions,
+        desk.brief,
+        planner,
+        lifecycle,
+        pairing,
+        silences,
+        queueing,
+        choices,
+        desk.health.helpers,
+    )
     return Commands(every_command(parts), ground.routes.policy)
 
 

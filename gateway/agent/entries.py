@@ -53,6 +53,10 @@ HALTED = "strandline:halted"
 """`ReplyEntry.model` of what ends a turn that was stopped before its answer; it is sent to nobody."""
 
 
+UNFINISHED = "strandline"
+"""`ReplyEntry.model` of the sentence in which the gateway says why a turn has no answer of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReplyEntry:
     """One reply of a model: text, tool calls, or both."""

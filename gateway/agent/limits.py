@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from adapters.channel import Allowance
 from gateway.agent.entries import ReplyEntry, ToolCall
 from gateway.errors import TurnLimitError
 
@@ -21,11 +22,29 @@ class TurnLimits:
     seconds: float = 300.0
 
 
+def within(limits: TurnLimits, allowance: Allowance | None) -> TurnLimits:
+    """Return *limits*, narrowed to what the turn's message was given."""
+    if allowance is None:
+        return limits
+    return replace(
+        limits,
+        steps=min(limits.steps, allowance.steps),
+        tokens=min(limits.tokens, allowance.tokens),
+        seconds=min(limits.seconds, allowance.seconds),
+    )
+
+
+def allowed_rest(limits: TurnLimits, replies: Sequence[ReplyEntry], shares: int, seconds: float) -> Allowance:
+    """Return what a turn with *replies* leaves to each of so many others: together never more than its own rest."""
+    rest = max(limits.tokens - _tokens(replies), 0)
+    return Allowance(max(limits.steps - len(replies), 1), rest // shares, min(limits.seconds, seconds))
+
+
 def check_steps(replies: Sequence[ReplyEntry], limits: TurnLimits) -> None:
     """Raise TurnLimitError if a turn with *replies* may not ask the model again."""
     if len(replies) >= limits.steps:
         raise TurnLimitError("turn_steps", f"no answer after {limits.steps} steps")
-    tokens = sum(reply.usage.input_tokens + reply.usage.output_tokens for reply in replies)
+    tokens = _tokens(replies)
     if tokens >= limits.tokens:
         raise TurnLimitError("turn_tokens", f"no answer after {tokens:,} tokens")
 
@@ -35,6 +54,10 @@ def check_repeats(call: ToolCall, earlier: Sequence[ToolCall], limits: TurnLimit
     mark = _signature(call)
     if sum(_signature(each) == mark for each in earlier) + 1 >= limits.identical_calls:
         raise TurnLimitError("turn_repeats", f"{call.name} was called {limits.identical_calls} times alike")
+
+
+def _tokens(replies: Sequence[ReplyEntry]) -> int:
+    return sum(reply.usage.input_tokens + reply.usage.output_tokens for reply in replies)
 
 
 def _signature(call: ToolCall) -> tuple[str, str]:

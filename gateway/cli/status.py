@@ -48,6 +48,8 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
         if agent.waiting:
             yield f"          {agent.waiting} for {agent.agent}, the oldest for {agent.oldest_waiting_s:.0f} s"
     yield f"outbox    {state.outbox_queued} queued, {state.outbox_dead} undeliverable"
+    for helper in state.helpers:
+        yield f"helper    {helper}"
     yield f"approvals {state.approvals_waiting} waiting"
     yield from _oddities(state)
 

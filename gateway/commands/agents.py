@@ -1,20 +1,22 @@
-"""This file is `/agents`: who answers in this gateway."""
+"""This file is `/agents`: who answers in this gateway, and which helpers are at work."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from gateway.agent.agent import Agent
 from gateway.commands.command import Call, Command, Who
+from gateway.conversation.subagents import Helper
 from workspaces.access import AgentId
 
 
-def agent_commands(agents: Mapping[AgentId, Agent]) -> list[Command]:
-    """Return `/agents` over *agents*."""
+def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequence[Helper]]) -> list[Command]:
+    """Return `/agents` over *agents* and the *helpers* that they have now."""
 
     async def run(call: Call) -> str:
         lines = (
             f"- `{agent.id}`, model `{agent.model.name}`{' (this chat)' if agent.id == call.agent.id else ''}"
             for agent in agents.values()
         )
-        return "\n".join(["The agents of this gateway:", *lines])
+        at_work = [f"- {each}" for each in helpers()]
+        return "\n".join(["The agents of this gateway:", *lines, *(["Helpers at work:", *at_work] if at_work else [])])
 
-    return [Command("agents", "", "lists the agents of this gateway", Who.MAIN, True, run)]
+    return [Command("agents", "", "lists the agents of this gateway, and their helpers at work", Who.MAIN, True, run)]

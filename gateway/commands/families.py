@@ -1,6 +1,6 @@
 """This file lists the families of commands that a gateway offers, in the order in which help shows them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gateway.agent.agent import Agent
@@ -25,6 +25,7 @@ from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.planning import Planner
 from gateway.conversation.queueing import Queueing
 from gateway.conversation.sessions import Sessions
+from gateway.conversation.subagents import Helper
 from gateway.door.pairing import Pairing
 from gateway.stores.door import Silences
 from workspaces.access import AgentId
@@ -44,6 +45,8 @@ class Parts:
     silences: Silences
     queueing: Queueing
     choices: Choices
+    helpers: Callable[[], Sequence[Helper]]
+    """Tells which helpers are at work."""
 
 
 def every_command(parts: Parts) -> list[Command]:
@@ -63,5 +66,5 @@ def every_command(parts: Parts) -> list[Command]:
         *approval_commands(parts.planner.approvals),
         *pair_commands(parts.pairing),
         *status_commands(parts.status),
-        *agent_commands(parts.agents),
+        *agent_commands(parts.agents, parts.helpers),
     ]

@@ -24,4 +24,7 @@ def _told(stopped: Stopped) -> list[str]:
     if stopped.cleared:
         verb = "was" if stopped.cleared == 1 else "were"
         told.append(f"{counted(stopped.cleared, 'waiting message')} {verb} let go without an answer.")
+    if stopped.helpers:
+        verb = "was" if stopped.helpers == 1 else "were"
+        told.append(f"{counted(stopped.helpers, 'helper')} that worked for this chat {verb} cancelled.")
     return told or ["Nothing was under way in this chat."]

@@ -24,6 +24,7 @@ def _lines(state: Status) -> Iterator[str]:
     yield f"- {waiting} messages and {state.outbox_queued} replies wait; {state.outbox_dead} could not be delivered"
     if state.approvals_waiting:
         yield f"- {state.approvals_waiting} changes of files wait for you: `/approve` lists them"
+    yield from (f"- helper at work: {helper}" for helper in state.helpers)
     yield from (f"- assumed: {each}" for each in state.assumed)
     yield from (f"- repaired: {repair}" for repair in state.repairs)
     if state.reasons:

@@ -1,7 +1,7 @@
 """This file is the operator's desk of the gateway in this process."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 
@@ -47,6 +47,7 @@ from gateway.conversation.listening import Account, ListeningState
 from gateway.conversation.origin import origin_of
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.sessions import Sessions
+from gateway.conversation.subagents import Helper
 from gateway.door.explaining import Explanation
 from gateway.door.routing import SessionKey
 from gateway.door.sign_in import SignIns
@@ -69,6 +70,8 @@ class Health:
     started: float = field(default_factory=time.monotonic)
     depths: Callable[[], Mapping[AgentId, Depth]] = dict
     """Tells what waits for each agent."""
+    helpers: Callable[[], Sequence[Helper]] = tuple
+    """Tells which helpers work for agents."""
 
     @property
     def loading(self) -> list[str]:
@@ -122,6 +125,7 @@ class LocalDesk:
             approvals_waiting=report.approvals_waiting,
             repairs=(*self.transcripts.repairs(), *self._history_repairs()),
             assumed=self.assumed,
+            helpers=tuple(map(str, self.health.helpers())),
         )
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:

@@ -168,6 +168,8 @@ class Arrival:
     lanes: Lanes[SessionKey, Item]
     is_stop: Callable[[InboxRow], bool]
     """Says whether a message is `/stop`, by somebody who may give it."""
+    cancel: Callable[[SessionKey], int] = lambda _: 0
+    """Ends the helpers of a session, and says how many."""
 
     def __call__(self, key: SessionKey, row: InboxRow) -> None:
         """Hand on *row*, which was just stored or found at a start."""
@@ -175,6 +177,6 @@ class Arrival:
             self.queueing.arrived(key, row)
             self.backlog.take(key, row)
             return
-        self.queueing.stop(key, row.id)
+        self.queueing.stop(key, row.id, self.cancel(key))
         self.backlog.take(key, row)
         self.lanes.wake(lambda other: other == key)

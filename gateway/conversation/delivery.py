@@ -26,6 +26,7 @@ from adapters.channel import (
 from gateway.conversation.enclosures import Enclosures, Part, parts_of
 from gateway.conversation.lanes import Lanes, RetryLater
 from gateway.conversation.pacing import Pacing, late_note
+from gateway.door.inner import CHANNELS
 from gateway.errors import StoreError
 from gateway.spans import span
 from gateway.stores.ports import Outbox, OutboxId, OutboxRow, OutboxState, RowStateError
@@ -171,7 +172,7 @@ class Delivery:
         if row.parts_sent >= len(parts):
             await self._kept(partial(self._outbox.finish, row.id))
             return
-        note = self._pacing.is_late(row.created_at, now) and not self._pacing.is_late(row.created_at, begun_at)
+        note = self._is_late(row, now) and not self._is_late(row, begun_at)
         before = adapter.render(late_note(row.created_at, now)) if note else []
         for number in range(row.parts_sent, len(parts)):
             bodies = [*before, await self._loaded(parts[number])]
@@ -183,9 +184,14 @@ class Delivery:
 
     def _text(self, row: OutboxRow, begun_at: datetime) -> str:
         """Return the whole reply; what it says of its age depends on its stored times only, so parts keep their cut."""
-        if not row.outgoing.text.strip() or not self._pacing.is_late(row.created_at, begun_at):
+        if not row.outgoing.text.strip() or not self._is_late(row, begun_at):
             return row.outgoing.text
         return f"{late_note(row.created_at, begun_at)}\n\n{row.outgoing.text}"
+
+    def _is_late(self, row: OutboxRow, at: datetime) -> bool:
+        """Say whether a person must be told how old *row* is that is sent *at* that time."""
+        is_read_by_a_person = row.outgoing.address.channel not in CHANNELS
+        return is_read_by_a_person and self._pacing.is_late(row.created_at, at)
 
     async def _send_part(
         self, job: _Job, adapter: Adapter, bodies: Sequence[Body], begun_at: datetime, *, is_last: bool

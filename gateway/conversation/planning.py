@@ -30,6 +30,7 @@ from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.flush import FlushSettings
 from gateway.conversation.plan import Asked, Plan
 from gateway.conversation.session import Session
+from gateway.conversation.subagents import Subagents, is_task
 from gateway.conversation.transcript import Record
 from gateway.door.routing import session_of
 from gateway.errors import StoreError
@@ -95,6 +96,8 @@ class Planner:
     """Now, in the owner's zone."""
     enclosures: Enclosures | None = None
     """Where what a turn sends is kept; without it no turn sends files."""
+    subagents: Subagents | None = None
+    """Gives turns helpers; without it no turn has any."""
 
     async def plan(self, asked: Asked) -> Plan:
         """Return what the agent's own model is asked, with the tools of this turn; first, room is made if need be."""
@@ -182,8 +185,10 @@ class Planner:
 
     async def _toolbox(self, asked: Asked, guard: Guard, used: Used) -> Toolbox:
         toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
-        if self.enclosures is not None:
+        if self.enclosures is not None and not is_task(asked.row.message.address):  # a model reads what a helper says
             toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))
+        if self.subagents is not None:
+            toolbox.add(self.subagents.tools(asked))
         return toolbox
 
     async def _recalled(self, asked: Asked, draft: _Draft) -> Recalled:

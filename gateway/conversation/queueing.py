@@ -58,6 +58,8 @@ class Stopped:
     """Whether a turn had begun."""
     cleared: int = 0
     """How many messages waited behind it."""
+    helpers: int = 0
+    """How many helpers worked for the session."""
 
 
 def belongs(first: InboundMessage, later: InboundMessage) -> bool:
@@ -124,12 +126,15 @@ class Queueing:
         if belongs(current.row.message, row.message):
             current.halt.after_tool()
 
-    def stop(self, key: SessionKey, by: InboxId) -> None:
-        """End the turn that runs at once, and all that came before the message *by*; again: nothing."""
+    def stop(self, key: SessionKey, by: InboxId, helpers: int = 0) -> None:
+        """End the turn that runs at once, and all that came before the message *by*; again: nothing.
+
+        So many *helpers* of the session end with it.
+        """
         last = self._stops.get(key)
         if last is not None and last.by >= by:
             return
-        self._stops[key] = Stopped(by)
+        self._stops[key] = Stopped(by, helpers=helpers)
         self._stops.move_to_end(key)
         while len(self._stops) > STOPS_KEPT:
             self._stops.popitem(last=False)

@@ -10,7 +10,8 @@ import structlog
 
 from adapters.channel import ChatKind, InboundMessage, Via
 from gateway.agent.agent import Agent
-from gateway.agent.entries import HALTED, Entry, ReplyEntry, Usage, UserEntry
+from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
+from gateway.agent.limits import within
 from gateway.agent.loop import Course, run_turn
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.tools.tool import Toolbox
@@ -26,6 +27,7 @@ from gateway.conversation.planning import Planner
 from gateway.conversation.presence import Presence
 from gateway.conversation.queueing import Current, Queueing
 from gateway.conversation.sessions import Sessions
+from gateway.conversation.subagents import is_task, told_of
 from gateway.conversation.transcript import Transcript
 from gateway.door.admission import Refused
 from gateway.door.inner import HELPER, is_inner
@@ -51,6 +53,7 @@ _NO_ROOM = (
     "may work, or a new conversation with /new."
 )
 _TOO_LATE = "I could not answer this within a day, so I let it go. Please ask again."
+_NO_MODEL = "my language model could not be reached in time."
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
 
 
@@ -140,7 +143,7 @@ class Turns:
         origin = Origin(str(envelope.key), str(row.id), row.turn_id)
         asked = Asked(row, envelope.access, agent, transcript, origin, self.planner.clock())
         plan = self._shortcut(asked) or await unless(current.halt.soon, self.planner.plan(asked)) or _ended(asked)
-        limits = self.planner.settings.limits
+        limits = within(self.planner.settings.limits, row.message.allowance)
         course = Course(journal, draft, partial(joining.steered, plan.hears), current.halt)
         try:
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
@@ -171,12 +174,18 @@ class Turns:
     async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:
         """Note in the transcript how a turn that has no answer of its own ended, and return that sentence."""
         transcript = await self.sessions.open(envelope.key)
-        await transcript.append(row.turn_id, ReplyEntry(text, (), "strandline", Usage()))
+        await transcript.append(row.turn_id, ReplyEntry(text, (), UNFINISHED, Usage()))
         return text
+
+    async def _too_late(self, row: InboxRow, envelope: Envelope) -> str:
+        if is_task(row.message.address):
+            return await self._end(row, envelope, _NO_MODEL)
+        return "" if is_inner(row.message) else _TOO_LATE
 
     async def _commit(self, row: InboxRow, envelope: Envelope, text: str, files: tuple[Enclosure, ...] = ()) -> None:
         """Make *text* and *files* the answer to all messages of a turn."""
         transcript = await self.sessions.open(envelope.key)
+        text = told_of(row.message, transcript.entries_of(row.turn_id), text)
         outgoing = [replace(_outgoing(row.message, text), files=files)] if text or files else []
         answers = [row.id, *joined(transcript.records, row.turn_id)]
         rows = await self.store.commit_turn(TurnCommit(row.turn_id, answers, outgoing))
@@ -189,9 +198,9 @@ class Turns:
         waited = self.planner.clock() - row.received_at
         later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
         try:
-            if waited > GIVE_UP_AFTER:
+            if waited > _patience(row.message):
                 await self.store.count("gave_up")
-                await self._commit(row, envelope, "" if is_inner(row.message) else _TOO_LATE)
+                await self._commit(row, envelope, await self._too_late(row, envelope))
                 return None
             await self.store.count(f"postponed.{type(exc).__name__}")
             if is_inner(row.message):  # nobody waits for it
@@ -202,6 +211,10 @@ class Turns:
             return later
         self.outcome(row, [notice] if notice else [])
         return later
+
+
+def _patience(message: InboundMessage) -> timedelta:
+    return timedelta(seconds=message.allowance.seconds) if message.allowance else GIVE_UP_AFTER
 
 
 def _ended(asked: Asked) -> Plan:

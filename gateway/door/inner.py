@@ -4,7 +4,10 @@ What starts a turn without a person enters through the inbox like everything els
 answered in order by the same means. Only the gateway itself makes such messages (`Reception.enter`).
 """
 
+import json
+
 from adapters.channel import Address, InboundMessage, Sender
+from gateway.stores.codec import address_key
 from workspaces.access import AgentId, SessionType
 
 CLOCK = "clock"
@@ -38,9 +41,14 @@ def task_address(agent: AgentId, task: str) -> Address:
     return Address(HELPER, agent, f"{SessionType.SUBAGENT}:{task}")
 
 
-def result_address(agent: AgentId, session: str) -> Address:
-    """Return where a helper's result goes: to the session of that name."""
-    return Address(HELPER, agent, f"{RESULT}:{session}")
+def result_address(agent: AgentId, session: str, chat: Address | None = None) -> Address:
+    """Return where a helper's result goes: to the session of that name, which speaks in *chat*."""
+    return Address(HELPER, agent, f"{RESULT}:{session}", None if chat is None else address_key(chat))
+
+
+def chat_of(address: Address) -> Address | None:
+    """Return where the session speaks that a result goes to."""
+    return None if address.thread is None else Address(*json.loads(address.thread))
 
 
 def kind_of(address: Address) -> tuple[SessionType, str]:

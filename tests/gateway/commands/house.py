@@ -138,6 +138,7 @@ class House:
             self.store.silences,
             self.queueing,
             self.choices,
+            tuple,
         )
 
     async def says(self, text: str, message: InboundMessage = OWNER) -> str:
