@@ -67,6 +67,7 @@ from gateway.hooks import Hooks, load_hooks
 from gateway.measuring import counted, measure, timed
 from gateway.media import enclosures_of, intake_of
 from gateway.metrics import Meter
+from gateway.paying import unpriced_models
 from gateway.share import Share
 from gateway.stores.ports import InboxRow, OutboxRow, Store
 from gateway.timing import first_of, utc_now
@@ -235,7 +236,8 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         approvals,
         DoorDesk(ground.routes, store, door.pairing, Neighbours(ground.routes, store, ground.clock.now)),
         SignIns(store, ground.clock.now),
-        assumed_windows(config),
+        (*assumed_windows(config), *unpriced_models(config)),
+        ground.purses,
     )
     choices = Choices(store)
     queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)

@@ -108,3 +108,11 @@ def dollars(nanos: int) -> str:
     """Return an amount of money in words; small ones keep what tells them from nothing."""
     amount = nanos / NANOS
     return f"${amount:,.2f}" if amount >= 1 or not nanos else f"${amount:.4f}"
+
+
+def in_money(spend: Spend) -> str:
+    """Return what was spent in words; what has no known price is named, not taken for nothing."""
+    if not spend.unpriced_tokens:
+        return dollars(spend.nanos)
+    unknown = f"{spend.unpriced_tokens:,} tokens whose price is not known"
+    return f"{dollars(spend.nanos)} and {unknown}" if spend.nanos else unknown

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from gateway.agent.budget import in_money
 from gateway.agent.entries import FlushEntry, ReplyEntry, SummaryEntry
 from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.paid import cost_of
 from gateway.agent.window.shown import Shown
 from gateway.agent.window.use import WindowUse
 from gateway.commands.command import Call, Command, Who
@@ -51,7 +53,7 @@ def _context(use: WindowUse, call: Call) -> Iterator[str]:
         yield f"- instructions {use.instructions:,}"
     yield from _pruned(use.shown)
     yield from kept_lines(call.transcript.records, call)
-    yield _spent(call)
+    yield from _spent(call)
 
 
 def _pruned(shown: Shown) -> Iterator[str]:
@@ -82,17 +84,19 @@ def _when(record: Record, call: Call) -> str:
     return f"{record.at.astimezone(call.now.tzinfo):%Y-%m-%d %H:%M}"
 
 
-def _spent(call: Call) -> str:
-    """Say what the provider counted, and since when: what a summary stands for is no longer at hand."""
+def _spent(call: Call) -> Iterator[str]:
+    """Say what the provider counted and what it cost, and since when: what a summary stands for is not at hand."""
     records = call.transcript.records
     since = "so far" if call.transcript.is_whole else f"since {_when(records[0], call)}"
-    usages = [record.entry.usage for record in records if isinstance(record.entry, ReplyEntry)]
-    read = sum(usage.input_tokens for usage in usages)
+    replies = [record.entry for record in records if isinstance(record.entry, ReplyEntry)]
+    read = sum(reply.usage.input_tokens for reply in replies)
     if not read:
-        return f"- no tokens counted {since}"
-    cached = sum(usage.cached_tokens for usage in usages) / read
-    written = sum(usage.output_tokens for usage in usages)
-    return f"- {read:,} tokens read {since} ({cached:.0%} from the provider's cache), {written:,} written"
+        yield f"- no tokens counted {since}"
+        return
+    cached = sum(reply.usage.cached_tokens for reply in replies) / read
+    written = sum(reply.usage.output_tokens for reply in replies)
+    yield f"- {read:,} tokens read {since} ({cached:.0%} from the provider's cache), {written:,} written"
+    yield f"- cost {since}: {in_money(cost_of(call.agent.model, replies))}"
 
 
 def _done(compacted: Compacted) -> Iterator[str]:

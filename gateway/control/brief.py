@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from gateway.control.spending import spending_lines
 from gateway.control.wire import AgentStatus, Status
 
 
@@ -16,6 +17,9 @@ def _lines(state: Status) -> Iterator[str]:
     up = timedelta(seconds=int(state.uptime_s))
     yield f"Strandline {state.version} is {'ready' if state.ready else 'starting'}, up {up}{loading}."
     yield from (f"- agent `{agent.agent}`: {_agent(agent)}" for agent in state.agents)
+    for agent in state.agents:
+        if agent.spending:
+            yield f"- `{agent.agent}` spent today: {'; '.join(spending_lines(agent.spending))}"
     for channel in state.channels:
         reason = f" ({channel.reason})" if channel.reason else ""
         yield f"- channel `{channel.channel}.{channel.account}`: {channel.state}{reason}"

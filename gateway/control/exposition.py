@@ -95,6 +95,7 @@ class Standing:
         yield listening
         yield from _queues(state)
         yield from _memories(state)
+        yield from _spending(state)
 
 
 def _queues(state: Status) -> "Iterator[Metric]":
@@ -124,3 +125,15 @@ def _memories(state: Status) -> "Iterator[Metric]":
             owing.add_metric([agent.agent], agent.memory.owing)
             degraded.add_metric([agent.agent], agent.memory.mode == "keyword")
     yield from (entries, owing, degraded)
+
+
+def _spending(state: Status) -> "Iterator[Metric]":
+    from prometheus_client.core import GaugeMetricFamily
+
+    tokens = GaugeMetricFamily("strandline_spent_tokens", "Tokens that models cost today.", labels=["agent", "cause"])
+    money = GaugeMetricFamily("strandline_spent_dollars", "Money that models cost today.", labels=["agent", "cause"])
+    for agent in state.agents:
+        for row in agent.spending:
+            tokens.add_metric([agent.agent, row.cause], row.tokens)
+            money.add_metric([agent.agent, row.cause], row.money)
+    yield from (tokens, money)

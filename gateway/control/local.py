@@ -8,6 +8,7 @@ from importlib.metadata import version
 from adapters.channel import OutboundMessage
 from adapters.terminal import OWNER, TerminalAdapter
 from gateway.agent.agent import Agent
+from gateway.agent.models.paid import Purse
 from gateway.config import OwnerZone
 from gateway.control.approvals import answer_approvals
 from gateway.control.brief import brief
@@ -18,6 +19,7 @@ from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, Silence
 from gateway.control.history import answer_history
 from gateway.control.origin import memory_source
 from gateway.control.sessions import Shelf, answer_sessions
+from gateway.control.spending import spending_of
 from gateway.control.wire import (
     AgentOrder,
     AgentStatus,
@@ -98,6 +100,8 @@ class LocalDesk:
     sign_ins: SignIns
     assumed: tuple[str, ...] = ()
     """What the configuration does not say and is taken for granted, in words."""
+    purses: Mapping[AgentId, Purse] = field(default_factory=dict)
+    """Of the agents: what their models cost."""
 
     async def brief(self) -> str:
         """Return the state of the gateway as a few lines of Markdown. Raises StoreError."""
@@ -217,6 +221,7 @@ class LocalDesk:
         depth = self.health.depths().get(agent.id, Depth())
         since_s = (utc_now() - depth.oldest).total_seconds() if depth.oldest else 0
         bare = AgentStatus(agent.id, agent.model.name, None, agent.keeper.trouble, depth.messages, max(since_s, 0))
+        bare = replace(bare, spending=await spending_of(self.purses.get(agent.id)))
         if not agent.memory.is_open:
             return bare
         try:

@@ -25,6 +25,22 @@ class MemoryStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class SpendingStatus:
+    """What an agent's models cost today, the owner's day, and what they may."""
+
+    cause: str
+    """`chat`, `heartbeat`, `cron`, `subagent` or `flush`; `all` for all of them."""
+    tokens: int
+    """Read and written."""
+    money: float
+    """In US dollars; what has no known price is not in it."""
+    unpriced_tokens: int = 0
+    tokens_a_day: int | None = None
+    """`None`: no limit."""
+    money_a_day: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AgentStatus:
     """One agent."""
 
@@ -38,6 +54,8 @@ class AgentStatus:
     """Messages for it that were accepted and not answered yet."""
     oldest_waiting_s: float = 0
     """How long ago the oldest of them came."""
+    spending: tuple[SpendingStatus, ...] = ()
+    """For all causes first, then each for which something was spent or may be; none if nothing was and all may be."""
 
 
 @dataclass(frozen=True, slots=True)

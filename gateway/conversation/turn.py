@@ -12,7 +12,7 @@ from adapters.channel import ChatKind, InboundMessage, Via
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import within
-from gateway.agent.loop import Course, run_turn
+from gateway.agent.loop import UNANSWERED, Course, run_turn
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.tools.tool import Toolbox
 from gateway.conversation.attachments import TakeIn, text_alone
@@ -22,6 +22,7 @@ from gateway.conversation.edits import as_correction, source_of
 from gateway.conversation.enclosures import enclosed_by
 from gateway.conversation.joining import Joining, joined
 from gateway.conversation.lanes import RetryLater
+from gateway.conversation.paying import asked_for, told_of_budget
 from gateway.conversation.plan import Asked, Plan, Shortcut, no_shortcut
 from gateway.conversation.planning import Planner
 from gateway.conversation.presence import Presence
@@ -33,7 +34,14 @@ from gateway.door.admission import Refused
 from gateway.door.inner import HELPER, is_inner
 from gateway.door.pairing import examine
 from gateway.door.routing import Envelope, Routes, SessionKey, route
-from gateway.errors import ModelError, ModelOverflowError, ModelRefusedError, StoreError, TurnLimitError
+from gateway.errors import (
+    BudgetError,
+    ModelError,
+    ModelOverflowError,
+    ModelRefusedError,
+    StoreError,
+    TurnLimitError,
+)
 from gateway.stores.ports import Enclosure, InboxRow, OutboxRow, Outgoing, Store, TurnCommit
 from gateway.timing import unless
 from workspaces.access import AgentId, SessionType
@@ -115,6 +123,8 @@ class Turns:
                 text = await self._text(current, envelope, draft)
         except ModelOverflowError:  # to ask again later cannot help
             text = await self._end(row, envelope, _NO_ROOM)
+        except BudgetError as exc:
+            text = await self._end_unpaid(row, envelope, exc)
         except (ModelError, StoreError, WorkspaceUnusableError):
             raise
         except TurnLimitError as exc:
@@ -130,7 +140,8 @@ class Turns:
 
     async def _text(self, current: Current, envelope: Envelope, draft: Draft) -> str:
         """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
-        row, agent = current.row, self.voice(envelope.key, self.agents[envelope.key.agent])
+        row, voice = current.row, self.voice(envelope.key, self.agents[envelope.key.agent])
+        agent = asked_for(voice, row.message, envelope)
         transcript = await self.sessions.open(envelope.key)
         joining = Joining(current, transcript, partial(self._said, envelope), partial(self._is_admitted, row))
         await joining.begin()
@@ -181,6 +192,18 @@ class Turns:
         if is_task(row.message.address):
             return await self._end(row, envelope, _NO_MODEL)
         return "" if is_inner(row.message) else _TOO_LATE
+
+    async def _end_unpaid(self, row: InboxRow, envelope: Envelope, exc: BudgetError) -> str:
+        """End a turn that the day's budget does not cover, in silence; its session is told of each limit once a day."""
+        if is_task(row.message.address):  # somebody waits for each of these
+            return await self._end(row, envelope, str(exc))
+        key, said = told_of_budget(exc, envelope)
+        notice = await self.store.notify(key, _outgoing(row.message, said))
+        transcript = await self.sessions.open(envelope.key)
+        await transcript.append(row.turn_id, UNANSWERED)
+        if notice:
+            self.outcome(row, [notice])
+        return ""
 
     async def _commit(self, row: InboxRow, envelope: Envelope, text: str, files: tuple[Enclosure, ...] = ()) -> None:
         """Make *text* and *files* the answer to all messages of a turn."""

@@ -1,9 +1,11 @@
 """This file is a model whose calls are paid out of its agent's purse: counted by cause, and within limits."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import reduce
+from operator import add
 
 from gateway.agent.budget import Budgets, Call, Cause, check_budget
 from gateway.agent.entries import ReplyEntry, Usage
@@ -113,3 +115,8 @@ class PaidModel:
 def paid_for(model: Model, cause: Cause) -> Model:
     """Return *model*, asked for *cause*; one that nobody pays for stays as it is."""
     return model.under(cause) if isinstance(model, PaidModel) else model
+
+
+def cost_of(model: Model, replies: Iterable[ReplyEntry]) -> Spend:
+    """Return what earlier *replies* of the agent that has *model* cost, by the prices of now."""
+    return reduce(add, map(model.cost, replies), Spend()) if isinstance(model, PaidModel) else Spend()
