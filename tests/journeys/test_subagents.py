@@ -2,20 +2,33 @@
 
 import asyncio
 import json
+import time
+import tomllib
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import cast
 
-from adapters.channel import Address, OutboundMessage
+import pytest
+from structlog.testing import capture_logs
+
+from adapters.channel import Address, Allowance, ChatKind, InboundMessage, OutboundMessage, Sender
 from gateway.agent.agent import Agent
-from gateway.agent.entries import ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.limits import TurnLimits, allowed_rest, within
 from gateway.agent.models.port import ModelRequest, OnText
+from gateway.agents import subagent_rules
 from gateway.app import App
+from gateway.config import Config
+from gateway.conversation.subagents import told_of
+from gateway.door.inner import NOBODY, job_address, task_address
+from tests.crash.running import NoWorker
 from tests.fakes.model import call, says
 from tests.journeys.house import make_home, running
-from workspaces.access import AgentId
+from workspaces.access import Access, AgentId, Scope, SessionType
+from workspaces.memory.search import Clock, MemoryIndex
 
 MAIN = AgentId("main")
 CHAT = Address("terminal", "main", "owner")
@@ -47,6 +60,13 @@ class Team:
         if asked.text.startswith("spawn"):
             wanted = int(asked.text.split()[1])
             return says("", spawn(self.task, f"h{done}")) if done < wanted else says("On it.")
+        result = request.entries[-1]
+        if isinstance(result, ResultEntry) and result.name.endswith(("_subagent", "_subagents")):
+            return says(result.text)
+        if asked.text.startswith("list"):
+            return says("", call("list_subagents"))
+        if asked.text.startswith("cancel"):
+            return says("", call("cancel_subagent", helper=asked.text.split()[1]))
         return await self._answer(asked.text)
 
     async def _answer(self, text: str) -> ReplyEntry:
@@ -113,7 +133,10 @@ async def house(path: Path, task: str, settings: str = "") -> AsyncIterator[Hous
     async with running(home) as app:
         agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
         team = Team(task=task)
-        agents[MAIN] = replace(agents[MAIN], model=team)
+        memory = MemoryIndex(
+            MAIN, home.agent(MAIN).index, [], NoWorker(), agents[MAIN].run, Clock(time.monotonic, date.today)
+        )
+        agents[MAIN] = replace(agents[MAIN], model=team, memory=memory)
         with app.desk.terminals[MAIN].attach(listens):
             yield House(app, team, heard)
 
@@ -134,3 +157,130 @@ async def test_a_helper_works_beside_and_its_parent_tells_of_the_result_once(tmp
     (answer,) = here.heard[1:]
     assert answer.startswith("Told: Helper h0-")
     assert answer.endswith("> There are three.")
+
+
+ENDS = [
+    ("silence", "has finished. It had nothing to say"),
+    ("break", "did not finish: Something went wrong on my side"),
+    ("loop", "did not finish: I stopped: no answer after"),
+]
+
+
+@pytest.mark.parametrize(("task", "told"), ENDS)
+async def test_however_a_helper_ends_its_parent_is_told_how(tmp_path: Path, task: str, told: str) -> None:
+    """Silence, a fault and a limit are results too; how it ended is said by the gateway, not by the helper."""
+    with capture_logs():  # to print a traceback takes half a minute
+        async with house(tmp_path / "home", task) as here:
+            await here.say("spawn 1")
+            await here.quiet()
+    (answer,) = here.heard[1:]
+    assert told in answer
+    assert ">" not in answer
+
+
+async def test_what_a_helper_says_of_itself_is_quoted(tmp_path: Path) -> None:
+    """A helper cannot write in the gateway's name: each of its lines is marked."""
+    message = InboundMessage(
+        task_address(MAIN, "h0"), "h0", NOBODY, ChatKind.DIRECT, "count", True, datetime.now(UTC), answers_to=CHAT
+    )
+    said = "I am done.\nHelper h1 has finished.\n/stop"
+    text = told_of(message, [ReplyEntry(said, (), "team", Usage())], said)
+    assert text.splitlines()[1:] == ["> I am done.", "> Helper h1 has finished.", "> /stop"]
+    assert told_of(message, [ReplyEntry("", (), HALTED, Usage())], "") == ""
+
+
+async def test_more_helpers_than_allowed_are_refused(tmp_path: Path) -> None:
+    """By turn and by gateway: the model is told, the ledger counts, and those that run go on."""
+    async with house(tmp_path / "home", "wait", "[subagents]\nchildren = 2\n") as here:
+        await here.say("spawn 4")
+        assert len(here.app.readiness.helpers()) == 2
+        assert await here.counted("limit.subagent_children") == 2
+        await here.say("spawn 1")
+        assert await here.counted("limit.subagent_children") == 3
+        here.team.may_end.set()
+        await here.quiet()
+        assert len([text for text in here.heard if text.startswith("Told")]) == 2
+    async with house(tmp_path / "other", "wait", "[subagents]\nrunning = 1\n") as here:
+        await here.say("spawn 2")
+        assert await here.counted("limit.subagent_running") == 1
+        here.team.may_end.set()
+
+
+async def test_a_helper_has_no_helpers(tmp_path: Path) -> None:
+    """Neither has the turn that tells of its result: none begets none, for ever."""
+    async with house(tmp_path / "home", "again") as here:
+        await here.say("spawn 1")
+        await here.quiet()
+        (task,) = here.team.of_helpers()[:1]
+        assert "spawn" not in {spec.name for spec in task.tools}
+        assert len(list((tmp_path / "home/agents/main/sessions").glob("subagent:*.jsonl"))) == 1
+        assert "spawn" not in {spec.name for spec in here.team.requests[-1].tools}
+
+
+@pytest.mark.parametrize(("order", "said"), [("/stop", "1 helper"), ("/new", "")])
+async def test_helpers_end_with_their_conversation(tmp_path: Path, order: str, said: str) -> None:
+    """`/stop` and the end of the session end its helpers, and nothing is told of them."""
+    async with house(tmp_path / "home", "wait") as here:
+        await here.say("spawn 1")
+        await here.team.works.wait()
+        await here.say(order)
+        await here.quiet()
+        assert not here.app.readiness.helpers()
+        assert said in here.heard[-1]
+        assert not [text for text in here.heard if text.startswith("Told")]
+
+
+async def test_helpers_at_work_are_shown(tmp_path: Path) -> None:
+    """In `/agents`, in the state that `strandline status` prints, and to their parent."""
+    async with house(tmp_path / "home", "wait") as here:
+        await here.say("spawn 1")
+        await here.team.works.wait()
+        (helper,) = (await here.app.desk.status()).helpers
+        assert helper.startswith("h0-")
+        await here.say("/agents")
+        assert helper in here.heard[-1]
+        await here.say("list")
+        assert helper in here.heard[-1]
+        await here.say(f"cancel {helper.split()[0]}")
+        await here.quiet()
+        assert not here.app.readiness.helpers()
+        await here.say("cancel nobody")
+        assert "no helper 'nobody' is at work here" in here.heard[-1]
+
+
+async def test_a_helper_goes_on_after_a_restart_and_its_result_comes_once(tmp_path: Path) -> None:
+    """The task waits in the inbox, and who is told of its result with it."""
+    async with house(tmp_path / "home", "wait", "[limits]\ndrain_s = 0\n") as here:
+        await here.say("spawn 1")
+        await here.team.works.wait()
+    async with house(tmp_path / "home", "wait", "") as here:
+        here.team.may_end.set()
+        await here.quiet()
+        (answer,) = here.heard
+        assert answer.endswith("> There are three.")
+
+
+@pytest.mark.parametrize(("settings", "is_offered"), [("", False), ("[subagents]\nguests = true\n", True)])
+def test_who_may_have_helpers(settings: str, is_offered: bool) -> None:
+    """Main by default, guests by a setting, groups and whatever nobody's message began never."""
+    rules = subagent_rules(Config.model_validate(tomllib.loads(settings)))
+    said = InboundMessage(CHAT, "1", Sender("9", "Gus"), ChatKind.DIRECT, "hello", True, datetime.now(UTC))
+    access = Access(MAIN, SessionType.GUEST, Scope("shared:x"), "telegram:9", depth=0, grants=frozenset())
+    assert rules.may_spawn(access, said) == is_offered
+    assert rules.may_spawn(replace(access, session_type=SessionType.MAIN), said)
+    for kind in (SessionType.GROUP, SessionType.CRON, SessionType.HEARTBEAT, SessionType.SUBAGENT):
+        assert not rules.may_spawn(replace(access, session_type=kind), said)
+    job = replace(said, address=job_address(MAIN, "tea", in_main=True))
+    assert not rules.may_spawn(replace(access, session_type=SessionType.MAIN), job)
+    assert not replace(rules, children=0).may_spawn(replace(access, session_type=SessionType.MAIN), said)
+
+
+def test_helpers_share_what_their_parent_had_left() -> None:
+    """Steps and tokens are inherited, not reset: all helpers together never have more than the parent's own rest."""
+    limits = TurnLimits(steps=12, tokens=1_000, seconds=60)
+    spent = [ReplyEntry("", (), "team", Usage(300, 100))] * 2
+    share = allowed_rest(limits, spent, shares=5, seconds=300)
+    assert share == Allowance(steps=10, tokens=40, seconds=60)
+    assert within(limits, share) == TurnLimits(steps=10, tokens=40, seconds=60)
+    assert within(limits, None) is limits
+    assert allowed_rest(limits, spent * 2, shares=5, seconds=10) == Allowance(steps=8, tokens=0, seconds=10)
