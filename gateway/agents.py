@@ -24,7 +24,9 @@ from gateway.agent.models.settings import HostedSettings
 from gateway.agent.recall import RecallSettings
 from gateway.agent.window.compact import ONECLAW_SHARE, CompactSettings
 from gateway.agent.window.prune import PruneSettings
+from gateway.clock.heartbeat import Rhythm
 from gateway.config import AgentSettings, Config, ContextSettings, LimitSettings, MemorySettings, SessionSettings
+from gateway.config.heartbeat import hours_of, span_of
 from gateway.conversation.flush import FlushSettings
 from gateway.conversation.lifecycle import LifecycleSettings
 from gateway.conversation.planning import TurnSettings
@@ -144,6 +146,12 @@ def subagent_rules(config: Config) -> SubagentRules:
     """Return what the configuration says about helpers."""
     given = config.subagents
     return SubagentRules(given.children, given.running, given.task_s, given.guests)
+
+
+def rhythms(config: Config, zone: tzinfo) -> dict[AgentId, Rhythm]:
+    """Return what the configuration says about each agent's heartbeats; *zone* is the owner's."""
+    settings = {AgentId(name): agent.heartbeat for name, agent in config.agents.items()}
+    return {name: Rhythm(span_of(each.every), *hours_of(each.active), zone) for name, each in settings.items()}
 
 
 def refuse_overlaps(home: Home, config: Config) -> None:

@@ -18,6 +18,7 @@ from gateway.agents import (
     assumed_windows,
     lifecycle_settings,
     queue_rules,
+    rhythms,
     subagent_rules,
     turn_settings,
     watch_settings,
@@ -38,6 +39,7 @@ from gateway.conversation.compaction import Compaction
 from gateway.conversation.delivery import Adapters, Delivery
 from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.flush import Flush
+from gateway.conversation.heartbeats import Heartbeats, Surroundings
 from gateway.conversation.lane_work import Item, LaneWork
 from gateway.conversation.lanes import Lanes
 from gateway.conversation.lifecycle import Lifecycle
@@ -157,6 +159,7 @@ class App:
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
             running.append(tasks.create_task(self.reception.follow(self._is_ours)))
+                running.append(tasks.create_task(self.desk.heartbeats.work()))
             running.append(tasks.create_task(self.backlog.refill(self.lanes.clock)))
             running.append(tasks.create_task(self.desk.door.neighbours.work(self.reception.receive)))
             running.append(tasks.create_task(self.share.watch()))
@@ -227,6 +230,10 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         ground.zone,
         agents,
         AgentId(config.default_agent),
+    choices = Choices(store)
+    queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
+    heartbeats = _heartbeats(ground, owner_chats, queueing, delivery)
+    outcomes.listeners.append(heartbeats.committed)
         ground.terminals,
         store,
         ground.sessions,
@@ -239,8 +246,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         (*assumed_windows(config), *unpriced_models(config)),
         ground.purses,
     )
-    choices = Choices(store)
-    queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
+        heartbeats,
     subagents = Subagents(
         subagent_rules(config), turn_settings(config).limits, queueing, ground.count, ground.clock.now
     )
@@ -262,6 +268,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         readiness=health,
         reception=reception,
         lanes=lanes,
+    heartbeats.enter = reception.enter
         backlog=backlog,
         choices=choices,
         lifecycle=lifecycle,
@@ -286,6 +293,20 @@ def _open_to_helpers(
     """Let tasks in to their lanes, and results to who asked for them."""
     subagents.enter = reception.enter
     subagents.wake = lambda key: lanes.wake(lambda other: other == key)
+def _heartbeats(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, delivery: Delivery) -> Heartbeats:
+    """Put together what looks after what is due."""
+    around = Surroundings(
+        ground.agents,
+        rhythms(ground.config, ground.zone.zone),
+        ground.sessions,
+        ground.store,
+        ground.clock,
+        owner_chats.of,
+        queueing.is_running,
+    )
+    return Heartbeats(around, delivery.wake)
+
+
     for agent in ground.agents:
         ground.adapters.loaded[HELPER, agent] = ResultChannel(agent, reception.enter, ground.clock.now)
 
@@ -322,6 +343,7 @@ def _commands(
 def _backlog(ground: Ground, queueing: Queueing, lanes: Lanes[SessionKey, Item], *, has_channels: bool) -> Backlog:
     """Put together what bounds the messages in memory."""
 
+        desk.heartbeats,
     def key_of(row: InboxRow) -> SessionKey | None:
         is_ours = has_channels or row.message.address.channel == TERMINAL
         return route(row.message, ground.routes).key if is_ours else None

@@ -81,6 +81,7 @@ def routes_of(config: Config) -> Routes:
         AgentId(config.default_agent),
         policy_of(config),
         user_file_in_groups=config.memory.user_file_in_groups,
+        full_heartbeats=frozenset(AgentId(name) for name, each in config.agents.items() if not each.heartbeat.light),
     )
 
 

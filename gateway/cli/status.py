@@ -40,6 +40,9 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
         yield f"agent     {agent.agent}: model {agent.model}; {memory_line(agent.memory)}"
         for path, reason in agent.memory.skipped.items() if agent.memory else ():
             yield f"          not indexed: {path}: {reason}"
+        yield f"heartbeat {agent.agent}: {agent.heartbeat}"
+        for fault in agent.heartbeat.faults:
+            yield f"          cannot look after {fault}"
         if agent.history:
             yield f"          changes are not recorded: {agent.history}"
         yield from (f"          spent today, {line}" for line in spending_lines(agent.spending))

@@ -9,6 +9,7 @@ from gateway.commands.approvals import approval_commands
 from gateway.commands.command import Command
 from gateway.commands.context import context_commands
 from gateway.commands.forget import forget_commands
+from gateway.commands.heartbeat import heartbeat_commands
 from gateway.commands.memory import memory_commands
 from gateway.commands.model import model_commands
 from gateway.commands.pair import pair_commands
@@ -21,6 +22,7 @@ from gateway.commands.stop import stop_commands
 from gateway.commands.whoami import whoami_commands
 from gateway.commands.why import why_commands
 from gateway.conversation.choices import Choices
+from gateway.conversation.heartbeats import Heartbeats
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.planning import Planner
 from gateway.conversation.queueing import Queueing
@@ -47,6 +49,7 @@ class Parts:
     choices: Choices
     helpers: Callable[[], Sequence[Helper]]
     """Tells which helpers are at work."""
+    heartbeats: Heartbeats
 
 
 def every_command(parts: Parts) -> list[Command]:
@@ -65,6 +68,7 @@ def every_command(parts: Parts) -> list[Command]:
         *why_commands(parts.silences.latest),
         *approval_commands(parts.planner.approvals),
         *pair_commands(parts.pairing),
+        *heartbeat_commands(parts.heartbeats),
         *status_commands(parts.status),
         *agent_commands(parts.agents, parts.helpers),
     ]

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from gateway.config.budget import BudgetSettings
 from gateway.config.channels import BindingSettings, ChannelsSettings
+from gateway.config.heartbeat import HeartbeatSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import MemorySettings
 from gateway.config.schedule import ScheduleSettings
@@ -114,6 +115,7 @@ class AgentSettings(Section):
     queue: QueueMode | None = None
     """Default: that of `[queue]`."""
     budget: BudgetSettings = BudgetSettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
 
 
 PROVIDER_WINDOW = 128_000

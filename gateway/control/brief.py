@@ -43,6 +43,9 @@ def _agent(agent: AgentStatus) -> str:
         entries = agent.memory.entries
         parts.append(f"{entries:,} {'memory' if entries == 1 else 'memories'}, {agent.memory.mode} search{reason}")
         parts += [f"not indexed: {path}" for path in agent.memory.skipped]
+    if agent.heartbeat.items or agent.heartbeat.failures:
+        parts.append(f"heartbeat {agent.heartbeat}")
+    parts += [f"heartbeat cannot look after {fault}" for fault in agent.heartbeat.faults]
     if agent.history:
         parts.append(f"changes are not recorded: {agent.history}")
     return ", ".join(parts)

@@ -29,6 +29,7 @@ from gateway.control.wire import (
     ChatOrder,
     Found,
     FoundHit,
+    HeartbeatStatus,
     HistoryAnswer,
     HistoryOrder,
     MemorySource,
@@ -45,6 +46,7 @@ from gateway.control.wire import (
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.backlog import Depth
 from gateway.conversation.delivery import Delivery, is_part_of
+from gateway.conversation.heartbeats import Heartbeats, Standing
 from gateway.conversation.listening import Account, ListeningState
 from gateway.conversation.origin import origin_of
 from gateway.conversation.outcomes import Outcomes
@@ -98,6 +100,7 @@ class LocalDesk:
     changes: Approvals
     door: DoorDesk
     sign_ins: SignIns
+    heartbeats: Heartbeats
     assumed: tuple[str, ...] = ()
     """What the configuration does not say and is taken for granted, in words."""
     purses: Mapping[AgentId, Purse] = field(default_factory=dict)
@@ -220,7 +223,10 @@ class LocalDesk:
     async def _agent_status(self, agent: Agent) -> AgentStatus:
         depth = self.health.depths().get(agent.id, Depth())
         since_s = (utc_now() - depth.oldest).total_seconds() if depth.oldest else 0
-        bare = AgentStatus(agent.id, agent.model.name, None, agent.keeper.trouble, depth.messages, max(since_s, 0))
+        beat = _heartbeat(await self.heartbeats.standing(agent.id))
+        bare = AgentStatus(
+            agent.id, agent.model.name, None, agent.keeper.trouble, depth.messages, max(since_s, 0), beat
+        )
         bare = replace(bare, spending=await spending_of(self.purses.get(agent.id)))
         if not agent.memory.is_open:
             return bare
@@ -247,6 +253,18 @@ class LocalDesk:
 def _owner_access(agent: AgentId) -> Access:
     """Return what the owner sees who works at this machine's command line."""
     return Access(agent, SessionType.MAIN, PRIVATE, f"terminal:{OWNER.id}", depth=0, grants=frozenset())
+
+
+def _heartbeat(stands: Standing) -> HeartbeatStatus:
+    return HeartbeatStatus(
+        stands.state,
+        stands.items,
+        stands.ran,
+        stands.outcome,
+        stands.next_look,
+        stands.failures,
+        stands.faults,
+    )
 
 
 def _found(hit: Hit) -> FoundHit:

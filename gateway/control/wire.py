@@ -25,6 +25,33 @@ class MemoryStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class HeartbeatStatus:
+    """How an agent's heartbeats stand."""
+
+    state: str = "never"
+    """`on`, `off`, or why none comes: `never` (by the configuration), `no_model`, `no_route`, `stopped`."""
+    items: int = 0
+    """What is looked after."""
+    last_run: datetime | None = None
+    """When the agent was last asked."""
+    outcome: str = ""
+    """Of that: `running`, `silent`, `told`, or `failed`."""
+    next_look: datetime | None = None
+    """When something may be due next."""
+    failures: int = 0
+    """In a row."""
+    faults: tuple[str, ...] = ()
+    """What of the list cannot be looked after."""
+
+    def __str__(self) -> str:
+        known = f"{self.state}, {self.items} on its list"
+        last = f", last run {self.last_run:%Y-%m-%d %H:%MZ} ({self.outcome})" if self.last_run else ""
+        soon = f", next look {self.next_look:%Y-%m-%d %H:%MZ}" if self.next_look else ""
+        failed = f", {self.failures} failed in a row" if self.failures else ""
+        return f"{known}{last}{soon}{failed}"
+
+
+@dataclass(frozen=True, slots=True)
 class SpendingStatus:
     """What an agent's models cost today, the owner's day, and what they may."""
 
@@ -54,6 +81,7 @@ class AgentStatus:
     """Messages for it that were accepted and not answered yet."""
     oldest_waiting_s: float = 0
     """How long ago the oldest of them came."""
+    heartbeat: HeartbeatStatus = HeartbeatStatus()
     spending: tuple[SpendingStatus, ...] = ()
     """For all causes first, then each for which something was spent or may be; none if nothing was and all may be."""
 

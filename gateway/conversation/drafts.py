@@ -3,11 +3,7 @@
 from collections.abc import Callable
 
 from gateway.agent.loop import NO_REPLY
-
-HEARTBEAT_OK = "HEARTBEAT_OK"
-"""How an answer begins to a heartbeat that found nothing to do; it stays silent."""
-_SILENT_AFTER = 300
-"""Characters that may follow `HEARTBEAT_OK` in an answer that stays silent all the same (the requirements' number)."""
+from gateway.clock.heartbeat import HEARTBEAT_OK, SILENT_WITH, without_token
 
 Reader = Callable[[str], None]
 """Told the whole text of a draft, at once and in the event loop, whenever it grows or begins anew."""
@@ -29,16 +25,23 @@ class Draft:
         self._text = piece if self._is_over else self._text + piece
         self._is_over = False
         if not may_be_silence(self._text):
-            self._tell(self._text)
+            self._tell(_shown(self._text))
 
     def end_step(self) -> None:
         """Say that the model's reply is whole: what streams in later belongs to the next one."""
         self._is_over = True
 
 
+def _shown(text: str) -> str:
+    """Return *text* without a last line that may become `HEARTBEAT_OK`: that is never shown."""
+    before, _, last = text.rpartition("\n")
+    bare = last.strip(" *_`").upper()
+    return before.rstrip() if bare and HEARTBEAT_OK.startswith(bare) else without_token(text)
+
+
 def may_be_silence(text: str) -> bool:
     """Say whether *text*, the beginning of an answer, may become one that no chat is to see."""
     begun = text.strip().upper()
     if begun.startswith(HEARTBEAT_OK):
-        return len(begun) - len(HEARTBEAT_OK) <= _SILENT_AFTER
+        return len(begun) - len(HEARTBEAT_OK) <= SILENT_WITH
     return NO_REPLY.startswith(begun) or HEARTBEAT_OK.startswith(begun)

@@ -19,10 +19,14 @@ class Outcomes:
 
     def __init__(self) -> None:
         self._told: OrderedDict[str, Outcome] = OrderedDict()
+        self.listeners: list[Callable[[InboxRow, Outcome], None]] = []
+        """Told, at once and in the event loop, what every turn committed; whoever composes the gateway adds them."""
         self._waiting: defaultdict[str, list[Callable[[Outcome], None]]] = defaultdict(list)
 
     def tell(self, row: InboxRow, replies: Outcome) -> None:
         """Say what the turn of *row* committed; the first that is told of a message stands."""
+        for listener in self.listeners:
+            listener(row, replies)
         message_id = row.message.id
         if message_id in self._told:
             return

@@ -35,6 +35,7 @@ from gateway.conversation.transcript import Record
 from gateway.door.routing import session_of
 from gateway.errors import StoreError
 from gateway.hooks import Hooks
+from gateway.door.inner import is_heartbeat
 from workspaces.access import AgentId, rights
 from workspaces.bootstrap import BootstrapFile, Limits
 from workspaces.errors import WorkspaceError
@@ -170,7 +171,7 @@ class Planner:
         files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
         window = Window(window_tokens or agent.model.window_tokens, self.settings.prune, self.compaction.settings)
-        records = asked.transcript.records
+        records = _remembered(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), (), self.settings.temperature.get(agent.id))
         tools = (await self._toolbox(asked, self._guard(asked, bare), _unused)).specs
@@ -180,7 +181,8 @@ class Planner:
         return _Draft(request, files, shown, scale, window.tokens)
 
     def _guard(self, asked: Asked, request: ModelRequest) -> Guard:
-        tray = self.approvals.tray(asked.agent.id, asked.origin, asked.row.message.address)
+        message = asked.row.message
+        tray = self.approvals.tray(asked.agent.id, asked.origin, message.answers_to or message.address)
         return Guard(asked.access, request.entries, tray)
 
     async def _toolbox(self, asked: Asked, guard: Guard, used: Used) -> Toolbox:
@@ -208,6 +210,12 @@ def _ordered(asked: Asked) -> SummaryOrder | None:
 
 async def _unused(_: Sequence[UsedMemory]) -> None:
     """Keep no note: nothing is answered."""
+
+
+def _remembered(asked: Asked) -> Sequence[Record]:
+    """Return what the turn knows of its session; a heartbeat knows of none before it, and so costs no more each time."""
+    records, turn_id = asked.transcript.records, asked.row.turn_id
+    return [each for each in records if each.turn_id == turn_id] if is_heartbeat(asked.row.message) else records
 
 
 def _texts(entries: Iterable[Entry]) -> Iterator[str]:

@@ -214,6 +214,10 @@ class Queueing:
             if current.halt.now.is_set() and key in self._stops:
                 self._stops[key] = replace(self._stops[key], turn=True)
 
+    def is_running(self, key: SessionKey) -> bool:
+        """Say whether a turn of the session runs."""
+        return key in self._running
+
     def answered(self, key: SessionKey, row: InboxRow) -> list[InboxRow]:
         """Return *row* and what was taken into its turn."""
         others = (item for item in self.queues.in_hand(key) if isinstance(item, InboxRow) and item.id != row.id)

@@ -31,7 +31,8 @@ from gateway.conversation.sessions import Sessions
 from gateway.conversation.subagents import is_task, told_of
 from gateway.conversation.transcript import Transcript
 from gateway.door.admission import Refused
-from gateway.door.inner import HELPER, is_inner
+from gateway.conversation.unasked import spoken
+from gateway.door.inner import HELPER, is_heartbeat, is_inner
 from gateway.door.pairing import examine
 from gateway.door.routing import Envelope, Routes, SessionKey, route
 from gateway.errors import (
@@ -189,7 +190,7 @@ class Turns:
         return text
 
     async def _too_late(self, row: InboxRow, envelope: Envelope) -> str:
-        if is_task(row.message.address):
+        if is_task(row.message.address) or is_heartbeat(row.message):
             return await self._end(row, envelope, _NO_MODEL)
         return "" if is_inner(row.message) else _TOO_LATE
 
@@ -208,7 +209,8 @@ class Turns:
     async def _commit(self, row: InboxRow, envelope: Envelope, text: str, files: tuple[Enclosure, ...] = ()) -> None:
         """Make *text* and *files* the answer to all messages of a turn."""
         transcript = await self.sessions.open(envelope.key)
-        text = told_of(row.message, transcript.entries_of(row.turn_id), text)
+        entries = transcript.entries_of(row.turn_id)
+        text = spoken(row.message, told_of(row.message, entries, text), entries)
         outgoing = [replace(_outgoing(row.message, text), files=files)] if text or files else []
         answers = [row.id, *joined(transcript.records, row.turn_id)]
         rows = await self.store.commit_turn(TurnCommit(row.turn_id, answers, outgoing))
@@ -221,7 +223,7 @@ class Turns:
         waited = self.planner.clock() - row.received_at
         later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
         try:
-            if waited > _patience(row.message):
+            if waited >= _patience(row.message):
                 await self.store.count("gave_up")
                 await self._commit(row, envelope, await self._too_late(row, envelope))
                 return None
@@ -246,6 +248,8 @@ def _ended(asked: Asked) -> Plan:
     return Plan(asked.agent.model, request, Toolbox([], asked.access))
 
 
+    if is_heartbeat(message):  # the next one comes anyway
+        return timedelta(0)
 def _is_halted(transcript: Transcript, row: InboxRow) -> bool:
     return any(isinstance(entry, ReplyEntry) and entry.model == HALTED for entry in transcript.entries_of(row.turn_id))
 

@@ -25,6 +25,11 @@ def is_inner(message: InboundMessage) -> bool:
     return message.address.channel in CHANNELS
 
 
+def is_heartbeat(message: InboundMessage) -> bool:
+    """Say whether *message* is a heartbeat of its agent."""
+    return message.address == heartbeat_address(AgentId(message.address.account))
+
+
 def heartbeat_address(agent: AgentId) -> Address:
     """Return where the heartbeat of *agent* comes from."""
     return Address(CLOCK, agent, str(SessionType.HEARTBEAT))

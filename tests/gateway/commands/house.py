@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agents import Threads
+from gateway.clock.heartbeat import Rhythm
 from gateway.commands.command import Command
 from gateway.commands.families import Parts, every_command
 from gateway.commands.registry import Commands
@@ -21,6 +22,7 @@ from gateway.conversation.approvals import Approvals
 from gateway.conversation.choices import Choices
 from gateway.conversation.compaction import Compaction
 from gateway.conversation.flush import Flush
+from gateway.conversation.heartbeats import Heartbeats, Surroundings
 from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
 from gateway.conversation.planning import Planner, TurnSettings
 from gateway.conversation.presence import Presence
@@ -56,6 +58,11 @@ MEMBER = replace(OWNER, address=Address("telegram", "home", "-100"), kind=ChatKi
 OWNER_IN_GROUP = replace(MEMBER, sender=OWNER.sender)
 STRANGER = replace(OWNER, address=Address("telegram", "home", "9"), sender=Sender("9", "Nobody"))
 SHARED = "memory/shared/telegram.home.-100"
+
+
+async def nowhere(_: AgentId) -> Address | None:
+    """Know no chat of the owner."""
+    return None
 
 
 async def fine() -> str:
@@ -139,7 +146,23 @@ class House:
             self.queueing,
             self.choices,
             tuple,
+            self.heartbeats,
         )
+
+    @property
+    def heartbeats(self) -> Heartbeats:
+        """What looks after `HEARTBEAT.md`; nothing is asked here."""
+        rhythm = Rhythm(timedelta(minutes=30), time(0), time.max, UTC)
+        around = Surroundings(
+            {MAIN: self.agent},
+            {MAIN: rhythm},
+            self.sessions,
+            self.store,
+            self.clock,
+            nowhere,
+            self.queueing.is_running,
+        )
+        return Heartbeats(around, lambda _: None)
 
     async def says(self, text: str, message: InboundMessage = OWNER) -> str:
         """Take in *text* as *message*'s sender writes it there, answer it, and return the answer."""

@@ -1,0 +1,47 @@
+"""This file is how a turn that nobody asked for says what its owner is to read."""
+
+from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from gateway.agent.entries import Entry, ReplyEntry, ResultEntry
+from gateway.agent.tools.tool import Tool, tool
+from gateway.errors import ToolError
+from workspaces.access import Access, SessionType
+
+
+def notify_tools(access: Access) -> list[Tool]:
+    """Return the tool of a heartbeat that speaks to its owner; where it goes was fixed before the turn began."""
+    return [tool(notify)] if access.session_type is SessionType.HEARTBEAT else []
+
+
+async def notify(text: str) -> str:
+    """Tell your owner *text*, in Markdown, in their own direct chat with you, when this turn ends."""
+    if not text.strip():
+        raise ToolError("there is nothing to tell: give a text, or stay silent")
+    return "Your owner is told when this turn ends. Nothing else of it is shown."
+
+
+class _Notice(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    text: str
+
+
+def notified(entries: Sequence[Entry]) -> str:
+    """Return what a turn's calls of `notify` tell, each text once; empty if there were none.
+
+    Nothing is remembered beside the transcript: what was told holds after a crash too.
+    """
+    done = {each.call_id for each in entries if isinstance(each, ResultEntry) and not each.is_error}
+    calls = (call for each in entries if isinstance(each, ReplyEntry) for call in each.calls)
+    texts = (_text(call.arguments) for call in calls if call.name == notify.__name__ and call.id in done)
+    return "\n\n".join(dict.fromkeys(text for text in texts if text))
+
+
+def _text(arguments: str) -> str:
+    try:
+        return _Notice.model_validate_json(arguments).text.strip()
+    except ValidationError:
+        return ""

@@ -1,0 +1,55 @@
+"""This file is `/heartbeat`: what an agent looks after by itself, and whether it does."""
+
+from collections.abc import Iterator
+
+from gateway.commands.command import Call, Command, Who
+from gateway.commands.wording import counted
+from gateway.conversation.heartbeats import Heartbeats, Standing
+from gateway.errors import ToolError
+
+_STATES = {
+    "on": "My heartbeat is on.",
+    "off": "My heartbeat is off; `/heartbeat on` starts it.",
+    "stopped": "My heartbeat stopped by itself after failing again and again; `/heartbeat on` starts it.",
+    "never": "The configuration lets no heartbeat come: `every` or `active` below `[agents.<name>.heartbeat]`.",
+    "no_model": "A heartbeat needs a language model, and I have none.",
+    "no_route": "I know no direct chat of yours to answer in: write to me directly, or set `deliver` below `[owner]`.",
+}
+
+
+def heartbeat_commands(heartbeats: Heartbeats) -> list[Command]:
+    """Return `/heartbeat`, which tells how the agent's heartbeat stands, turns it on or off, or asks at once."""
+
+    async def run(call: Call) -> str:
+        agent = call.access.agent
+        match call.arguments.lower():
+            case "":
+                pass
+            case "on" | "off" as wanted:
+                await heartbeats.switch(agent, on=wanted == "on")
+            case "now":
+                return _asked(await heartbeats.now(agent))
+            case _:
+                raise ToolError("say `/heartbeat`, `/heartbeat on`, `/heartbeat off` or `/heartbeat now`")
+        return "\n".join(_lines(await heartbeats.standing(agent), call))
+
+    said = "says what I look after by myself, or turns that on or off, or has me look now"
+    return [Command("heartbeat", "[on|off|now]", said, Who.MAIN, False, run)]
+
+
+def _asked(count: int) -> str:
+    if not count:
+        return "There is nothing that I could look after now; `/heartbeat` says why."
+    return f"I look after {counted(count, 'item')} now, and tell you what you should know."
+
+
+def _lines(stands: Standing, call: Call) -> Iterator[str]:
+    zone = call.now.tzinfo
+    yield f"{_STATES[stands.state]} {counted(stands.items, 'item')} on my list (`HEARTBEAT.md`)."
+    yield from (f"- I cannot look after {fault}" for fault in stands.faults)
+    if stands.ran is not None:
+        yield f"- last run {stands.ran.astimezone(zone):%Y-%m-%d %H:%M}: {stands.outcome or 'cut off'}"
+    if stands.failures:
+        yield f"- {counted(stands.failures, 'failure')} in a row"
+    if stands.next_look is not None:
+        yield f"- something may be due next at {stands.next_look.astimezone(zone):%Y-%m-%d %H:%M}"
