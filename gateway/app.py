@@ -158,8 +158,8 @@ class App:
                 running.append(tasks.create_task(_tidy(self.desk.store, keepers, self.delivery.enclosures)))
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
-            running.append(tasks.create_task(self.reception.follow(self._is_ours)))
                 running.append(tasks.create_task(self.desk.heartbeats.work()))
+            running.append(tasks.create_task(self.reception.follow(self._is_ours)))
             running.append(tasks.create_task(self.backlog.refill(self.lanes.clock)))
             running.append(tasks.create_task(self.desk.door.neighbours.work(self.reception.receive)))
             running.append(tasks.create_task(self.share.watch()))
@@ -225,15 +225,15 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     limits = config.limits
     rates = Rates(limits.person_a_minute, limits.person_burst, ground.clock.now)
     door = Doorkeeper(ground.routes.policy, store, rates, ground.clock.now, delivery.wake)
+    choices = Choices(store)
+    queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
+    heartbeats = _heartbeats(ground, owner_chats, queueing, delivery)
+    outcomes.listeners.append(heartbeats.committed)
     desk = LocalDesk(
         str(ground.home.path),
         ground.zone,
         agents,
         AgentId(config.default_agent),
-    choices = Choices(store)
-    queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
-    heartbeats = _heartbeats(ground, owner_chats, queueing, delivery)
-    outcomes.listeners.append(heartbeats.committed)
         ground.terminals,
         store,
         ground.sessions,
@@ -243,10 +243,10 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         approvals,
         DoorDesk(ground.routes, store, door.pairing, Neighbours(ground.routes, store, ground.clock.now)),
         SignIns(store, ground.clock.now),
+        heartbeats,
         (*assumed_windows(config), *unpriced_models(config)),
         ground.purses,
     )
-        heartbeats,
     subagents = Subagents(
         subagent_rules(config), turn_settings(config).limits, queueing, ground.count, ground.clock.now
     )
@@ -263,12 +263,12 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     arrival = Arrival(queueing, backlog, lanes, partial(_is_stop, ground.routes, commands), subagents.cancel_all)
     reception = Reception(ground.routes, store, counted(arrival, ground.meter), door, owner_chats.learn)
     _open_to_helpers(ground, subagents, reception, lanes)
+    heartbeats.enter = reception.enter
     return App(
         desk=desk,
         readiness=health,
         reception=reception,
         lanes=lanes,
-    heartbeats.enter = reception.enter
         backlog=backlog,
         choices=choices,
         lifecycle=lifecycle,
@@ -287,12 +287,6 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     )
 
 
-def _open_to_helpers(
-    ground: Ground, subagents: Subagents, reception: Reception, lanes: Lanes[SessionKey, Item]
-) -> None:
-    """Let tasks in to their lanes, and results to who asked for them."""
-    subagents.enter = reception.enter
-    subagents.wake = lambda key: lanes.wake(lambda other: other == key)
 def _heartbeats(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, delivery: Delivery) -> Heartbeats:
     """Put together what looks after what is due."""
     around = Surroundings(
@@ -307,6 +301,12 @@ def _heartbeats(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, del
     return Heartbeats(around, delivery.wake)
 
 
+def _open_to_helpers(
+    ground: Ground, subagents: Subagents, reception: Reception, lanes: Lanes[SessionKey, Item]
+) -> None:
+    """Let tasks in to their lanes, and results to who asked for them."""
+    subagents.enter = reception.enter
+    subagents.wake = lambda key: lanes.wake(lambda other: other == key)
     for agent in ground.agents:
         ground.adapters.loaded[HELPER, agent] = ResultChannel(agent, reception.enter, ground.clock.now)
 
@@ -336,6 +336,7 @@ def _commands(
         queueing,
         choices,
         desk.health.helpers,
+        desk.heartbeats,
     )
     return Commands(every_command(parts), ground.routes.policy)
 
@@ -343,7 +344,6 @@ def _commands(
 def _backlog(ground: Ground, queueing: Queueing, lanes: Lanes[SessionKey, Item], *, has_channels: bool) -> Backlog:
     """Put together what bounds the messages in memory."""
 
-        desk.heartbeats,
     def key_of(row: InboxRow) -> SessionKey | None:
         is_ours = has_channels or row.message.address.channel == TERMINAL
         return route(row.message, ground.routes).key if is_ours else None

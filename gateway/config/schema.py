@@ -114,8 +114,8 @@ class AgentSettings(Section):
     temperature: Temperature | None = None
     queue: QueueMode | None = None
     """Default: that of `[queue]`."""
-    budget: BudgetSettings = BudgetSettings()
     heartbeat: HeartbeatSettings = HeartbeatSettings()
+    budget: BudgetSettings = BudgetSettings()
 
 
 PROVIDER_WINDOW = 128_000

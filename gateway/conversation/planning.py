@@ -32,10 +32,10 @@ from gateway.conversation.plan import Asked, Plan
 from gateway.conversation.session import Session
 from gateway.conversation.subagents import Subagents, is_task
 from gateway.conversation.transcript import Record
+from gateway.door.inner import is_heartbeat
 from gateway.door.routing import session_of
 from gateway.errors import StoreError
 from gateway.hooks import Hooks
-from gateway.door.inner import is_heartbeat
 from workspaces.access import AgentId, rights
 from workspaces.bootstrap import BootstrapFile, Limits
 from workspaces.errors import WorkspaceError
@@ -202,6 +202,12 @@ class Planner:
         return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
 
 
+def _remembered(asked: Asked) -> Sequence[Record]:
+    """Return what the turn knows of its session; a heartbeat knows of none before it, and so costs no more each time."""
+    records, turn_id = asked.transcript.records, asked.row.turn_id
+    return [each for each in records if each.turn_id == turn_id] if is_heartbeat(asked.row.message) else records
+
+
 def _ordered(asked: Asked) -> SummaryOrder | None:
     """Return the model's own wish for a summary."""
     focus = asked_focus(each.entry for each in reversed(asked.transcript.records))
@@ -210,12 +216,6 @@ def _ordered(asked: Asked) -> SummaryOrder | None:
 
 async def _unused(_: Sequence[UsedMemory]) -> None:
     """Keep no note: nothing is answered."""
-
-
-def _remembered(asked: Asked) -> Sequence[Record]:
-    """Return what the turn knows of its session; a heartbeat knows of none before it, and so costs no more each time."""
-    records, turn_id = asked.transcript.records, asked.row.turn_id
-    return [each for each in records if each.turn_id == turn_id] if is_heartbeat(asked.row.message) else records
 
 
 def _texts(entries: Iterable[Entry]) -> Iterator[str]:

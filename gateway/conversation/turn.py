@@ -30,8 +30,8 @@ from gateway.conversation.queueing import Current, Queueing
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.subagents import is_task, told_of
 from gateway.conversation.transcript import Transcript
-from gateway.door.admission import Refused
 from gateway.conversation.unasked import spoken
+from gateway.door.admission import Refused
 from gateway.door.inner import HELPER, is_heartbeat, is_inner
 from gateway.door.pairing import examine
 from gateway.door.routing import Envelope, Routes, SessionKey, route
@@ -239,6 +239,8 @@ class Turns:
 
 
 def _patience(message: InboundMessage) -> timedelta:
+    if is_heartbeat(message):  # the next one comes anyway
+        return timedelta(0)
     return timedelta(seconds=message.allowance.seconds) if message.allowance else GIVE_UP_AFTER
 
 
@@ -248,8 +250,6 @@ def _ended(asked: Asked) -> Plan:
     return Plan(asked.agent.model, request, Toolbox([], asked.access))
 
 
-    if is_heartbeat(message):  # the next one comes anyway
-        return timedelta(0)
 def _is_halted(transcript: Transcript, row: InboxRow) -> bool:
     return any(isinstance(entry, ReplyEntry) and entry.model == HALTED for entry in transcript.entries_of(row.turn_id))
 
