@@ -257,7 +257,7 @@ def turn_settings(config: Config) -> TurnSettings:
     return TurnSettings(
         bootstrap=_bootstrap_limits(config.memory),
         recall=RecallSettings(config.memory.recall),
-        limits=TurnLimits(limits.steps, limits.identical_calls, limits.tokens, limits.turn_s),
+        limits=TurnLimits(limits.steps, limits.identical_calls, limits.tokens, limits.turn_s, limits.calls),
         prune=_prune_settings(config.context),
         compact=_compact_settings(config.context, config.memory),
         flush=_flush_settings(config.context),

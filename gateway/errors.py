@@ -14,6 +14,7 @@
         ├── ModelUnavailableError   try again later, or another model
         ├── ModelRefusedError       this request will never work (bad key, unknown model)
         ├── ModelOverflowError      the request is larger than the model's window
+        ├── ModelFloodError         the reply grew past every bound, and would again
         └── BudgetError             the day's budget does not cover the call, so it was not made
 
 Channel errors live in `adapters.channel`, workspace errors in `workspaces.errors`.
@@ -86,6 +87,14 @@ class ModelRefusedError(ModelError):
 
 class ModelOverflowError(ModelError):
     """The request does not fit the model's window."""
+
+
+class ModelFloodError(ModelError):
+    """The model wrote *characters* and did not end; to ask it again would cost as much again."""
+
+    def __init__(self, characters: int) -> None:
+        super().__init__(f"one reply grew past {characters:,} characters")
+        self.characters = characters
 
 
 class BudgetError(ModelError):

@@ -10,6 +10,7 @@ import pytest
 
 from adapters.discord.parse import Ignored as IgnoredByDiscord
 from adapters.telegram.parse import Ignored as IgnoredByTelegram
+from gateway.agent.budget import Cause
 from gateway.agent.trust import Reason as ToAsk
 from gateway.conversation.edits import Void
 from gateway.door.admission import Reason as ToRefuse
@@ -116,14 +117,18 @@ def prefixed(prefix: str, reasons: Iterable[str | StrEnum]) -> list[str]:
     return [f"{prefix}.{reason}" for reason in reasons]
 
 
+ENDED_AT_ONCE = {"BudgetError", "ModelFloodError"}
+"""Errors of models after which a turn ends by a limit: to try again later would not help, or cost as much again."""
+
 COMPOSED: dict[str, Iterable[str]] = {
     "refused.{decision.reason}": prefixed("refused", ToRefuse),
     "revoked.{refusal.reason}": prefixed("revoked", set(ToRefuse) - {ToRefuse.RATE, ToRefuse.LOOP_GUARD}),
     "approval_asked.{proposal.reason}": prefixed("approval_asked", ToAsk),
     "limit.{exc.reason}": prefixed("limit", limits()),
     "postponed.{type(exc).__name__}": prefixed(
-        "postponed", subclasses("ModelError", "StoreError", "WorkspaceUnusableError")
+        "postponed", subclasses("ModelError", "StoreError", "WorkspaceUnusableError") - ENDED_AT_ONCE
     ),
+    "budget.{exc.cause}": prefixed("budget", Cause),
     "hook_failed.{hook.source}": ["hook_failed.<source>"],
     "repair.reason": list(RepairReason),
     "void.value": list(Void),

@@ -8,6 +8,9 @@ from adapters.channel import Allowance
 from gateway.agent.entries import ReplyEntry, ToolCall
 from gateway.errors import TurnLimitError
 
+LONGEST_CIRCLE = 4
+"""Calls that a model makes in turn, again and again; a longer circle meets the limit of calls alike."""
+
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
@@ -20,6 +23,8 @@ class TurnLimits:
     tokens: int = 1_000_000
     """Input and output of all steps together."""
     seconds: float = 300.0
+    calls: int = 64
+    """In one reply; of more, none is run. Our choice: models ask for a few."""
 
 
 def within(limits: TurnLimits, allowance: Allowance | None) -> TurnLimits:
@@ -49,11 +54,27 @@ def check_steps(replies: Sequence[ReplyEntry], limits: TurnLimits) -> None:
         raise TurnLimitError("turn_tokens", f"no answer after {tokens:,} tokens")
 
 
+def check_calls(replies: Sequence[ReplyEntry], limits: TurnLimits) -> None:
+    """Raise TurnLimitError if one of *replies* asks for more calls at once than a reply may."""
+    most = max((len(reply.calls) for reply in replies), default=0)
+    if most > limits.calls:
+        raise TurnLimitError("turn_calls", f"one reply asked for {most:,} calls, more than {limits.calls:,}")
+
+
 def check_repeats(call: ToolCall, earlier: Sequence[ToolCall], limits: TurnLimits) -> None:
-    """Raise TurnLimitError if *call* was made too often among the *earlier* calls of its turn."""
-    mark = _signature(call)
-    if sum(_signature(each) == mark for each in earlier) + 1 >= limits.identical_calls:
+    """Raise TurnLimitError if *call* was made too often among the *earlier* calls of its turn, or ends a circle."""
+    marks = [_signature(each) for each in (*earlier, call)]
+    if marks.count(marks[-1]) >= limits.identical_calls:
         raise TurnLimitError("turn_repeats", f"{call.name} was called {limits.identical_calls} times alike")
+    rounds = limits.identical_calls - 1
+    if rounds > 1 and (circle := _circle(marks, rounds)):
+        raise TurnLimitError("turn_circle", f"the same {circle} calls were made {rounds} times in the same order")
+
+
+def _circle(marks: Sequence[tuple[str, str]], rounds: int) -> int:
+    """Return how many different calls the latest ones repeat so often, one after the other; 0 if they do not."""
+    lengths = range(2, min(LONGEST_CIRCLE, len(marks) // rounds) + 1)
+    return next((n for n in lengths if list(marks[-n * rounds :]) == list(marks[-n:]) * rounds), 0)
 
 
 def _tokens(replies: Sequence[ReplyEntry]) -> int:

@@ -16,11 +16,11 @@ from gateway.agent.entries import (
     not_run,
 )
 from gateway.agent.halt import Halt
-from gateway.agent.limits import TurnLimits, check_repeats, check_steps
+from gateway.agent.limits import TurnLimits, check_calls, check_repeats, check_steps
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.count import request_characters
-from gateway.errors import TurnLimitError
+from gateway.errors import ModelFloodError, TurnLimitError
 from gateway.timing import unless
 
 __all__ = ["NO_REPLY", "UNANSWERED", "Answer", "Course", "Journal", "TurnLimits", "run_turn"]
@@ -70,7 +70,7 @@ async def run_turn(model: Model, request: ModelRequest, toolbox: Toolbox, limits
 
     The tools of *request* are replaced by those of *toolbox*. A turn that is halted ends, silent, with every call's
     outcome in the journal. Raises ModelError when no model answers and TurnLimitError with reason `turn_steps`,
-    `turn_repeats`, `turn_tokens` or `turn_time` at a limit.
+    `turn_repeats`, `turn_circle`, `turn_calls`, `turn_output`, `turn_tokens` or `turn_time` at a limit.
     """
     record = _Record(request.entries, course.journal)
     deadline = asyncio.timeout(limits.seconds)
@@ -91,6 +91,7 @@ async def run_turn(model: Model, request: ModelRequest, toolbox: Toolbox, limits
 
 async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits, halt: Halt) -> None:
     """Run, in order, each call that no record shows as begun; one that was begun is never run again."""
+    check_calls(record.replies(), limits)
     calls = [call for reply in record.replies() for call in reply.calls]
     done, begun = record.outcomes()
     for place, call in enumerate(calls):
@@ -111,7 +112,10 @@ async def _next_reply(model: Model, step: ModelRequest, course: Course) -> Reply
     """Return what the model says to *step*, or the turn's end if it is halted first."""
     reply = None
     if not course.halt.soon.is_set():
-        reply = await unless(course.halt.soon, model.reply(step, course.on_text))
+        try:
+            reply = await unless(course.halt.soon, model.reply(step, course.on_text))
+        except ModelFloodError as exc:
+            raise TurnLimitError("turn_output", str(exc)) from exc
     return UNANSWERED if reply is None else _weighed(reply, step)
 
 

@@ -41,7 +41,7 @@ from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.models.wire import BrokenReplyError, guard
-from gateway.errors import ModelUnavailableError
+from gateway.errors import ModelFloodError, ModelUnavailableError
 
 CONNECT_TIMEOUT_S = 10.0
 TEXT_CAP = 400_000
@@ -112,7 +112,7 @@ class HostedModel:
                 text, length = _piece(event)
                 size += length
                 if size > TEXT_CAP:
-                    raise BrokenReplyError(f"wrote more than {TEXT_CAP:,} characters")
+                    raise ModelFloodError(TEXT_CAP)
                 if text:
                     await draft(text)
             return events.get()

@@ -13,7 +13,7 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.prices import Price, spent
 from gateway.agent.window.count import CAUTIOUS, request_characters
-from gateway.errors import BudgetError, ModelError
+from gateway.errors import BudgetError, ModelError, ModelFloodError
 from gateway.stores.spending import Spend, Spending
 from workspaces.access import AgentId
 
@@ -101,6 +101,10 @@ class PaidModel:
         call = await self._purse.hold(self._cause, self.name, request)
         try:
             reply = await self._model.reply(request, on_text)
+        except ModelFloodError as flood:
+            written = Usage(0, CAUTIOUS.tokens(flood.characters))
+            await self._purse.settle(call, call.least + self._purse.prices.of(self.name, written))
+            raise
         except ModelError:
             await self._purse.settle(call, Spend())
             raise

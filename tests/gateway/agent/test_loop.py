@@ -12,7 +12,7 @@ from gateway.agent.loop import Course, run_turn
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.agent.window.count import request_characters
-from gateway.errors import ModelUnavailableError, ToolError, TurnLimitError
+from gateway.errors import ModelFloodError, ModelUnavailableError, ToolError, TurnLimitError
 from tests.fakes.model import HostileModel, ScriptedModel, call, says
 from tests.workspaces.turns import MAIN
 
@@ -111,6 +111,54 @@ async def test_the_same_call_again_and_again_is_stopped() -> None:
         await bench.turn(model)
     assert stopped.value.reason == "turn_repeats"
     assert bench.happened.count("look a") == 2
+
+
+@pytest.mark.parametrize("places", ["abab", "abcabc", "xabab"])
+async def test_calls_that_go_round_in_a_circle_are_stopped(places: str) -> None:
+    """Two calls in turn, or three, end the turn before they are all made a second time."""
+    bench = Bench()
+    model = ScriptedModel(*[says("", call("look", place=place)) for place in places], "never")
+    with pytest.raises(TurnLimitError) as stopped:
+        await bench.turn(model)
+    assert stopped.value.reason == "turn_circle"
+    looked = [each for each in bench.happened if each.startswith("look ")]
+    assert looked == [f"look {place}" for place in places[:-1]]
+
+
+@pytest.mark.parametrize("places", ["abba", "aabb", "abcadb"])
+async def test_calls_that_only_come_again_are_no_circle(places: str) -> None:
+    """To look twice at something is allowed, in any other order."""
+    bench = Bench()
+    model = ScriptedModel(*[says("", call("look", place=place)) for place in places], "done")
+    assert await bench.turn(model) == "done"
+
+
+async def test_a_circle_may_be_as_long_as_calls_alike_are_allowed() -> None:
+    """Who allows more calls alike allows more rounds."""
+    circle = [says("", call("look", place=place)) for place in "abababab"]
+    with pytest.raises(TurnLimitError, match="2 calls were made 4 times"):
+        await Bench().turn(ScriptedModel(*circle, "never"), limits=TurnLimits(identical_calls=5))
+    assert await Bench().turn(ScriptedModel(*circle[:-1], "done"), limits=TurnLimits(identical_calls=5)) == "done"
+
+
+async def test_a_flood_of_calls_in_one_reply_is_stopped() -> None:
+    """None of them is run; as many as are allowed are."""
+    many = [call("look", place=str(n)) for n in range(4)]
+    bench = Bench()
+    with pytest.raises(TurnLimitError) as stopped:
+        await bench.turn(ScriptedModel(says("", *many), "never"), limits=TurnLimits(calls=3))
+    assert stopped.value.reason == "turn_calls"
+    assert bench.happened == ["ReplyEntry"]
+    assert await Bench().turn(ScriptedModel(says("", *many[:3]), "done"), limits=TurnLimits(calls=3)) == "done"
+
+
+async def test_a_reply_that_does_not_end_is_a_limit_of_the_turn() -> None:
+    """The model is not asked for the same flood again."""
+    model = ScriptedModel(ModelFloodError(400_000), "never")
+    with pytest.raises(TurnLimitError, match="400,000 characters") as stopped:
+        await Bench().turn(model)
+    assert stopped.value.reason == "turn_output"
+    assert len(model.requests) == 1
 
 
 async def test_tokens_are_bounded() -> None:
@@ -217,7 +265,8 @@ async def test_a_hostile_model_gets_results_and_no_crash() -> None:
     """Every argument that the hostile model can think of becomes a result."""
     bench = Bench()
     request = ModelRequest("stable", "volatile", (QUESTION,), ())
-    answer = await run_turn(HostileModel(), request, bench.tools, TurnLimits(), Course(bench.append, bench.draft))
+    limits = TurnLimits(calls=100_000)
+    answer = await run_turn(HostileModel(), request, bench.tools, limits, Course(bench.append, bench.draft))
     calls = next(entry for entry in bench.journal if isinstance(entry, ReplyEntry)).calls
     assert len([entry for entry in bench.journal if isinstance(entry, ResultEntry)]) == len(calls) > 50
     assert "seen MEMORY.md" in answer.text

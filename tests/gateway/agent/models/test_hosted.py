@@ -15,7 +15,7 @@ from gateway.agent.models.hosted import CUT_NOTE, HostedModel
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
-from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError
+from gateway.errors import ModelFloodError, ModelOverflowError, ModelRefusedError, ModelUnavailableError
 from tests.fakes.cohere_stub import SCHEMA_FILE, CohereStub
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Call, Fault, ProviderStub, Refusal, Reply, Script, call, steps
@@ -301,8 +301,9 @@ async def test_an_endless_text_is_stopped(desks: Desks, monkeypatch: pytest.Monk
     """A reply that never ends costs bounded memory and time."""
     monkeypatch.setattr("gateway.agent.models.hosted.TEXT_CAP", 5_000)
     desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
-    with pytest.raises(ModelUnavailableError, match="5,000 characters"):
+    with pytest.raises(ModelFloodError, match="5,000 characters"):
         await desk.ask()
+    assert len(desk.stub.bodies) == 1
 
 
 async def test_an_endless_body_is_stopped(desks: Desks, monkeypatch: pytest.MonkeyPatch) -> None:

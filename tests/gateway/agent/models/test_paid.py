@@ -12,7 +12,7 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import PaidModel, Prices, Purse, paid_for
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.prices import Price
-from gateway.errors import BudgetError, ModelUnavailableError
+from gateway.errors import BudgetError, ModelFloodError, ModelUnavailableError
 from gateway.stores.spending import Spend
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.clock import START, ManualClock
@@ -112,6 +112,14 @@ async def test_a_call_that_failed_costs_nothing(store: SqliteStore) -> None:
         await ask(model)
     assert await spending.spent() == {}
     assert await ask(model) == SEEN
+
+
+async def test_a_reply_that_did_not_end_is_counted_by_what_was_written(store: SqliteStore) -> None:
+    """The provider charges for it, and says nothing of how much."""
+    spending = purse(store)
+    with pytest.raises(ModelFloodError):
+        await ask(PaidModel(ScriptedModel(ModelFloodError(3_000)), spending))
+    assert await spending.spent() == {"chat": Spend(200, 1_000, nanos=400_000 + 10_000_000)}
 
 
 async def test_a_provider_that_does_not_count_is_counted_by_estimate(store: SqliteStore) -> None:
