@@ -70,19 +70,23 @@ def routes_of(config: Config) -> Routes:
         for agent in config.agents
         for channel in (TERMINAL, WEB)
     ]
-    bindings = [_binding(given) for given in config.bindings]
     programs = [
         Binding(AgentId(agent), channel=HTTP, account=name, thread=agent)
         for name, _ in held_tokens(config.web)
         for agent in config.agents
     ]
     return Routes(
-        [*own, *programs, *bindings],
+        [*own, *programs, *bindings_of(config)],
         AgentId(config.default_agent),
         policy_of(config),
         user_file_in_groups=config.memory.user_file_in_groups,
         full_heartbeats=frozenset(AgentId(name) for name, each in config.agents.items() if not each.heartbeat.light),
     )
+
+
+def bindings_of(config: Config) -> list[Binding]:
+    """Return the rules that the configuration itself has."""
+    return [_binding(given) for given in config.bindings]
 
 
 def _binding(given: BindingSettings) -> Binding:

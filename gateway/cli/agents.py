@@ -147,15 +147,14 @@ def remove(
 
 
 def _listed(home: Home, config: "Config", agent: str) -> Listed:
-    from gateway.channels import routes_of
+    from gateway.channels import bindings_of
 
     settings = config.agents[agent]
-    bindings = routes_of(config).bindings[len(config.agents) :]
     return Listed(
         agent,
         " → ".join((settings.model, *settings.fallbacks)),
         str(settings.workspace or home.agent(agent).workspace),
-        tuple(str(each) for each in bindings if each.agent == agent),
+        tuple(str(each) for each in bindings_of(config) if each.agent == agent),
         config.default_agent == agent,
     )
 

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from gateway.door.sign_in import SignIns
 from gateway.errors import StrandlineError
+
+if TYPE_CHECKING:  # the command line makes orders without loading what answers them
+    from gateway.door.sign_in import SignIns
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class BrowserAnswer:
     """What was done, in words."""
 
 
-async def answer_browsers(sign_ins: SignIns, order: BrowserOrder) -> BrowserAnswer:
+async def answer_browsers(sign_ins: "SignIns", order: BrowserOrder) -> BrowserAnswer:
     """Do what *order* asks. Raises StrandlineError for a session that is not there, and StoreError."""
     match order.act:
         case "link":

@@ -48,7 +48,7 @@ async def test_a_fact_is_remembered_found_forgotten_and_purged_at_the_terminal(t
 
 
 async def test_in_telegram_a_command_costs_no_model_call(tmp_path: Path) -> None:
-    """The owner's, a member's of a group, and a stranger's, who gets no answer at all."""
+    """The owner's, a member's of a group, and a stranger's, who is told a code and nothing else."""
 
     def nobody(_: Body) -> Step:
         raise AssertionError("a command was sent to a model")
@@ -59,9 +59,12 @@ async def test_in_telegram_a_command_costs_no_model_call(tmp_path: Path) -> None
             bot.says(OWNER, "/whoami")
             (owner,) = await bot.wait_for_sent(1, 30)
             bot.says(999, "/whoami")
+            _, stranger = await bot.wait_for_sent(2, 30)
             bot.says(GROUP, "/whoami@strand_bot", user_id=8, chat_type="supergroup")
-            _, member = await bot.wait_for_sent(2, 30)
+            _, _, member = await bot.wait_for_sent(3, 30)
         assert f"telegram:{OWNER}, my owner" in owner.text
+        assert "999" not in stranger.text
+        assert "code" in stranger.text
         assert "telegram:8. " in member.text
         assert "group chat" in member.text
         assert provider.bodies == []
