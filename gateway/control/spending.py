@@ -1,14 +1,17 @@
 """This file tells what an agent's models cost today, beside what they may."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from gateway.agent.budget import Budget, Cause, dollars, summed
-from gateway.agent.models.paid import Purse
 from gateway.control.wire import SpendingStatus
 from gateway.stores.spending import NANOS, Spend
 
+if TYPE_CHECKING:  # the command line shows spending without loading models
+    from gateway.agent.models.paid import Purse
 
-async def spending_of(purse: Purse | None) -> tuple[SpendingStatus, ...]:
+
+async def spending_of(purse: "Purse | None") -> tuple[SpendingStatus, ...]:
     """Return what was spent out of *purse* today. Raises StoreError."""
     if purse is None:
         return ()
