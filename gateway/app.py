@@ -65,7 +65,7 @@ from gateway.door.sign_in import SignIns
 from gateway.errors import StoreError
 from gateway.ground import THIS_MACHINE, Ground, Machine, open_ground
 from gateway.home import Home
-from gateway.hooks import Hooks, load_hooks
+from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState, Hooks, load_hooks
 from gateway.measuring import counted, measure, timed
 from gateway.media import enclosures_of, intake_of
 from gateway.metrics import Meter
@@ -112,6 +112,7 @@ class App:
     notices: Notices
     presence: Presence
     menus: Menus
+    hooks: Hooks
 
     @classmethod
     @asynccontextmanager
@@ -164,6 +165,8 @@ class App:
             running.append(tasks.create_task(self.desk.door.neighbours.work(self.reception.receive)))
             running.append(tasks.create_task(self.share.watch()))
             self.readiness.ready = not self.readiness.standby
+            if self.has_channels:
+                self.hooks.note(GATEWAY_START, GatewayState(tuple(self.desk.agents)))
             await first_of(stop, self.share.over)
             self.share.is_leaving = stop.is_set()
             for task in running:
@@ -171,6 +174,8 @@ class App:
         await self._drain()
         if self.has_channels:  # one answer at the command line is no end of a day's talk
             await self.lifecycle.finish(self.drain_s)
+            self.hooks.note(GATEWAY_STOP, GatewayState(tuple(self.desk.agents)))
+        await self.hooks.finish(self.drain_s)
         for keeper in keepers:
             await keeper.finish()
 
@@ -261,7 +266,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     backlog = _backlog(ground, queueing, lanes, has_channels=has_channels)
     health.depths = backlog.depths
     arrival = Arrival(queueing, backlog, lanes, partial(_is_stop, ground.routes, commands), subagents.cancel_all)
-    reception = Reception(ground.routes, store, counted(arrival, ground.meter), door, owner_chats.learn)
+    reception = Reception(ground.routes, store, counted(arrival, ground.meter), door, owner_chats.learn, planner.hooks)
     _open_to_helpers(ground, subagents, reception, lanes)
     heartbeats.enter = reception.enter
     return App(
@@ -283,6 +288,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         share=ground.share,
         notices=notices,
         presence=ground.presence,
+        hooks=planner.hooks,
         menus=Menus(menu_entries(commands.all), config.owner.people, store),
     )
 
@@ -315,7 +321,8 @@ def _planner(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents: S
     """Put together what plans the turns of the agents' models."""
     settings = turn_settings(ground.config)
     compaction = Compaction(settings.compact, Flush(settings.flush, ground.now), lifecycle, ground.count, ground.now)
-    hooks = Hooks(load_hooks(ground.home.hooks), ground.count)
+    hooks = Hooks(load_hooks(ground.home.hooks), ground.count, ground.tasks)
+    lifecycle.hooks = desk.delivery.hooks = compaction.hooks = compaction.flush.hooks = hooks
     planner = Planner(settings, hooks, desk.changes, compaction, ground.now, desk.delivery.enclosures, subagents)
     lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, ground.zone.zone))
     return planner
@@ -338,7 +345,7 @@ def _commands(
         desk.health.helpers,
         desk.heartbeats,
     )
-    return Commands(every_command(parts), ground.routes.policy)
+    return Commands(every_command(parts), ground.routes.policy, planner.hooks)
 
 
 def _backlog(ground: Ground, queueing: Queueing, lanes: Lanes[SessionKey, Item], *, has_channels: bool) -> Backlog:

@@ -1,10 +1,12 @@
 """This file gathers the workspace files of a turn's prompt; hooks may change them, and the access filter comes last."""
 
+from dataclasses import replace
 from datetime import date
 from functools import partial
 
 from gateway.agent.agent import Agent
-from gateway.hooks import AGENT_BOOTSTRAP, Bootstrap, Hooks
+from gateway.agent.prompt import Prompt
+from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Bootstrap, Hooks
 from workspaces.access import Access, rights
 from workspaces.bootstrap import BootstrapFile, Limits, Part, bootstrap_files, choose, gather, read_file, withheld_files
 from workspaces.errors import WorkspaceError
@@ -24,6 +26,14 @@ async def project_context(
     payload = Bootstrap(agent.id, access.session_type, tuple(files), partial(_read, agent, access))
     changed = await hooks.tell(AGENT_BOOTSTRAP, payload)
     return await agent.run(choose, agent.workspace, access, changed.files, limits, withheld)
+
+
+async def final_prompt(agent: Agent, access: Access, prompt: Prompt, hooks: Hooks) -> Prompt:
+    """Return *prompt* as hooks leave it; they read no more than the turn may. Raises HookError if one fails."""
+    if not hooks.handles(BEFORE_AGENT_START):
+        return prompt
+    payload = AgentStart(agent.id, access.session_type, prompt.stable, partial(_read, agent, access))
+    return replace(prompt, stable=(await hooks.tell(BEFORE_AGENT_START, payload)).prompt)
 
 
 def _before(

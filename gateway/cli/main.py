@@ -17,6 +17,7 @@ from gateway.cli import (
     chat,
     doctor,
     history,
+    hooks,
     imports,
     init,
     memory,
@@ -70,6 +71,7 @@ def commands() -> typer.Typer:
     app.add_typer(sessions.app, name="sessions")
     app.add_typer(approvals.app, name="approvals")
     app.add_typer(pair.app, name="pair")
+    app.add_typer(hooks.app, name="hooks")
     app.add_typer(route.app, name="route")
     app.add_typer(web.app, name="web")
     app.add_typer(imports.app, name="import")

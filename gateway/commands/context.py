@@ -13,6 +13,7 @@ from gateway.commands.wording import counted
 from gateway.conversation.compaction import BY_WORDING, Compacted
 from gateway.conversation.planning import Planner
 from gateway.conversation.record import Record
+from gateway.errors import HookError, ToolError
 
 _BAR = 10
 _SHORT = "There is nothing to summarise yet: all of this conversation is still shown whole."
@@ -25,11 +26,11 @@ def context_commands(planner: Planner) -> list[Command]:
         return "\n".join(_context(await planner.window(call.asked), call))
 
     async def compact(call: Call) -> str:
-        compacted = await planner.make_room(call.asked, call.arguments)
+        compacted = await _made_room(planner, call)
         return _SHORT if compacted is None else "\n".join(_done(compacted))
 
     async def summarize(call: Call) -> str:
-        compacted = await planner.make_room(call.asked, call.arguments)
+        compacted = await _made_room(planner, call)
         return _SHORT if compacted is None else "\n".join([compacted.summary.text, "", *_done(compacted)])
 
     saves = "saves notes of this conversation and summarises its older part; what you name is kept most of"
@@ -63,6 +64,14 @@ def _pruned(shown: Shown) -> Iterator[str]:
         yield f"- {counted(shown.cleared, 'old result')} of tools made way"
     if shown.left_out:
         yield f"- {counted(shown.left_out, 'earlier message')} not shown to the model"
+
+
+async def _made_room(planner: Planner, call: Call) -> Compacted | None:
+    """Summarise as *call* says. Raises ToolError where a hook refuses it."""
+    try:
+        return await planner.make_room(call.asked, call.arguments)
+    except HookError as exc:
+        raise ToolError(str(exc)) from exc
 
 
 def kept_lines(records: Sequence[Record], call: Call) -> Iterator[str]:

@@ -9,8 +9,12 @@ from adapters.channel import InboundMessage
 from gateway.commands.command import Asker, Call, Command, Who
 from gateway.commands.help import help_command
 from gateway.commands.running import plan_answer, plan_command
+from gateway.conversation.hooked import conversation_of
 from gateway.conversation.plan import Asked, Plan
 from gateway.door.admission import Policy
+from gateway.door.routing import session_of
+from gateway.hooks import CommandGiven, Hooks
+from gateway.hooks import command as command_event
 from workspaces.access import Access
 
 _ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
@@ -31,8 +35,11 @@ class Unknown:
 class Commands:
     """All commands of one gateway; called with a message, it gives the plan of the turn that answers it."""
 
-    def __init__(self, commands: Iterable[Command], policy: Policy) -> None:
-        """*policy* knows the owner's Persons. `/help` is added here. Raises ValueError for a name that cannot be."""
+    def __init__(self, commands: Iterable[Command], policy: Policy, hooks: Hooks | None = None) -> None:
+        """*policy* knows the owner's Persons; *hooks* are told what was given. `/help` is added here.
+
+        Raises ValueError for a name that cannot be.
+        """
         listed = list(commands)
         listed.insert(0, help_command(listed))
         for command in listed:
@@ -42,6 +49,7 @@ class Commands:
         if len(self._by_name) < len(listed):
             raise ValueError("two commands have one name")
         self._policy = policy
+        self._hooks = hooks or Hooks()
 
     @property
     def all(self) -> tuple[Command, ...]:
@@ -75,7 +83,7 @@ class Commands:
         elif not asker.may_run(found[0].who):
             said = self._refusal(found[0], asker)
         elif _is_ours(message):
-            return plan_command(found[0], _call(asked, asker, found[1]))
+            return plan_command(found[0], _call(asked, asker, found[1]), self._given)
         else:
             said = ""
         # Where we answer unasked, a command that is none of ours may be another bot's: then we are silent.
@@ -88,6 +96,12 @@ class Commands:
             return False
         asker = Asker(access, self._policy.is_owner(message.address.channel, message.sender))
         return asker.may_run(found[0].who) and _is_ours(message)
+
+    def _given(self, command: Command, call: Call) -> None:
+        """Tell hooks of a command that is about to run."""
+        if self._hooks.handles(event := command_event(command.name)):
+            where = conversation_of(call.access, session_of(call.access))
+            self._hooks.note(event, CommandGiven(where, command.name, call.arguments, call.asker.is_owner))
 
     def _refusal(self, command: Command, asker: Asker) -> str:
         """Send the owner to where the command works; for everybody else there is no such command."""

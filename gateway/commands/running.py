@@ -1,6 +1,7 @@
 """This file runs a command in the loop of every turn: journal, crash and commit are those of a model's tools."""
 
 import json
+from collections.abc import Callable
 from uuid import uuid4
 
 from pydantic import BaseModel
@@ -16,10 +17,15 @@ from gateway.stores.ports import TurnId
 _INTERRUPTED = "/{name} was interrupted: it may or may not have happened. Please look before you repeat it."
 
 
-def plan_command(command: Command, call: Call) -> Plan:
+Given = Callable[[Command, Call], None]
+"""Told of each command that is about to run."""
+
+
+def plan_command(command: Command, call: Call, given: Given) -> Plan:
     """Return the turn in which *command* is run once, or again as often as it takes if that changes nothing."""
 
     async def run(arguments: str) -> str:
+        given(command, call)
         return await command.run(call)
 
     spec = ToolSpec(f"/{command.name}", command.help, _Arguments.model_json_schema())

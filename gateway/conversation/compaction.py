@@ -28,10 +28,12 @@ from gateway.agent.window.compact import (
 from gateway.agent.window.count import CHARACTERS_A_TOKEN, entry_tokens
 from gateway.agent.window.shown import Round, summarised
 from gateway.conversation.flush import Flush
+from gateway.conversation.hooked import allow_summary, note_summary
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.session import Pause, Session
 from gateway.conversation.transcript import Record
 from gateway.errors import ModelError, StoreError
+from gateway.hooks import Hooks
 from gateway.stores.ports import TurnId
 from workspaces.errors import WorkspaceError
 
@@ -99,17 +101,20 @@ class Compaction:
         self.flush = flush
         self._lifecycle = lifecycle
         self._count = count
+        self.hooks = Hooks()
 
     async def make_room(self, crowded: Crowded) -> Compacted | None:
         """Summarise all but the latest turns; `None` if there is nothing before them.
 
-        Raises StoreError and WorkspaceError when it could not be noted before; then nothing is summarised.
+        Raises StoreError and WorkspaceError when it could not be noted before, and HookError when a hook refuses it;
+        then nothing is summarised.
         """
         session = crowded.session
         summary, rounds = summarised(session.transcript.records)
         kept = first_kept([each.entries for each in rounds], self._room(crowded, rounds))
         if kept == 0:
             return None
+        await allow_summary(self.hooks, session, kept)
         try:
             flushed = await self._save(crowded)
         except (StoreError, WorkspaceError) as exc:
@@ -120,6 +125,7 @@ class Compaction:
         older = [entry for each in rounds[:kept] for entry in each.entries]
         entry = await self._summary(crowded, summary, older)
         await session.transcript.append(crowded.turn, replace(entry, kept_from=rounds[kept].turn_id))
+        note_summary(self.hooks, session, kept, entry)
         log.info("summarised", session=str(session.key), turns=kept, by=entry.model)
         return Compacted(kept, flushed, entry)
 

@@ -24,10 +24,12 @@ from adapters.channel import (
     UnsureSendError,
 )
 from gateway.conversation.enclosures import Enclosures, Part, parts_of
+from gateway.conversation.hooked import note_sent
 from gateway.conversation.lanes import Lanes, RetryLater
 from gateway.conversation.pacing import Pacing, late_note
 from gateway.door.inner import CHANNELS
 from gateway.errors import StoreError
+from gateway.hooks import Hooks
 from gateway.spans import span
 from gateway.stores.ports import Outbox, OutboxId, OutboxRow, OutboxState, RowStateError
 
@@ -90,6 +92,7 @@ class Delivery:
         self._is_open = True
         self.on_sent: Callable[[Address], None] | None = None
         """Told where each part of a reply went that the platform confirmed."""
+        self.hooks = Hooks()
         self.enclosures: Enclosures | None = None
         """Where the files lie that replies enclose; set where there may be any."""
 
@@ -200,11 +203,13 @@ class Delivery:
         async with self._turn((adapter.channel, adapter.account)):
             await self._kept(partial(self._outbox.begin_part, row.id, part, begun_at))
             with span("send", apart=True, turn=row.turn_id, channel=adapter.channel, part=part):
-                sent = await self._hand_over(adapter, _messages(row, bodies, is_last=is_last))
+                messages = _messages(row, bodies, is_last=is_last)
+                sent = await self._hand_over(adapter, messages)
         if self.on_sent is not None:
             self.on_sent(row.outgoing.address)
         # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.
         await self._kept(partial(self._outbox.part_sent, row.id, part, sent.message_id, is_last=is_last))
+        note_sent(self.hooks, row, messages[-1], sent, is_last=is_last)
         job.row = replace(row, parts_sent=part + 1, begun_at=begun_at)
         job.unsure = 0
 

@@ -10,6 +10,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from gateway.agent.budget import Cause
+from gateway.agent.calls import lead_past
 from gateway.agent.entries import Entry, FlushEntry, UserEntry
 from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import Course, run_turn
@@ -17,9 +18,11 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox, tool
+from gateway.conversation.hooked import conversation_of
 from gateway.conversation.session import Session, noting
 from gateway.conversation.transcript import Record
 from gateway.errors import ModelError, ToolError, TurnLimitError
+from gateway.hooks import Hooks
 from workspaces.access import rights
 from workspaces.notes import NoteReceipt, append_note, format_note
 
@@ -54,6 +57,7 @@ class Flush:
         """*clock* tells the time in the owner's zone: the day that a note belongs to."""
         self._settings = settings
         self._clock = clock
+        self.hooks = Hooks()
 
     async def __call__(
         self, session: Session, request: ModelRequest, said_at: datetime | None = None
@@ -68,6 +72,7 @@ class Flush:
         citations: list[str] = []
         clock = self._clock if said_at is None else lambda: said_at
         toolbox = _notebook(session, request.tools, clock, citations)
+        lead_past(toolbox, self.hooks, conversation_of(session.access, session.key))
         requests = 0
         try:
             async with asyncio.timeout(self._settings.deadline_s):

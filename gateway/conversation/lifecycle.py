@@ -17,12 +17,14 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import EndEntry, UserEntry
 from gateway.conversation.daily_log import LOG, DailyLog
 from gateway.conversation.extract import Extract
+from gateway.conversation.hooked import note_rest, note_start
 from gateway.conversation.session import Ending, Pause, Session
 from gateway.conversation.session_note import SessionNote
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.transcript import Record
 from gateway.door.routing import SessionKey, is_unasked
 from gateway.errors import StoreError
+from gateway.hooks import SESSION_END, SESSION_PAUSE, Hooks
 from gateway.stores.ports import TurnId
 from gateway.timing import Clock
 from workspaces.access import AgentId, SessionType
@@ -113,6 +115,7 @@ class Lifecycle:
         self._submit: Callable[[SessionKey, Due], None] = _nobody
         self.listeners: list[Listener] = [DailyLog(Extract(), settings.zone), SessionNote(settings.zone)]
         """Told in order; whoever composes the gateway may add others."""
+        self.hooks = Hooks()
 
     # --- in the lane of the session
 
@@ -128,12 +131,16 @@ class Lifecycle:
         written = await self._told(session, why)
         await session.transcript.append(turn, EndEntry(why))
         self._active.pop(key, None)
+        note_rest(self.hooks, SESSION_END, session, why, written)
         log.info("session ended", session=str(key), reason=why)
         return written
 
     async def pause_session(self, key: SessionKey, why: Pause) -> list[PurePosixPath]:
         """Write down what was said so far, and return the files. Raises StoreError and WorkspaceError."""
-        return await self._told(await self._session(key), why)
+        session = await self._session(key)
+        written = await self._told(session, why)
+        note_rest(self.hooks, SESSION_PAUSE, session, why, written)
+        return written
 
     async def enter(self, key: SessionKey, turn: TurnId) -> None:
         """Make the session ready for a message whose *turn* begins, or goes on after a crash.
@@ -149,6 +156,7 @@ class Lifecycle:
             session = await self._session(key)
             if not any(record.turn_id == turn for record in session.transcript.records):
                 await self._make_current(session)
+                note_start(self.hooks, await self._session(key))
         except (StoreError, WorkspaceError) as exc:
             await self._tell_trouble(key, exc)
         self._active[key] = _Activity(self._now())

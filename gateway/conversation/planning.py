@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 
-from gateway.agent.context import project_context
+from gateway.agent.calls import lead_past
+from gateway.agent.context import final_prompt, project_context
 from gateway.agent.entries import CallStartEntry, Entry, UsedEntry, UsedMemory
 from gateway.agent.guard import Guard
 from gateway.agent.loop import TurnLimits
@@ -28,13 +29,14 @@ from gateway.conversation.approvals import Approvals
 from gateway.conversation.compaction import Compacted, Compaction, Crowded, SummaryOrder
 from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.flush import FlushSettings
+from gateway.conversation.hooked import conversation_of
 from gateway.conversation.plan import Asked, Plan
 from gateway.conversation.session import Session
 from gateway.conversation.subagents import Subagents, is_task
 from gateway.conversation.transcript import Record
 from gateway.door.inner import is_heartbeat
 from gateway.door.routing import session_of
-from gateway.errors import StoreError
+from gateway.errors import HookError, StoreError
 from gateway.hooks import Hooks
 from workspaces.access import AgentId, rights
 from workspaces.bootstrap import BootstrapFile, Limits
@@ -121,7 +123,7 @@ class Planner:
     async def make_room(self, asked: Asked, focus: str = "") -> Compacted | None:
         """Summarise the older part of the conversation, as somebody asked for; `None` if there is nothing to summarise.
 
-        Raises StoreError and WorkspaceError when it could not be noted before.
+        Raises StoreError and WorkspaceError when it could not be noted before, HookError when a hook refused it.
         """
         return await self._compacted(asked, await self._draft(asked), SummaryOrder(focus))
 
@@ -144,6 +146,7 @@ class Planner:
         agent, access, now = session.agent, session.access, self.clock()
         files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         prompt = build_prompt(files, access.session_type, recall=False, now=now)
+        prompt = await final_prompt(agent, access, prompt, self.hooks)
         window = Window(agent.model.window_tokens, self.settings.prune, self.compaction.settings)
         shown = show(records, window, CAUTIOUS.tokens(len(prompt.stable)))
         return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
@@ -156,7 +159,7 @@ class Planner:
 
     async def _made_room(self, asked: Asked, draft: _Draft, order: SummaryOrder | None = None) -> Compacted | None:
         """Summarise if that is possible now; if not, the turn goes on with what fits."""
-        with suppress(StoreError, WorkspaceError):
+        with suppress(StoreError, WorkspaceError, HookError):
             return await self._compacted(asked, draft, order)
         return None
 
@@ -170,6 +173,7 @@ class Planner:
         agent, access, now = asked.agent, asked.access, asked.now
         files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
+        prompt = await final_prompt(agent, access, prompt, self.hooks)
         window = Window(window_tokens or agent.model.window_tokens, self.settings.prune, self.compaction.settings)
         records = _remembered(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
@@ -191,6 +195,7 @@ class Planner:
             toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))
         if self.subagents is not None:
             toolbox.add(self.subagents.tools(asked))
+        lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))
         return toolbox
 
     async def _recalled(self, asked: Asked, draft: _Draft) -> Recalled:

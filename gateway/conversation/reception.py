@@ -1,13 +1,15 @@
 """This file takes a message in: admitted, made durable, routed, handed to its lane."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adapters.channel import Address, InboundMessage
+from gateway.conversation.hooked import note_received
 from gateway.door.admission import Refused
 from gateway.door.doorkeeper import Doorkeeper, with_context
 from gateway.door.inner import is_inner
 from gateway.door.routing import Routes, SessionKey, route
+from gateway.hooks import Hooks
 from gateway.stores.ports import FIRST, Arrivals, InboxRow, Store
 
 PAGE = 500
@@ -29,6 +31,7 @@ class Reception:
     door: Doorkeeper
     learn: Callable[[InboundMessage], Awaitable[None]] = _unheeded
     """Told of each message that is admitted, before it is taken in."""
+    hooks: Hooks = field(default_factory=Hooks)
 
     async def receive(self, message: InboundMessage) -> str | None:
         """Take *message* in, or refuse it and return why; on return it is durable.
@@ -47,6 +50,7 @@ class Reception:
             return None
         if context.heard:  # only now that it is in the message: a crash before shows it twice, and loses nothing
             await self.store.overheard.forget(message.address, context.last)
+        note_received(self.hooks, message, self.routes)
         if not isinstance(self.store.inbox, Arrivals):  # else it comes back in its order among what others take in
             self._hand_on(row)
         return None

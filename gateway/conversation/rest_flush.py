@@ -10,6 +10,7 @@ from gateway.conversation.daily_log import LOG
 from gateway.conversation.flush import Flush, unflushed
 from gateway.conversation.record import Record, command_turns
 from gateway.conversation.session import Ending, Pause, Session
+from gateway.errors import HookError
 
 Draft = Callable[[Session, Sequence[Record]], Awaitable[ModelRequest]]
 """Gives a request that shows some records of a session."""
@@ -39,7 +40,11 @@ class RestFlush:
         said_at = _last_said(records)
         if said_at is None:
             return []
-        receipt = await self._flush(session, await self._draft(session, records), said_at.astimezone(self._zone))
+        try:
+            request = await self._draft(session, records)
+        except HookError:  # logged and counted where it failed: no model is asked
+            return []
+        receipt = await self._flush(session, request, said_at.astimezone(self._zone))
         if receipt is None:
             return []
         await session.transcript.append(LOG, receipt)

@@ -20,6 +20,7 @@ from gateway.conversation.context import context_lines
 from gateway.conversation.drafts import Draft
 from gateway.conversation.edits import as_correction, source_of
 from gateway.conversation.enclosures import enclosed_by
+from gateway.conversation.hooked import leaving, note_end
 from gateway.conversation.joining import Joining, joined
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.paying import asked_for, told_of_budget
@@ -37,12 +38,14 @@ from gateway.door.pairing import examine
 from gateway.door.routing import Envelope, Routes, SessionKey, route
 from gateway.errors import (
     BudgetError,
+    HookError,
     ModelError,
     ModelOverflowError,
     ModelRefusedError,
     StoreError,
     TurnLimitError,
 )
+from gateway.hooks import MESSAGE_SENDING
 from gateway.stores.ports import Enclosure, InboxRow, OutboxRow, Outgoing, Store, TurnCommit
 from gateway.timing import unless
 from workspaces.access import AgentId, SessionType
@@ -63,6 +66,7 @@ _NO_ROOM = (
 )
 _TOO_LATE = "I could not answer this within a day, so I let it go. Please ask again."
 _NO_MODEL = "my language model could not be reached in time."
+_UNBEGUN = "A hook that decides about my answers failed, so I did not answer. `strandline status` names it."
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
 
 
@@ -131,6 +135,8 @@ class Turns:
         except TurnLimitError as exc:
             await self.store.count(f"limit.{exc.reason}")
             text = await self._end(row, envelope, f"I stopped: {exc}.")
+        except HookError:  # logged and counted where it failed
+            text = await self._end(row, envelope, _UNBEGUN)
         except Exception:  # the border of a turn: whatever went wrong, the chat gets one sentence and goes on
             log.exception("turn failed", code=(code := _code(row.message)))
             await self.store.count("turn_failed")
@@ -138,6 +144,7 @@ class Turns:
         transcript = await self.sessions.open(envelope.key)
         files = () if _is_halted(transcript, row) else enclosed_by(transcript.records, row.turn_id, envelope.key.agent)
         await self._commit(row, envelope, text, files)
+        note_end(self.planner.hooks, envelope, transcript.entries_of(row.turn_id), text)
 
     async def _text(self, current: Current, envelope: Envelope, draft: Draft) -> str:
         """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
@@ -156,7 +163,8 @@ class Turns:
         asked = Asked(row, envelope.access, agent, transcript, origin, self.planner.clock())
         plan = self._shortcut(asked) or await unless(current.halt.soon, self.planner.plan(asked)) or _ended(asked)
         limits = within(self.planner.settings.limits, row.message.allowance)
-        course = Course(journal, draft, partial(joining.steered, plan.hears), current.halt)
+        on_text = _unshown if self.planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
+        course = Course(journal, on_text, partial(joining.steered, plan.hears), current.halt)
         try:
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
         except ModelOverflowError:
@@ -212,6 +220,7 @@ class Turns:
         entries = transcript.entries_of(row.turn_id)
         text = spoken(row.message, told_of(row.message, entries, text), entries)
         outgoing = [replace(_outgoing(row.message, text), files=files)] if text or files else []
+        outgoing = await leaving(self.planner.hooks, envelope, outgoing)
         answers = [row.id, *joined(transcript.records, row.turn_id)]
         rows = await self.store.commit_turn(TurnCommit(row.turn_id, answers, outgoing))
         for answered in self.queueing.answered(envelope.key, row):
@@ -242,6 +251,10 @@ def _patience(message: InboundMessage) -> timedelta:
     if is_heartbeat(message):  # the next one comes anyway
         return timedelta(0)
     return timedelta(seconds=message.allowance.seconds) if message.allowance else GIVE_UP_AFTER
+
+
+async def _unshown(_: str) -> None:
+    """Show nothing before it is final."""
 
 
 def _ended(asked: Asked) -> Plan:

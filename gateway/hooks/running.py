@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +33,11 @@ class Hook:
     priority: int = 0
 
 
+def in_order(hooks: Iterable[Hook]) -> list[Hook]:
+    """Return *hooks* as they run: by priority, and those of one priority as they were found."""
+    return sorted(hooks, key=lambda hook: -hook.priority)
+
+
 async def _uncounted(_: str) -> None:
     """Keep no count."""
 
@@ -47,7 +52,7 @@ class Hooks:
         tasks: asyncio.TaskGroup | None = None,
     ) -> None:
         """*count* takes a reason code for the ledger; those who look on are told in *tasks*, and without it not."""
-        self._hooks = tuple(sorted(hooks, key=lambda hook: -hook.priority))
+        self._hooks = tuple(in_order(hooks))
         self._wanted = frozenset(hook.event for hook in hooks)
         self._count = count
         self._stuck: dict[Hook, threading.Thread] = {}
@@ -84,6 +89,10 @@ class Hooks:
         """
         given = await self._called(hook, payload, event.deadline_s)
         return payload if given is None else event.checked(payload, given)
+
+    async def count(self, reason: str) -> None:
+        """Count what a hook decided, in the ledger."""
+        await self._counted(reason)
 
     def _of(self, event: Event[P]) -> list[Hook]:
         return [hook for hook in self._hooks if hook.event in event.names]

@@ -93,6 +93,10 @@ def _shape_of(function: Callable[..., Awaitable[Told]]) -> tuple[ToolSpec, type[
     return ToolSpec(function.__name__, inspect.getdoc(function) or "", schema), arguments
 
 
+Around = Callable[[ToolCall, Callable[[ToolCall], Awaitable[ResultEntry]]], Awaitable[ResultEntry]]
+"""Is given a call and what runs one; returns the result that the model sees."""
+
+
 def _nobody(_: ResultEntry) -> None:
     """Nobody wants to hear of results."""
 
@@ -105,6 +109,8 @@ class Toolbox:
         self._tools = {each.spec.name: each for each in tools}
         self._is_private = rights(access).private
         self._heard = heard
+        self.around: Around | None = None
+        """Stands around every call, where somebody wants to."""
 
     def add(self, tools: Iterable[Tool]) -> None:
         """Offer *tools* as well."""
@@ -116,6 +122,9 @@ class Toolbox:
 
     async def call(self, call: ToolCall) -> ResultEntry:
         """Run *call*; a failure is a result that says what was wrong, so that the model can mend it."""
+        return await (self._called(call) if self.around is None else self.around(call, self._called))
+
+    async def _called(self, call: ToolCall) -> ResultEntry:
         name = call.name if call.name in self._tools else "unknown"
         with span(f"tool {name}") as found:
             said, is_error = await self._outcome(call)

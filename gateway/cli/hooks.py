@@ -1,0 +1,167 @@
+"""This file is `strandline hooks …`: which of the owner's code takes part in what, and what a handler would do."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.errors import ConfigError
+from gateway.visible import visible
+
+if TYPE_CHECKING:
+    from gateway.hooks import Event, Hook
+
+app = typer.Typer(help="Your own code in the gateway: list, test.", no_args_is_help=True, rich_markup_mode=None)
+
+FAILED = 1
+
+
+@app.command(name="list")
+def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """List the hooks in the order in which they run, with what becomes of one that fails."""
+    found = [_facts(hook) for hook in _hooks(context, home)]
+    if as_json:
+        print_json({"hooks": found})
+        return
+    for each in found or [None]:
+        print(visible(_line(each)) if each else "There are no hooks; docs/hooks.md shows how to write one.")
+
+
+@app.command(name="test")
+def try_out(
+    context: typer.Context,
+    source: Annotated[str, typer.Argument(help="A hook as `list` names it, such as team.py:team_rules.")],
+    payload: Annotated[str, typer.Option(help="JSON object: fields of the sample payload to set.")] = "{}",
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Run one hook, for real, with a sample payload, and say what it would change. Nothing reaches a chat."""
+    from gateway.hooks import event_of
+
+    hook = _named(_hooks(context, home), source)
+    event = event_of(hook.event)
+    if event is None:
+        raise ConfigError(f"{hook.event} is no event")
+    trial = asyncio.run(_tried(hook, event, _given(payload)))
+    if as_json:
+        print_json(trial.as_json(event))
+    else:
+        for line in trial.lines(event):
+            print(visible(line))
+    if trial.failure:
+        raise typer.Exit(FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a handler did with a sample."""
+
+    before: Mapping[str, object]
+    after: Mapping[str, object]
+    seconds: float
+    failure: str = ""
+
+    @property
+    def changes(self) -> dict[str, object]:
+        """Return the fields that it would change."""
+        return {name: value for name, value in self.after.items() if value != self.before[name]}
+
+    def as_json(self, event: "Event[Any]") -> dict[str, object]:
+        """Return all of it for machines."""
+        return {
+            "event": event.name,
+            "payload": self.before,
+            "changes": self.changes,
+            "failure": self.failure,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def lines(self, event: "Event[Any]") -> Iterator[str]:
+        """Return it in words."""
+        yield f"event    {event.name}, {self.seconds:.3f} s of {event.deadline_s:g} s"
+        yield f"payload  {json.dumps(self.before, ensure_ascii=False)}"
+        if self.failure:
+            yield f"failed   {self.failure}"
+            yield f"rule     {rule(event)}"
+        for name, value in self.changes.items():
+            yield f"changes  {name}: {json.dumps(value, ensure_ascii=False)}"
+        if not self.failure and not self.changes:
+            yield "changes  nothing"
+
+
+def rule(event: "Event[Any]") -> str:
+    """Return what becomes of a handler of *event* that fails."""
+    return "decides: what it is asked about does not happen" if event.decides else "is passed over"
+
+
+async def _tried(hook: "Hook", event: "Event[Any]", given: Mapping[str, object]) -> Trial:
+    from gateway.hooks import Hooks
+    from gateway.hooks.programs import as_json, changed
+
+    try:
+        sample = changed(event.sample, given)
+    except ValueError as exc:
+        raise ConfigError(f"--payload: {exc}") from exc
+    before, begun = as_json(sample), time.monotonic()
+    after, failure = sample, ""
+    try:
+        after = await Hooks().run(hook, event, sample)
+    except Exception as exc:  # noqa: BLE001  # somebody else's code: what it raises is what was asked for
+        failure = f"{type(exc).__name__}: {exc}"
+    taken = time.monotonic() - begun
+    return Trial(_object(before), _object(as_json(after)), taken, failure)
+
+
+def _object(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _given(payload: str) -> dict[str, object]:
+    try:
+        found = json.loads(payload)
+    except ValueError as exc:
+        raise ConfigError(f"--payload is not JSON: {exc}") from exc
+    if not isinstance(found, dict):
+        raise ConfigError('--payload is a JSON object, such as {"text": "hello"}')
+    return found
+
+
+def _hooks(context: typer.Context, home: Path | None) -> "list[Hook]":
+    from gateway.hooks import load_hooks
+    from gateway.hooks.running import in_order
+
+    invocation: Invocation = context.obj
+    return in_order(load_hooks(invocation.home(home).hooks))
+
+
+def _named(hooks: "list[Hook]", source: str) -> "Hook":
+    for hook in hooks:
+        if hook.source == source:
+            return hook
+    known = ", ".join(hook.source for hook in hooks) or "none"
+    raise ConfigError(f"there is no hook {source}; there are: {known}")
+
+
+def _facts(hook: "Hook") -> dict[str, object]:
+    from gateway.hooks import event_of
+
+    event = event_of(hook.event)
+    return {
+        "source": hook.source,
+        "event": hook.event,
+        "priority": hook.priority,
+        "fails": rule(event) if event else "",
+        "deadline_s": event.deadline_s if event else 0.0,
+    }
+
+
+def _line(facts: Mapping[str, object]) -> str:
+    priority = f", priority {facts['priority']}" if facts["priority"] else ""
+    rest = f"{facts['deadline_s']:g} s; if it fails: {facts['fails']}"
+    return f"{facts['event']:<20}  {facts['source']}{priority}; {rest}"
