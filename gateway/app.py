@@ -323,7 +323,7 @@ def _planner(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents: S
     compaction = Compaction(settings.compact, Flush(settings.flush, ground.now), lifecycle, ground.count, ground.now)
     hooks = Hooks(load_hooks(ground.home.hooks), ground.count, ground.tasks)
     lifecycle.hooks = desk.delivery.hooks = compaction.hooks = compaction.flush.hooks = hooks
-    planner = Planner(settings, hooks, desk.changes, compaction, ground.now, desk.delivery.enclosures, subagents)
+    planner = Planner(settings, hooks, desk.changes, compaction, ground.now, desk.delivery.enclosures, subagents, ground.tool_servers)
     lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, ground.zone.zone))
     return planner
 

@@ -8,6 +8,7 @@
     ├── ApprovalError          a change cannot be decided about so: told to the owner
     ├── PairingError           a person cannot be let in, refused or revoked so: told to the owner
     ├── ToolError              told to the model as the result of its call
+    ├── McpError               a tool server is not there, or broke off: its tools are absent
     ├── HookError              a handler that decides failed: what it was asked about does not happen
     ├── TurnLimitError         a turn used up its steps, time or tokens
     └── ModelError             no usable reply
@@ -55,6 +56,10 @@ class ToolError(StrandlineError):
 
 class ScheduleError(StrandlineError):
     """What was written about when a job is due cannot be read; the text names the field and shows a right example."""
+
+
+class McpError(StrandlineError):
+    """A tool server cannot be used; the text says why, for the owner."""
 
 
 class HookError(StrandlineError):

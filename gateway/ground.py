@@ -9,6 +9,7 @@ from datetime import datetime
 from adapters.channel import Address
 from adapters.terminal import CHAT, TerminalAdapter
 from gateway.agent.agent import Agent
+from gateway.agent.mcp.servers import ToolServers, open_servers
 from gateway.agent.models.paid import Purse
 from gateway.agents import Threads, open_agents
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of, web_accounts
@@ -21,6 +22,7 @@ from gateway.door.routing import Routes
 from gateway.home import Home
 from gateway.measuring import metered_agents
 from gateway.metrics import Meter
+from gateway.outside import server_settings
 from gateway.paying import paid_agents, purses_of
 from gateway.share import Share, open_share
 from gateway.stores.ports import Store
@@ -65,6 +67,7 @@ class Ground:
     bots: list[Account]
     adapters: Adapters
     presence: Presence
+    tool_servers: ToolServers
     tasks: asyncio.TaskGroup
     meter: Meter | None
 
@@ -107,6 +110,7 @@ async def open_ground(
     async with AsyncExitStack() as stack:
         share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
         routes, config = routes_of(config), share.mine
+        servers = server_settings(config, environ, home.path)
         opened = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
         _lead_through(machine.checkpoint, opened.values())
         store = await share.open_store(routes, clock, machine.checkpoint)
@@ -121,6 +125,7 @@ async def open_ground(
         adapters = Adapters([*keys, *(bot.key for bot in bots)])
         stack.push_async_callback(_close, adapters)
         presence = await stack.enter_async_context(Presence(adapters.loaded, _reaction(config)))
+        tool_servers = await stack.enter_async_context(open_servers(servers, clock.now, store.count))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         yield Ground(
             home,
@@ -137,6 +142,7 @@ async def open_ground(
             bots,
             adapters,
             presence,
+            tool_servers,
             tasks,
             meter,
         )

@@ -49,9 +49,10 @@ async def first_of(*events: asyncio.Event) -> None:
 async def unless(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
     """Return what *work* comes to, in the caller's own task; once *stop* is set it is cancelled, for `None`."""
     scope = asyncio.timeout(None)
+    is_over = False
 
     def cancel(waited: asyncio.Future[Literal[True]]) -> None:
-        if not waited.cancelled():
+        if not (waited.cancelled() or is_over):  # both may come about in one round of the loop
             scope.reschedule(asyncio.get_running_loop().time())
 
     stopping = asyncio.ensure_future(stop.wait())
@@ -64,5 +65,5 @@ async def unless(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
             raise
         return None
     finally:
-        stopping.remove_done_callback(cancel)
+        is_over = True
         stopping.cancel()

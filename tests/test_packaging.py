@@ -33,7 +33,11 @@ def test_a_lock_names_packages_and_hashes_and_no_place(lock: str) -> None:
 def test_the_locks_satisfy_the_project() -> None:
     """Every requirement is pinned, to a version that it allows; a forgotten `make lock` shows here."""
     wanted = {
-        "requirements.lock": PROJECT["project"]["dependencies"] + PROJECT["project"]["optional-dependencies"]["redis"],
+        "requirements.lock": [
+            *PROJECT["project"]["dependencies"],
+            *PROJECT["project"]["optional-dependencies"]["mcp"],
+            *PROJECT["project"]["optional-dependencies"]["redis"],
+        ],
         "requirements-dev.lock": PROJECT["dependency-groups"]["dev"],
     }
     for lock, requirements in wanted.items():

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from workspaces.access import SessionType
 from workspaces.bootstrap import BootstrapFile
+from workspaces.skills import Skill
 
 _OPENING = """\
 You are a personal agent that lives in Strandline, a chat gateway. Your home is a workspace of Markdown files; what is
@@ -19,13 +20,17 @@ _RECALL = """\
 Before you answer about earlier work, decisions, dates, people, preferences or todos, run memory_search, then
 memory_get for the lines around a hit. Cite what you use as path#Lx-Ly. If nothing is found, say so."""
 
+_SKILLS = """\
+## Skills
+Before a task that one of these is about, read its file with read_file and follow it."""
+
 _AUDIENCE = {
     SessionType.MAIN: "You talk with your owner, alone.",
     SessionType.GUEST: "You talk with an approved guest, not with your owner. Your owner's notes are not here.",
     SessionType.GROUP: "You are in a group; everybody there reads along. Your owner's notes are not here. "
     "Each message begins with its sender's name.",
     SessionType.SUBAGENT: "You work on one task that another agent gave you.",
-    SessionType.CRON: "You run a scheduled job.",
+    SessionType.CRON: "You run a scheduled job. Nobody reads along; your answer goes to your owner.",
     SessionType.HEARTBEAT: "Nobody asked; you look after what is due.",
 }
 
@@ -40,12 +45,21 @@ class Prompt:
     """The gateway's note of this turn, which stands before what was said last."""
 
 
-def build_prompt(files: Sequence[BootstrapFile], session_type: SessionType, *, recall: bool, now: datetime) -> Prompt:
+def build_prompt(
+    files: Sequence[BootstrapFile],
+    session_type: SessionType,
+    *,
+    recall: bool,
+    now: datetime,
+    skills: Sequence[Skill] = (),
+) -> Prompt:
     """Return the prompt of a turn that begins at *now*, in the owner's zone.
 
-    *recall* says whether the memory tools are there; without them the section about them is left out.
+    *recall* says whether the memory tools are there; without them, or without *skills*, their section is left out.
     """
     sections = [_OPENING, _AUDIENCE[session_type], *([_RECALL] if recall else [])]
+    if skills:
+        sections.append("\n".join([_SKILLS, *(f"- {each.name}: {each.description} ({each.path})" for each in skills)]))
     if files:
         sections.append("# Project Context\n" + "\n".join(f"## {file.name}\n{file.text.strip()}\n" for file in files))
     return Prompt("\n\n".join(sections), f"Today is {now:%A, %Y-%m-%d} ({now.tzinfo}).")

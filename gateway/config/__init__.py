@@ -9,6 +9,7 @@ from gateway.config.channels import (
     GroupSettings,
     TelegramSettings,
 )
+from gateway.config.mcp import McpSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
 from gateway.config.reading import read_config
@@ -44,6 +45,7 @@ __all__ = [
     "GatewaySettings",
     "GroupSettings",
     "LimitSettings",
+    "McpSettings",
     "MemorySettings",
     "MetricsSettings",
     "ModelSettings",

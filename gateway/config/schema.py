@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 from gateway.config.budget import BudgetSettings
 from gateway.config.channels import BindingSettings, ChannelsSettings
 from gateway.config.heartbeat import HeartbeatSettings
+from gateway.config.mcp import McpName, McpSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import MemorySettings
 from gateway.config.schedule import ScheduleSettings
@@ -258,6 +259,7 @@ class Config(Section):
     channels: ChannelsSettings = ChannelsSettings()
     web: WebSettings = WebSettings()
     models: dict[AgentName, ModelSettings] = Field(default={})
+    mcp: dict[McpName, McpSettings] = Field(default={})
     memory: MemorySettings = MemorySettings()
     qdrant: QdrantSettings = QdrantSettings()
     redis: RedisSettings = RedisSettings()
@@ -285,4 +287,5 @@ class Config(Section):
             self.qdrant.api_key(),
             self.memory.rerank.api_key(),
         ]
-        return (*tokens, *self.web.secret_sources(), *(key for key in keys if key is not None))
+        servers = [source for name, server in self.mcp.items() for source in server.secret_sources(name)]
+        return (*tokens, *servers, *self.web.secret_sources(), *(key for key in keys if key is not None))

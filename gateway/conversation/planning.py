@@ -12,6 +12,7 @@ from gateway.agent.context import final_prompt, project_context
 from gateway.agent.entries import CallStartEntry, Entry, UsedEntry, UsedMemory
 from gateway.agent.guard import Guard
 from gateway.agent.loop import TurnLimits
+from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.prompt import build_prompt
@@ -41,6 +42,7 @@ from gateway.hooks import Hooks
 from workspaces.access import AgentId, rights
 from workspaces.bootstrap import BootstrapFile, Limits
 from workspaces.errors import WorkspaceError
+from workspaces.skills import read_skills
 
 _TOO_LONG = (
     "(Your message is longer than my window: I read its beginning and its end. All of it is kept. "
@@ -101,6 +103,8 @@ class Planner:
     """Where what a turn sends is kept; without it no turn sends files."""
     subagents: Subagents | None = None
     """Gives turns helpers; without it no turn has any."""
+    tool_servers: ToolServers = field(default_factory=ToolServers)
+    """Give turns the tools of other programs."""
 
     async def plan(self, asked: Asked) -> Plan:
         """Return what the agent's own model is asked, with the tools of this turn; first, room is made if need be."""
@@ -172,7 +176,9 @@ class Planner:
         """Return the request of the turn, in the model's own window or in a smaller one."""
         agent, access, now = asked.agent, asked.access, asked.now
         files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
-        prompt = build_prompt(files, access.session_type, recall=rights(access).memory_tools, now=now)
+        skills = (await agent.run(read_skills, agent.workspace, access)).listed
+        recalls = rights(access).memory_tools
+        prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills)
         prompt = await final_prompt(agent, access, prompt, self.hooks)
         window = Window(window_tokens or agent.model.window_tokens, self.settings.prune, self.compaction.settings)
         records = _remembered(asked)
@@ -193,6 +199,8 @@ class Planner:
         toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
         if self.enclosures is not None and not is_task(asked.row.message.address):  # a model reads what a helper says
             toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))
+        if asked.agent.model.name != OFFLINE:
+            toolbox.add(await self.tool_servers.tools(asked.access))
         if self.subagents is not None:
             toolbox.add(self.subagents.tools(asked))
         lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))

@@ -1,6 +1,7 @@
 """What a model is told at the start of every request."""
 
 from datetime import datetime
+from pathlib import PurePosixPath
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from gateway.agent.prompt import build_prompt
 from workspaces.access import SessionType
 from workspaces.bootstrap import BootstrapFile
+from workspaces.skills import Skill
 
 NOW = datetime(2026, 11, 22, 0, 30, tzinfo=ZoneInfo("Europe/Berlin"))
 FILES = [BootstrapFile("AGENTS.md", "Be brief.\n"), BootstrapFile("MEMORY.md", "- tea\n")]
@@ -23,6 +25,14 @@ def test_memory_recall_is_asked_for_where_the_tools_are() -> None:
     """A turn without memory tools is not told to use them."""
     assert "## Memory Recall" in build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW).stable
     assert "memory_search" not in build_prompt(FILES, SessionType.SUBAGENT, recall=False, now=NOW).stable
+
+
+def test_skills_are_told_of_by_a_line_each() -> None:
+    """What they say is read when it is needed; they stand in the part that stays the same."""
+    skills = [Skill("report", "How to report", PurePosixPath("skills/report/SKILL.md"))]
+    stable = build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW, skills=skills).stable
+    assert "read its file with read_file and follow it.\n- report: How to report (skills/report/SKILL.md)\n" in stable
+    assert "## Skills" not in build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW).stable
 
 
 def test_only_the_volatile_part_knows_the_day() -> None:

@@ -1,0 +1,201 @@
+"""This file speaks the Model Context Protocol to one server, by its own library, which nothing else imports."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+import httpx2
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import TransportStreams
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types import CONNECTION_CLOSED, CallToolResult, ContentBlock, TextContent, Tool, jsonrpc_message_adapter
+
+from gateway.agent.mcp.offered import MOST_TOOLS, Called, Listed
+from gateway.agent.mcp.pipe import ALLOWANCE, Pipe, open_pipe
+from gateway.agent.mcp.settings import Program, ServerSettings, Site
+from gateway.errors import McpError
+
+Incoming = MemoryObjectSendStream[SessionMessage | Exception]
+Outgoing = MemoryObjectReceiveStream[SessionMessage]
+
+_FAILURES = (
+    MCPError,
+    RuntimeError,  # what the library raises for an answer of a kind that it was not asked for
+    ValueError,
+    OSError,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    httpx2.HTTPError,
+)
+
+
+@dataclass(slots=True)
+class Link:
+    """A connection to a server that has introduced itself."""
+
+    client: Client
+    lost: "Lost"
+
+    async def tools(self) -> list[Listed]:
+        """Return what the server offers, page by page, up to what is ever taken. Raises McpError."""
+        found: list[Listed] = []
+        cursor = None
+        while len(found) <= MOST_TOOLS:
+            self.lost.allow()
+            try:
+                page = await self.client.list_tools(cursor=cursor)
+            except _FAILURES as exc:
+                raise McpError(f"it does not say which tools it has ({type(exc).__name__})") from exc
+            found += map(_listed, page.tools)
+            if not page.next_cursor or page.next_cursor == cursor:
+                break
+            cursor = page.next_cursor
+        return found
+
+    async def call(self, tool: str, arguments: dict[str, object]) -> Called:
+        """Return what the server says when *tool*, by its own name, is called. Raises McpError."""
+        self.lost.allow()
+        try:
+            return _called(await self.client.call_tool(tool, arguments))
+        except MCPError as exc:
+            if exc.code == CONNECTION_CLOSED:
+                raise McpError("it broke off") from exc
+            return Called(str(exc), has_failed=True)
+        except _FAILURES as exc:
+            raise McpError(f"its answer is not understood ({type(exc).__name__})") from exc
+
+
+@dataclass(slots=True)
+class Lost:
+    """Whether the server went away by itself, and why."""
+
+    event: asyncio.Event = field(default_factory=asyncio.Event)
+    why: str = "it ended"
+    pipe: Pipe | None = None
+
+    def allow(self) -> None:
+        """Let the server send anew."""
+        if self.pipe is not None:
+            self.pipe.allow()
+
+
+@asynccontextmanager
+async def open_link(settings: ServerSettings) -> AsyncIterator[Link]:
+    """Give a connection to the server; raises McpError, or what the library raises, when there is none."""
+    lost = Lost()
+    place = settings.place
+    transport = _program(place, lost) if isinstance(place, Program) else _site(place, settings.timeout_s)
+    async with Client(transport, cache=None) as client:
+        yield Link(client, lost)
+
+
+# --- a program
+
+
+@asynccontextmanager
+async def _program(program: Program, lost: Lost) -> AsyncIterator[TransportStreams]:
+    async with open_pipe(program) as lost.pipe:
+        to_us, ours = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        theirs, to_them = anyio.create_memory_object_stream[SessionMessage](0)
+        async with to_us, ours, theirs, to_them, anyio.create_task_group() as tasks:
+            tasks.start_soon(_listen, lost.pipe, to_us, lost)
+            tasks.start_soon(_speak, lost.pipe, to_them)
+            yield ours, theirs
+            tasks.cancel_scope.cancel()
+
+
+async def _listen(pipe: Pipe, to_us: Incoming, lost: Lost) -> None:
+    """Hand on each line that is a message; what else a program prints to its output is passed over."""
+    async with to_us:
+        try:
+            async for line in pipe.lines():
+                if (message := _message(line)) is not None:
+                    await to_us.send(message)
+        except McpError as exc:
+            lost.why = str(exc)
+        except anyio.BrokenResourceError:  # nobody listens any more
+            return
+        finally:
+            lost.event.set()
+
+
+async def _speak(pipe: Pipe, to_them: Outgoing) -> None:
+    async for each in to_them:
+        try:
+            await pipe.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+        except OSError:  # it ended, which whoever listens to it hears too
+            return
+
+
+def _message(line: bytes) -> SessionMessage | None:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError:
+        return None
+
+
+# --- an address
+
+
+@asynccontextmanager
+async def _site(site: Site, timeout_s: float) -> AsyncIterator[TransportStreams]:
+    headers = {"Authorization": f"Bearer {site.token}"} if site.token else {}
+    transport = _Bounded(httpx2.AsyncHTTPTransport())
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=timeout_s, transport=transport) as client,
+        streamable_http_client(site.url, http_client=client, max_sse_event_size=ALLOWANCE) as streams,
+    ):
+        yield streams
+
+
+class _Bounded(httpx2.AsyncBaseTransport):
+    """Breaks off an answer that is longer than the allowance."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._inner.handle_async_request(request)
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _BoundedStream(response.stream)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = ALLOWANCE
+        async for chunk in self._inner:
+            left -= len(chunk)
+            if left < 0:
+                raise httpx2.ReadError(f"the answer has more than {ALLOWANCE:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+# --- what was said
+
+
+def _listed(tool: Tool) -> Listed:
+    return Listed(tool.name, tool.description or "", tool.input_schema)
+
+
+def _called(result: CallToolResult) -> Called:
+    return Called(_text(result.content), has_failed=bool(result.is_error))
+
+
+def _text(blocks: Sequence[ContentBlock]) -> str:
+    """Return the texts; anything else is named, not shown."""
+    return "\n".join(each.text if isinstance(each, TextContent) else f"[{each.type}: not shown]" for each in blocks)

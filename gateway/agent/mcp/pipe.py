@@ -1,0 +1,91 @@
+"""This file starts a program and exchanges lines with it; neither its silence nor its flood costs more than a bound."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+
+from gateway.agent.mcp.settings import Program
+from gateway.errors import McpError
+
+ALLOWANCE = 8_000_000
+"""Bytes that a program may send for each thing it is asked, and the longest line; a screenshot fits. Our choice."""
+END_S = 1.0
+"""How long it may take to end by itself once its input is closed, and to be gone once it was killed."""
+
+
+class Pipe:
+    """The two ends of a program that runs."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._left = ALLOWANCE
+
+    def allow(self) -> None:
+        """Let the program send its allowance anew: it is asked for something."""
+        self._left = ALLOWANCE
+
+    async def write(self, line: bytes) -> None:
+        """Send a line, without its end. Raises OSError when nobody reads it any more."""
+        self._writer.write(line + b"\n")
+        await self._writer.drain()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Give each line until the program closes its output. Raises McpError when it sends too much."""
+        while line := await self._line():
+            self._left -= len(line)
+            if self._left < 0:
+                raise McpError(f"it sent more than {ALLOWANCE:,} bytes for one question")
+            yield line
+
+    async def _line(self) -> bytes:
+        try:
+            return await self._reader.readline()
+        except ValueError as exc:  # how asyncio says that its limit is passed
+            raise McpError(f"it sent more than {ALLOWANCE:,} bytes without a line's end") from exc
+
+
+@asynccontextmanager
+async def open_pipe(program: Program) -> AsyncIterator[Pipe]:
+    """Start *program* in a group of processes of its own; all of the group are gone afterwards.
+
+    What it writes to its standard error goes nowhere. Raises McpError when it cannot be started.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *program.command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=dict(program.environ),
+            cwd=program.folder,
+            start_new_session=True,
+            limit=ALLOWANCE,
+        )
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else exc
+        raise McpError(f"{program.command[0]} cannot be started: {reason}") from exc
+    if process.stdin is None or process.stdout is None:
+        raise McpError(f"{program.command[0]} was started without a pipe")
+    try:
+        yield Pipe(process.stdout, process.stdin)
+    finally:
+        with anyio.CancelScope(shield=True):
+            process.stdin.close()  # which asks it to end
+            await _ended(process, process.stdout)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await _ended(process, process.stdout)
+
+
+async def _ended(process: asyncio.subprocess.Process, its_output: asyncio.StreamReader) -> None:
+    """Return when the program is gone and what it still wrote was thrown away, or after a bound."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(END_S):
+            while await its_output.read(ALLOWANCE):
+                pass
+            await process.wait()

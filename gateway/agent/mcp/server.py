@@ -1,0 +1,173 @@
+"""This file keeps one tool server: started when it is first wanted, ended when it fails, started anew after a while."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+from pydantic import JsonValue, RootModel
+
+from gateway.agent.mcp.offered import Called, Offer, offer, result_text
+from gateway.agent.mcp.settings import ServerSettings
+from gateway.agent.tools.tool import FromOutside, Told, Tool
+from gateway.errors import McpError, StoreError, ToolError
+from gateway.timing import unless
+
+if TYPE_CHECKING:
+    from gateway.agent.mcp.link import Link
+
+log = structlog.get_logger()
+
+UNAVAILABLE = "mcp_unavailable"
+"""Counted whenever a server could not be started, or broke off."""
+START_S = 60.0
+"""How long a server may take to tell its tools: some are downloaded at their first start."""
+PATIENCE_S = 5.0
+"""How long a turn waits for that; it goes on without the tools, which are there for a later one."""
+FIRST_REST_S = 1.0
+LONGEST_REST_S = 600.0
+"""How long a server that failed is left alone: each time twice as long."""
+STEADY = timedelta(minutes=5)
+"""After so long at work, an earlier failure is forgiven."""
+
+OpenLink = Callable[[ServerSettings], AbstractAsyncContextManager["Link"]]
+
+
+class _Arguments(RootModel[dict[str, JsonValue]]):
+    """Whatever a model gives: the server judges it by its own schema."""
+
+
+class ToolServer:
+    """One server; whatever it does, whoever asks gets an answer within a bound."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        clock: Callable[[], datetime],
+        count: Callable[[str], Awaitable[None]],
+        start: Callable[["ToolServer"], None],
+    ) -> None:
+        """*start* has `run` work beside everything else, until the gateway stops."""
+        self.settings = settings
+        self.trouble = ""
+        """Why its tools are not there, in words; empty while they are, or while nobody has asked."""
+        self.offered = Offer({})
+        self._clock = clock
+        self._count = count
+        self._start = start
+        self._link: Link | None = None
+        self._settled = asyncio.Event()
+        """It is known whether its tools are there."""
+        self._fallen = asyncio.Event()
+        """A call showed that it is of no use any more."""
+        self._running = False
+        self._failures = 0
+        self._rests_until: datetime | None = None
+
+    async def tools(self) -> list[Tool]:
+        """Return its tools, after a while at most; none while it is not there."""
+        if not self._running and not self._is_resting():
+            self._running = True
+            self._settled.clear()
+            self._start(self)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                await self._settled.wait()
+        return self._tools() if self._link is not None else []
+
+    async def run(self) -> None:
+        """Connect, and stay connected until the server fails; nothing that it does is raised."""
+        began = self._clock()
+        try:
+            await self._connected()
+        except Exception as exc:  # noqa: BLE001 - somebody else's program: no failure of it may end the gateway
+            if self._clock() - began > STEADY:
+                self._failures = 0
+            await self._failed(_words(exc))
+        finally:
+            self._link = None
+            self._running = False
+            self._settled.set()
+
+    async def _connected(self) -> None:
+        opened = await asyncio.to_thread(_load)  # the library takes a second to load
+        self._fallen.clear()
+        async with asyncio.timeout(START_S) as starting, opened(self.settings) as link:
+            self.offered = offer(self.settings.name, await link.tools(), self.settings.allowed)
+            starting.reschedule(None)
+            for each in self.offered.left_out:
+                log.warning("a tool was left out", server=self.settings.name, why=each)
+            self._link, self.trouble = link, ""
+            self._settled.set()
+            await unless(link.lost.event, self._fallen.wait())
+            self._link = None
+            raise McpError(self.trouble or link.lost.why)
+
+    async def _failed(self, why: str) -> None:
+        self.trouble = why
+        rest_s = min(FIRST_REST_S * 2**self._failures, LONGEST_REST_S)
+        self._failures = min(self._failures + 1, 20)
+        self._rests_until = self._clock() + timedelta(seconds=rest_s)
+        log.warning("a tool server is not there", server=self.settings.name, why=why, rest_s=rest_s)
+        try:
+            await self._count(UNAVAILABLE)
+        except StoreError as exc:
+            log.error("the store cannot be written", detail=str(exc))
+
+    def _is_resting(self) -> bool:
+        return self._rests_until is not None and self._clock() < self._rests_until
+
+    # --- its tools
+
+    def _tools(self) -> list[Tool]:
+        return [Tool(spec, _Arguments, self._caller(name)) for name, spec in self.offered.specs.items()]
+
+    def _caller(self, tool: str) -> Callable[..., Awaitable[Told]]:
+        async def call(root: dict[str, object]) -> Told:
+            return FromOutside(result_text(self.settings.name, await self._call(tool, root)))
+
+        return call
+
+    async def _call(self, tool: str, arguments: dict[str, object]) -> Called:
+        """Raises ToolError, and has the server started anew, when it does not answer in time or at all."""
+        if (link := self._link) is None:
+            raise ToolError(f"the tool server {self.settings.name} is not there now; go on without it")
+        try:
+            async with asyncio.timeout(self.settings.timeout_s):
+                called = await unless(link.lost.event, link.call(tool, arguments))
+        except TimeoutError as exc:
+            self._fall(f"it did not answer within {self.settings.timeout_s:g} s")
+            raise ToolError(f"{self.settings.name} did not answer in time; go on without it") from exc
+        except McpError as exc:
+            self._fall(link.lost.why if link.lost.event.is_set() else str(exc))
+            raise ToolError(f"{self.settings.name} broke off; go on without it") from exc
+        if called is None:
+            raise ToolError(f"{self.settings.name} broke off; go on without it")
+        return called
+
+    def _fall(self, why: str) -> None:
+        self._link, self.trouble = None, why
+        self._fallen.set()
+
+
+def _load() -> OpenLink:
+    try:
+        from gateway.agent.mcp.link import open_link
+    except ImportError as exc:
+        raise McpError("the package for it is missing; run: pip install 'strandline[mcp]'") from exc
+    return open_link
+
+
+def _words(exc: BaseException) -> str:
+    """Return why a server is not there: our own words, or the kind of failure, as a library's text may quote it."""
+    while isinstance(exc, BaseExceptionGroup):
+        exc = exc.exceptions[0]
+    match exc:
+        case McpError():
+            return str(exc)
+        case TimeoutError():
+            return f"it did not tell its tools within {START_S:g} s"
+        case _:
+            return f"it cannot be talked to ({type(exc).__name__})"

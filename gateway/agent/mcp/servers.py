@@ -1,0 +1,45 @@
+"""This file holds all tool servers of a gateway, and gives each turn the tools that it may use."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.agent.mcp.server import ToolServer
+from gateway.agent.mcp.settings import ServerSettings
+from gateway.agent.tools.tool import Tool
+from workspaces.access import Access
+
+
+@dataclass(frozen=True, slots=True)
+class ToolServers:
+    """The tool servers, one process or connection each, for all agents."""
+
+    servers: Sequence[ToolServer] = ()
+
+    async def tools(self, access: Access) -> list[Tool]:
+        """Return the tools for a turn with *access*, in the order of the configuration; a start is waited for."""
+        asked = [each for each in self.servers if access.session_type in each.settings.sessions]
+        found = await asyncio.gather(*(each.tools() for each in asked))
+        return [tool for tools in found for tool in tools]
+
+
+@asynccontextmanager
+async def open_servers(
+    settings: Sequence[ServerSettings], clock: Callable[[], datetime], count: Callable[[str], Awaitable[None]]
+) -> AsyncIterator[ToolServers]:
+    """Give the servers, of which none runs before a turn may use it; all have ended afterwards."""
+    async with asyncio.TaskGroup() as tasks:
+        running: set[asyncio.Task[None]] = set()
+
+        def start(server: ToolServer) -> None:
+            task = tasks.create_task(server.run())
+            running.add(task)
+            task.add_done_callback(running.discard)
+
+        try:
+            yield ToolServers([ToolServer(each, clock, count, start) for each in settings])
+        finally:
+            for task in running:
+                task.cancel()

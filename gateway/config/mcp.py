@@ -1,0 +1,59 @@
+"""This file is the configuration's shape for tool servers: programs and addresses that offer tools by MCP."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gateway.config.secrets import SecretSource
+from gateway.config.section import EnvName, RootedPath, Section, Url
+
+McpName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=24)]
+"""It begins the names of a server's tools, of which providers take 64 characters."""
+_Word = Annotated[str, StringConstraints(min_length=1, max_length=4_000)]
+_ToolName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+
+
+class McpSettings(Section):
+    """A server of tools, by the name that its tools begin with."""
+
+    command: tuple[_Word, ...] = ()
+    """The program and its arguments; it is started when a turn may first use it."""
+    env_from: tuple[EnvName, ...] = ()
+    """Variables of the gateway's environment that the program is given too."""
+    url: Url | None = None
+    token_env: EnvName | None = None
+    token_file: RootedPath | None = None
+    sessions: tuple[Literal["main", "guest", "group", "subagent", "cron", "heartbeat"], ...] = ("main",)
+    tools: tuple[_ToolName, ...] | None = None
+    """Only these; all of them if it is not set."""
+    timeout_s: float = Field(default=30, gt=0, le=600)
+
+    @model_validator(mode="after")
+    def _is_at_one_place(self) -> Self:
+        if bool(self.command) == (self.url is not None):
+            raise ValueError('needs either command, such as ["uvx", "mcp-server-time"], or url')
+        if self.command and (self.token_env is not None or self.token_file is not None):
+            raise ValueError("a token is for url; a command is given its secrets by env_from")
+        if self.url is not None and self.env_from:
+            raise ValueError("env_from is for command; url has token_env or token_file")
+        if self.token_env is not None and self.token_file is not None:
+            raise ValueError("has both token_env and token_file; keep one")
+        return self
+
+    def token(self, name: str) -> SecretSource | None:
+        """Return where the token is kept that the server at `url` asks for; *name* is the server's in the file."""
+        if self.token_env is None and self.token_file is None:
+            return None
+        key = "token_env" if self.token_env is not None else "token_file"
+        return SecretSource(f"mcp.{name}.{key}", self.token_env, self.token_file)
+
+    def variables(self, name: str) -> dict[str, SecretSource]:
+        """Return where each variable's value is kept; *name* is the server's in the file."""
+        return {each: SecretSource(f"mcp.{name}.env_from", each, None) for each in self.env_from}
+
+    def secret_sources(self, name: str) -> Iterator[SecretSource]:
+        """Give every secret that the server is told; *name* is its own in the file."""
+        yield from self.variables(name).values()
+        if token := self.token(name):
+            yield token

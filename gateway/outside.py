@@ -1,0 +1,34 @@
+"""This file turns the configuration's tool servers into tool servers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gateway.agent.mcp.settings import Program, ServerSettings, Site
+from gateway.config import Config, McpSettings
+from workspaces.access import SessionType
+
+KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
+"""What every program is given of the environment; no key is among it."""
+
+
+def server_settings(config: Config, environ: Mapping[str, str], folder: Path) -> list[ServerSettings]:
+    """Return what is known of each tool server; programs start in *folder*. Raises ConfigError for a missing secret."""
+    return [
+        ServerSettings(
+            name,
+            _place(name, server, environ, folder),
+            frozenset(map(SessionType, server.sessions)),
+            None if server.tools is None else frozenset(server.tools),
+            server.timeout_s,
+        )
+        for name, server in config.mcp.items()
+    ]
+
+
+def _place(name: str, server: McpSettings, environ: Mapping[str, str], folder: Path) -> Program | Site:
+    if server.url is not None:
+        token = server.token(name)
+        return Site(server.url, token.read(environ) if token else None)
+    kept = {each: environ[each] for each in KEPT_VARIABLES if each in environ}
+    given = {each: source.read(environ) for each, source in server.variables(name).items()}
+    return Program(server.command, kept | given, folder)
