@@ -63,7 +63,10 @@ def answer_to(number: int) -> str:
 
 
 class Secretary:
-    """A model that works through its orders: "5 write note" is message 5, and wants a file and a note."""
+    """A model that works through its orders: "5 write note" is message 5, and wants a file and a note.
+
+    "5 spawn" hands the task "500" to a helper, whose result is told as "Told of 500.".
+    """
 
     name = "secretary"
     window_tokens = 128_000
@@ -72,6 +75,8 @@ class Secretary:
         last = max(i for i, entry in enumerate(request.entries) if isinstance(entry, UserEntry))
         asked = request.entries[last]
         words = asked.text.split() if isinstance(asked, UserEntry) else []
+        if words[:1] == ["Helper"]:
+            return says(told_of(int(words[-1].removesuffix("."))))
         if not words or not words[0].isdecimal():
             return says("NO_REPLY")
         number, orders = int(words[0]), words[1:]
@@ -80,12 +85,24 @@ class Secretary:
             await on_text(answer_to(number))
             return says(answer_to(number))
         wanted = call("add_note", text=note_of(number))
+        if orders[done] == "spawn":
+            wanted = call("spawn", task=str(task_of(number)))
         if orders[done] == "write":
             wanted = call("write_file", path=file_of(number), content=content_of(number))
         return says("", replace(wanted, id=f"call_{number}_{done}"))  # no id of an earlier life's comes again
 
     async def close(self) -> None:
         """Nothing to release."""
+
+
+def task_of(number: int) -> int:
+    """Return the number of the task that message *number* hands out."""
+    return number * 100
+
+
+def told_of(task: int) -> str:
+    """Return what is said of a helper's result."""
+    return f"Told of {task}."
 
 
 def file_of(number: int) -> str:

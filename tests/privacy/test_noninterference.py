@@ -82,6 +82,8 @@ class Tally:
     """What was tried."""
 
     calls: int = 0
+    results: int = 0
+    """Of subagents."""
     answered: Counter[str] = field(default_factory=Counter)
     """By tool: calls that were no error."""
 
@@ -120,6 +122,7 @@ def test_nothing_that_goes_out_depends_on_what_is_private(
 
     run()
     assert tally.calls >= calls
+    assert tally.results >= calls // 500
     if programs is FULL:
         assert tally.answered.keys() >= ANSWERED
 
@@ -170,6 +173,7 @@ async def compare(worlds: Sequence[World], events: Sequence[Event], wanted: Sequ
         each.clock.advance(61)
         assert heard[0] == heard[1], f"message {number}: {difference(*heard)}"
         tally.calls += models[0].made
+        tally.results += len(heard[0].results)
         results = (each for request in heard[0].requests[-1:] for each in request.messages if each.answers)
         tally.answered.update(each.answers.split()[0] for each in results if not each.text.startswith("Error: "))
 

@@ -21,14 +21,14 @@ from gateway.app import App, Machine
 from gateway.config import read_config
 from gateway.control.door_wire import PairOrder
 from gateway.control.wire import AgentOrder, HistoryOrder
-from gateway.door.routing import Envelope, Routes, SessionKey, route
+from gateway.door.inner import HELPER, NOBODY, is_inner, result_address, task_address
 from gateway.home import Home
 from tests.fakes.adapter import FakeAdapter
 from tests.fakes.clock import ManualClock
 from tests.journeys.house import ENVIRON
 from tests.privacy.contents import SHARED, Secret, items, sentence
 from tests.privacy.scripted import BREAK, Request, Script, Scripted, says
-from workspaces.access import PRIVATE, AgentId, SessionType
+from workspaces.access import AgentId, SessionType
 from workspaces.memory.client import WorkerClient
 from workspaces.workspace import Workspace
 
@@ -45,8 +45,7 @@ OTHERS = {
 OWNER_CHAT = Address("telegram", "home", "7")
 ORDERS = ("/remember a heron", "/status", "/forget heron", "/refuse", "/new")
 """What nobody notices who listens; `/approve` is left out: what it does is to be noticed."""
-TASK = "task-"
-"""Begins the id of a message that stands for what a parent gives a subagent to do."""
+MAIN = AgentId("main")
 CONFIG = """
 [owner]
 time_zone = "Europe/Berlin"
@@ -77,6 +76,8 @@ class Heard:
     requests: tuple[Request, ...]
     sent: tuple[OutboundMessage, ...]
     """To whichever of the chats that listen."""
+    results: tuple[str, ...] = ()
+    """What a subagent's parent is told."""
 
 
 @dataclass
@@ -97,11 +98,11 @@ class World:
     async def hear(self, message: InboundMessage, script: Script) -> Heard:
         """Let *message* be answered by *script* and return what went out."""
         requests, sent = len(self.model.requests), len(self.adapter.taken)
-        await self._answered(message, script)
+        results, asked = await self._answered(message, script)
         listening = {GROUP_CHAT, GUEST_CHAT}
         # No adapter of a platform sends a turn's number: it is for the owner's page.
         heard = (replace(each, turn="") for each in self.adapter.taken[sent:] if each.address in listening)
-        return Heard(tuple(self.model.requests[requests:]), tuple(heard))
+        return Heard(tuple(self.model.requests[requests:asked]), tuple(heard), results)
 
     async def live(self) -> None:
         """Let the owner and others do what only this world knows of: more in one world than in the other.
@@ -132,14 +133,24 @@ class World:
         await self.app.desk.pair(PairOrder("approve", applicant.code))
         await self.adapter.took(1)
 
-    async def _answered(self, message: InboundMessage, script: Script) -> None:
+    async def _answered(self, message: InboundMessage, script: Script) -> tuple[tuple[str, ...], int]:
+        """Let *message* be answered; return what a parent is told, and how many requests there had been before that."""
         self.model.script = script
-        if await self.app.reception.receive(message) is not None:
-            return  # refused at the door: a stranger, or words that were not for us
-        for row in await self.app.desk.outcomes.of(message.id):
+        if is_inner(message):
+            assert await self.app.reception.enter(message)
+        elif await self.app.reception.receive(message) is not None:
+            return (), len(self.model.requests)  # refused at the door: a stranger, or words that were not for us
+        rows = await self.app.desk.outcomes.of(message.id)
+        asked = len(self.model.requests)
+        self.model.script = lambda _: says("NO_REPLY")
+        for row in rows:
             await self.app.delivery.finished(row.id)
+        results = [row for row in rows if row.outgoing.address.channel == HELPER]
+        for row in results:  # the owner's own turn, which sees all that is private, begins with it
+            await self.app.desk.outcomes.of(row.turn_id)
         for agent in self.app.desk.agents.values():
             await agent.keeper.finish()
+        return tuple(row.outgoing.text for row in results), asked
 
     @property
     def _notes(self) -> Path:
@@ -191,7 +202,7 @@ def put(folder: Path, files: dict[str, str]) -> None:
 
 
 def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualClock) -> None:
-    """Open the way in that is not built yet, for subagents, and share one memory worker and one clock.
+    """Share one memory worker and one clock.
 
     What takes long is given up, or answered from what there is: here nothing is to depend on how busy the machine is.
     """
@@ -200,19 +211,6 @@ def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualCloc
     patch.setattr("gateway.agents.WorkerClient", lambda _: nullcontext(worker))
     patch.setattr("gateway.agents.RecallSettings", partial(RecallSettings, deadline_s=60.0))
     patch.setattr("gateway.agents.time", SimpleNamespace(monotonic=lambda: clock.now().timestamp()))
-    for place in ("gateway.conversation.reception", "gateway.conversation.turn"):
-        patch.setattr(f"{place}.route", _routed)
-
-
-def _routed(message: InboundMessage, routes: Routes) -> Envelope:
-    """Return what a subagent is given where a message's id says that it is a task; every other goes its usual way."""
-    envelope = route(message, routes)
-    if not message.id.startswith(TASK):
-        return envelope
-    access = replace(envelope.access, session_type=SessionType.SUBAGENT, depth=1)
-    if message.sender == OWNER:
-        access = replace(access, scope=PRIVATE)
-    return Envelope(SessionKey(access.agent, f"subagent:{message.id}"), access, "a parent's task")
 
 
 @asynccontextmanager
@@ -243,14 +241,16 @@ async def world(folder: Path, secret: Secret, clock: ManualClock) -> AsyncIterat
 
 def message(number: int, chat: str, sender: Sender, text: str, at: ManualClock) -> InboundMessage:
     """Return a message of a chat that listens; `task` is a subagent's, `aside` is said in the group to nobody."""
-    is_guest = chat == "guest"
+    is_guest, is_task = chat == "guest", chat == "task"
+    chats = {"guest": GUEST_CHAT, "task": task_address(MAIN, str(number))}
     return InboundMessage(
-        GUEST_CHAT if is_guest else GROUP_CHAT,
-        f"{TASK if chat == 'task' else ''}{number}",
-        GUEST if is_guest else sender,
-        ChatKind.DIRECT if is_guest else ChatKind.GROUP,
+        chats.get(chat, GROUP_CHAT),
+        f"task-{number}" if is_task else str(number),
+        NOBODY if is_task else GUEST if is_guest else sender,
+        ChatKind.DIRECT if is_guest or is_task else ChatKind.GROUP,
         text,
         is_for_us=chat != "aside",
         sent_at=at.now(),
-        quote=Quote("Kim", "what do you know?") if number % 7 == 0 else None,
+        quote=Quote("Kim", "what do you know?") if number % 7 == 0 and not is_task else None,
+        answers_to=result_address(MAIN, str(SessionType.MAIN), OWNER_CHAT) if is_task else None,
     )
