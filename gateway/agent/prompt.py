@@ -29,7 +29,8 @@ _AUDIENCE = {
     SessionType.GUEST: "You talk with an approved guest, not with your owner. Your owner's notes are not here.",
     SessionType.GROUP: "You are in a group; everybody there reads along. Your owner's notes are not here. "
     "Each message begins with its sender's name.",
-    SessionType.SUBAGENT: "You work on one task that another agent gave you.",
+    SessionType.SUBAGENT: "You work on one task that another agent gave you; your last message is its "
+    "result. Nobody can answer a question.",
     SessionType.CRON: "You run a scheduled job. Nobody reads along; your answer goes to your owner.",
     SessionType.HEARTBEAT: "Nobody asked; you look after what is due.",
 }

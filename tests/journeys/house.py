@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gateway.app import App
 from gateway.config import read_config
+from gateway.ground import THIS_MACHINE, Machine
 from gateway.home import Home
 from tests.fakes.botapi import TOKEN
 from workspaces.access import AgentId
@@ -49,12 +50,15 @@ def cohere_section(url: str) -> str:
 
 
 @asynccontextmanager
-async def running(home: Home, secrets: Mapping[str, str] | None = None) -> AsyncIterator[App]:
+async def running(
+    home: Home, secrets: Mapping[str, str] | None = None, machine: Machine = THIS_MACHINE
+) -> AsyncIterator[App]:
     """Run the gateway of *home* while the block runs, and let it finish what it began; *secrets* join its own."""
+    environ = ENVIRON | dict(secrets or {})
     stop = asyncio.Event()
     with home.lock("a journey"):
         async with (
-            App.open(home, read_config(home.config_file), ENVIRON | dict(secrets or {}), channels=True) as app,
+            App.open(home, read_config(home.config_file), environ, channels=True, machine=machine) as app,
             asyncio.TaskGroup() as tasks,
         ):
             tasks.create_task(app.run(stop))

@@ -24,7 +24,9 @@ from gateway.app import App
 from gateway.config import Config
 from gateway.conversation.subagents import told_of
 from gateway.door.inner import NOBODY, job_address, task_address
-from tests.crash.running import NoWorker
+from gateway.errors import ModelUnavailableError
+from gateway.ground import THIS_MACHINE, Machine
+from tests.crash.running import HastyClock, NoWorker
 from tests.fakes.model import call, says
 from tests.journeys.house import make_home, running
 from workspaces.access import Access, AgentId, Scope, SessionType
@@ -80,6 +82,9 @@ class Team:
                 return ReplyEntry("", (call("list_files", path=f"skills/{len(self.requests)}"),), "team", Usage(9, 1))
             case "break":
                 raise ZeroDivisionError
+            case "down":
+                self.works.set()
+                raise ModelUnavailableError("nobody answers there")
             case "silence":
                 return says("NO_REPLY")
             case "again":
@@ -121,7 +126,7 @@ class House:
 
 
 @asynccontextmanager
-async def house(path: Path, task: str, settings: str = "") -> AsyncIterator[House]:
+async def house(path: Path, task: str, settings: str = "", machine: Machine = THIS_MACHINE) -> AsyncIterator[House]:
     """Run a gateway whose agent gives helpers that *task*."""
     home = make_home(path)
     home.write(home.config_file, home.config_file.read_text() + settings)
@@ -130,7 +135,7 @@ async def house(path: Path, task: str, settings: str = "") -> AsyncIterator[Hous
     async def listens(message: OutboundMessage) -> None:
         heard.append(message.body.text)
 
-    async with running(home) as app:
+    async with running(home, machine=machine) as app:
         agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
         team = Team(task=task)
         memory = MemoryIndex(
@@ -228,6 +233,27 @@ async def test_helpers_end_with_their_conversation(tmp_path: Path, order: str, s
         assert not here.app.readiness.helpers()
         assert said in here.heard[-1]
         assert not [text for text in here.heard if text.startswith("Told")]
+
+
+async def test_a_helper_whose_model_is_down_is_given_up_in_time(tmp_path: Path) -> None:
+    """Its parent waits for it no longer than it may work, where a person would have to wait for a day."""
+    settings = "[subagents]\ntask_s = 0.1\n"
+    async with house(tmp_path / "home", "down", settings, Machine(HastyClock())) as here:
+        await here.say("spawn 1")
+        await here.quiet()
+        (answer,) = here.heard[1:]
+        assert "did not finish: my language model could not be reached in time." in answer
+
+
+async def test_a_helper_that_waits_for_its_model_is_stopped_at_once(tmp_path: Path) -> None:
+    """Not only when its next try is due."""
+    async with house(tmp_path / "home", "down") as here:
+        await here.say("spawn 1")
+        await here.team.works.wait()
+        await here.say("/stop")
+        async with asyncio.timeout(3):
+            await here.quiet()
+        assert "1 helper that worked for this chat was cancelled." in here.heard[-1]
 
 
 async def test_helpers_at_work_are_shown(tmp_path: Path) -> None:

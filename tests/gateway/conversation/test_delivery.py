@@ -20,10 +20,12 @@ from adapters.channel import (
 )
 from gateway.conversation.delivery import Adapters, Delivery, is_part_of
 from gateway.conversation.pacing import Pacing
+from gateway.door.inner import result_address
 from gateway.stores.ports import OutboxId, OutboxRow, OutboxState, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock
+from workspaces.access import AgentId
 
 LONG = "first part " + "." * 29 + "second part " + "." * 28 + "third"
 LATE = "(This answer was written at 14:05 UTC; it could not be sent earlier.)"
@@ -417,6 +419,17 @@ async def test_a_late_reply_says_when_it_was_written(gateway: Gateway) -> None:
     await gateway.delivered(rows[1])
     assert gateway.adapter.texts()[0] == "just in time"
     assert "".join(gateway.adapter.texts()[1:]) == f"{LATE}\n\ntoo late"
+
+
+async def test_what_no_person_reads_does_not_say_that_it_is_late(gateway: Gateway) -> None:
+    """A helper's result goes to its parent as it is, whenever that is."""
+    inner = gateway.adapters.loaded["helper", "main"] = FakeAdapter("helper", "main", 40)
+    address = result_address(AgentId("main"), "main")
+    rows = await gateway.store.commit_turn(TurnCommit(TurnId("t1"), [], [Outgoing(address, LONG)]))
+    gateway.clock.advance(3_600)
+    gateway.delivery.wake(rows)
+    await gateway.delivered(rows[0])
+    assert "".join(inner.texts()) == "".join(body.text for body in inner.render(LONG))
 
 
 async def test_a_reply_that_becomes_late_by_waiting_says_so(gateway: Gateway) -> None:

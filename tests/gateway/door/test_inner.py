@@ -10,6 +10,7 @@ from gateway.config import Config
 from gateway.door.admission import Admitted, Reason, Refused, admit
 from gateway.door.inner import (
     NOBODY,
+    chat_of,
     heartbeat_address,
     is_inner,
     job_address,
@@ -66,6 +67,14 @@ def test_a_result_for_a_guest_keeps_the_guests_scope() -> None:
     access = route(said(result_address(MAIN, GUEST)), ROUTES).access
     assert access.scope == "shared:telegram.home.9"
     assert route(said(result_address(MAIN, "main")), ROUTES).access.scope == PRIVATE
+
+
+@pytest.mark.parametrize("chat", [Address("telegram", "home", "9"), Address("telegram", "a.b", 'x"y', "5"), None])
+def test_a_result_knows_where_its_parent_speaks(chat: Address | None) -> None:
+    """Whatever the names of chats hold; the session is the same for all of its chats."""
+    address = result_address(MAIN, "main", chat)
+    assert chat_of(address) == chat
+    assert route(said(address), ROUTES).key == SessionKey(MAIN, "main")
 
 
 def test_no_sender_of_the_clock_is_the_owner() -> None:
