@@ -105,7 +105,8 @@ def _spent(call: Call) -> Iterator[str]:
     cached = sum(reply.usage.cached_tokens for reply in replies) / read
     written = sum(reply.usage.output_tokens for reply in replies)
     yield f"- {read:,} tokens read {since} ({cached:.0%} from the provider's cache), {written:,} written"
-    yield f"- cost {since}: {in_money(cost_of(call.agent.model, replies))}"
+    if (cost := cost_of(call.agent.model, replies)) is not None:
+        yield f"- cost {since}: {in_money(cost)}"
 
 
 def _done(compacted: Compacted) -> Iterator[str]:

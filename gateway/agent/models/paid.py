@@ -121,6 +121,6 @@ def paid_for(model: Model, cause: Cause) -> Model:
     return model.under(cause) if isinstance(model, PaidModel) else model
 
 
-def cost_of(model: Model, replies: Iterable[ReplyEntry]) -> Spend:
-    """Return what earlier *replies* of the agent that has *model* cost, by the prices of now."""
-    return reduce(add, map(model.cost, replies), Spend()) if isinstance(model, PaidModel) else Spend()
+def cost_of(model: Model, replies: Iterable[ReplyEntry]) -> Spend | None:
+    """Return what earlier *replies* of the agent that has *model* cost, by the prices of now; `None` if nobody pays."""
+    return reduce(add, map(model.cost, replies), Spend()) if isinstance(model, PaidModel) else None
