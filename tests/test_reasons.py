@@ -61,7 +61,9 @@ def meant(given: ast.expr, constants: Mapping[str, str]) -> Iterable[str]:
         case ast.Name(id=name) if name.isupper():
             return [constants[name]] if CODE.fullmatch(constants.get(name, "")) else []
         case ast.JoinedStr():
-            pattern = ast.unparse(given).strip("f'\"").replace("{FAILED}", constants.get("FAILED", ""))
+            pattern = ast.unparse(given).strip("f'\"")
+            for name in ("FAILED", "DROPPED"):
+                pattern = pattern.replace(f"{{{name}}}", constants.get(name, ""))
             return COMPOSED[pattern]
         case ast.Attribute():
             return COMPOSED.get(ast.unparse(given), [])
@@ -130,6 +132,7 @@ COMPOSED: dict[str, Iterable[str]] = {
     ),
     "budget.{exc.cause}": prefixed("budget", Cause),
     "hook_failed.{hook.source}": ["hook_failed.<source>"],
+    "hook_dropped.{hook.source}": ["hook_dropped.<source>"],
     "repair.reason": list(RepairReason),
     "void.value": list(Void),
     "current.why_halted": ["interrupted", "stopped"],

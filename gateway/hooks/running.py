@@ -91,8 +91,9 @@ class Hooks:
         return payload if given is None else event.checked(payload, given)
 
     async def count(self, reason: str) -> None:
-        """Count what a hook decided, in the ledger."""
-        await self._counted(reason)
+        """Count in the ledger what a hook decided, or how it failed."""
+        with suppress(StoreError):  # the store tells of its own trouble
+            await self._count(reason)
 
     def _of(self, event: Event[P]) -> list[Hook]:
         return [hook for hook in self._hooks if hook.event in event.names]
@@ -102,7 +103,7 @@ class Hooks:
             return await self.run(hook, event, payload)
         except Exception as exc:  # somebody else's code: whatever it raises ends here
             log.exception("hook failed", hook=hook.source, event_name=event.name)
-            await self._counted(f"{FAILED}.{hook.source}")
+            await self.count(f"{FAILED}.{hook.source}")
             if event.decides:
                 raise HookError(f"the hook {hook.source} failed, and {event.name} does not go on without it") from exc
             return payload
@@ -111,13 +112,9 @@ class Hooks:
         if missed:
             log.warning("a hook is too slow", hook=hook.source, event_name=event.name, missed=missed)
         for _ in range(missed):
-            await self._counted(f"{DROPPED}.{hook.source}")
+            await self.count(f"{DROPPED}.{hook.source}")
         with suppress(HookError):
             await self._handed(hook, event, payload)
-
-    async def _counted(self, reason: str) -> None:
-        with suppress(StoreError):  # the store tells of its own trouble
-            await self._count(reason)
 
     async def _called(self, hook: Hook, payload: object, deadline_s: float) -> object:
         """Run the handler on a thread of its own; one that hangs keeps its thread, and is not run again until it ends.

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.agent import Agent
-from gateway.agent.context import project_context
+from gateway.agent.context import final_prompt, project_context
 from gateway.agent.keeper import Keeper
+from gateway.agent.prompt import Prompt
 from gateway.agents import Threads
-from gateway.hooks import AGENT_BOOTSTRAP, Bootstrap, Handler, Hook, Hooks
+from gateway.errors import HookError
+from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Bootstrap, Handler, Hook, Hooks
 from tests.fakes.model import ScriptedModel
 from tests.workspaces.turns import AGENT, GROUP, GUEST, MAIN, SUBAGENT
 from workspaces.access import Access
@@ -92,6 +94,40 @@ async def test_a_hooks_own_text_may_stand_for_a_file_that_a_group_sees(agent: Ag
 
     await shown(agent, GROUP, reads)
     assert read == [None] * 7
+
+
+async def test_a_hook_puts_text_before_the_system_prompt_or_replaces_it(agent: Agent) -> None:
+    """It gets a reader that reads what the turn may; one that fails ends the turn before a model is asked."""
+
+    def prepends(event: AgentStart) -> AgentStart:
+        rules = event.read("AGENTS.md")
+        return replace(event, prompt=f"{rules.text if rules else ''}\n{event.prompt}")
+
+    def fails(_: AgentStart) -> None:
+        raise KeyError("x")
+
+    assert await prompted(agent, MAIN) == "You are an agent."
+    assert await prompted(agent, GROUP, prepends) == "the rules\nYou are an agent."
+    with pytest.raises(HookError):
+        await prompted(agent, MAIN, fails)
+
+
+@pytest.mark.parametrize("access", [GROUP, GUEST, SUBAGENT])
+async def test_the_reader_of_a_prompts_hook_is_bound_to_the_turns_access(agent: Agent, access: Access) -> None:
+    """No path, no spelling and no link reads what the turn may not."""
+    (agent.workspace.folder.root / "OPEN.md").symlink_to("MEMORY.md")
+
+    def reads(event: AgentStart) -> AgentStart:
+        found = [event.read(path) for path in ("MEMORY.md", "./MEMORY.md", "memory/2026-03-01.md", "OPEN.md")]
+        return replace(event, prompt=event.prompt + "".join(file.text for file in found if file))
+
+    assert await prompted(agent, access, reads) == "You are an agent."
+    assert SECRET in await prompted(agent, MAIN, reads)
+
+
+async def prompted(agent: Agent, access: Access, *handlers: Handler[AgentStart]) -> str:
+    hooks = Hooks([Hook(BEFORE_AGENT_START.name, "test", handler) for handler in handlers])
+    return (await final_prompt(agent, access, Prompt("You are an agent.", ""), hooks)).stable
 
 
 # --- hooks that would bring a private file in
