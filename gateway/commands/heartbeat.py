@@ -33,8 +33,8 @@ def heartbeat_commands(heartbeats: Heartbeats) -> list[Command]:
                 raise ToolError("say `/heartbeat`, `/heartbeat on`, `/heartbeat off` or `/heartbeat now`")
         return "\n".join(_lines(await heartbeats.standing(agent), call))
 
-    said = "says what I look after by myself, or turns that on or off, or has me look now"
-    return [Command("heartbeat", "[on|off|now]", said, Who.MAIN, False, run)]
+    said = "says what I look after by myself; `on`, `off` or `now` changes that"
+    return [Command("heartbeat", "[word]", said, Who.MAIN, False, run)]
 
 
 def _asked(count: int) -> str:

@@ -1,0 +1,162 @@
+"""This file checks, in a whole gateway, that what a heartbeat has to say reaches the owner, and nobody else."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gateway.app import App
+from gateway.control.wire import ChatOrder
+from gateway.home import Home
+from tests.fakes.botapi import BotApi
+from tests.fakes.discord import Discord
+from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT
+from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.provider_stub import Body, Call, Reply, Script, Step
+from tests.gateway.web.house import open_house
+from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
+from tests.journeys.test_discord import STRANGER, configure
+from workspaces.access import AgentId
+
+MAIN = AgentId("main")
+NEWS = "The plants are dry."
+OK = "HEARTBEAT_OK"
+
+
+def model_says(heartbeat: Step, everybody: str = "Good day.") -> Script:
+    """A model that says *heartbeat* to a heartbeat, and the same to everybody else."""
+
+    def step(body: Body) -> Step:
+        said = json.dumps(body["messages"])
+        return heartbeat if "Heartbeat: nobody wrote" in said and '"tool"' not in said else everybody
+
+    return step
+
+
+def lists(home: Home, *lines: str) -> None:
+    (home.agent("main").workspace / "HEARTBEAT.md").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+async def beats(app: App) -> list[str]:
+    """Have a heartbeat asked for; return which channels it is told in, once it is told there."""
+    assert await app.desk.heartbeats.now(MAIN) == 1
+    await app.lanes.idle()
+    told = [row for row in await app.desk.store.outbox.unfinished() if row.outgoing.text == NEWS]
+    for row in told:
+        if row.outgoing.address.channel != "terminal":
+            await app.delivery.finished(row.id)
+    return [row.outgoing.address.channel for row in told]
+
+
+@asynccontextmanager
+async def on_telegram(folder: Path, script: Script) -> AsyncIterator[tuple[App, BotApi]]:
+    """Run a gateway with a bot in a group, where somebody wrote last and was answered."""
+    async with BotApi() as bot, OpenAIStub(script) as model:
+        home = make_home(folder / "home", bot.url, openai_section(model.url))
+        lists(home, "- [ ] daily 09:00 look at the plants")
+        async with running(home) as app, asyncio.timeout(50):
+            bot.says(OWNER, "hello")
+            await bot.wait_for_sent(1, 30)
+            bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
+            await bot.wait_for_sent(2, 30)
+            yield app, bot
+
+
+@pytest.mark.parametrize("heartbeat", [NEWS, Reply(calls=(Call("notify", json.dumps({"text": NEWS}), "c1"),))])
+async def test_on_telegram_it_reaches_the_owner_though_a_group_wrote_last(tmp_path: Path, heartbeat: Step) -> None:
+    """Also if it was the owner who wrote in the group, and whichever way the agent tells it."""
+    async with on_telegram(tmp_path, model_says(heartbeat)) as (app, bot):
+        await beats(app)
+        sent = [(message.chat, message.text) for message in await bot.wait_for_sent(3, 30)]
+    assert sent[1:] == [(GROUP, "Good day."), (OWNER, NEWS)]
+
+
+async def test_on_discord_it_reaches_the_owner_though_a_channel_wrote_last(tmp_path: Path) -> None:
+    """In the direct chat where the owner wrote once."""
+    async with Discord() as server, OpenAIStub(model_says(NEWS)) as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        configure(home, server, tmp_path)
+        lists(home, "- [ ] daily 09:00 look at the plants")
+        async with running(home) as app, asyncio.timeout(50):
+            server.says("it is me", DIRECT)
+            await server.wait_for_posted(1)
+            server.says(f"<@{BOT_ID}> hello", CHANNEL, STRANGER)
+            await server.wait_for_posted(2)
+            assert await beats(app) in (["discord"], [])
+            await server.wait_for_posted(3)
+    assert [(each.channel, each.text) for each in server.posted][1:] == [(CHANNEL, "Good day."), (DIRECT, NEWS)]
+
+
+async def test_in_the_terminal_it_waits_for_the_owner(tmp_path: Path) -> None:
+    """Where there is no bot at all; it is shown with the next thing that they say."""
+    heard: list[str] = []
+
+    async def hears(text: str, _: bool) -> None:
+        heard.append(text)
+
+    async with OpenAIStub(model_says(NEWS)) as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        lists(home, "- [ ] daily 09:00 look at the plants")
+        async with running(home) as app, asyncio.timeout(50):
+            assert await beats(app) == ["terminal"]
+            await app.desk.chat(ChatOrder("hello"), hears)
+    assert heard[:2] == [NEWS, "Good day."]
+
+
+async def test_who_asks_by_http_hears_nothing_of_it(tmp_path: Path) -> None:
+    """A guest's program asked last, and gets its own answer alone; the page is not open, so the terminal keeps it."""
+    async with open_house(tmp_path, model_says(NEWS)) as house, asyncio.timeout(50):
+        (tmp_path / "home/agents/main/workspace/HEARTBEAT.md").write_text("- [ ] daily 09:00 plants\n", "utf-8")
+        asked = await house.guest.chat.completions.create(model="main", messages=[{"role": "user", "content": "hello"}])
+        assert asked.choices[0].message.content == "Good day."
+        assert await beats(house.app) == ["terminal"]
+
+
+async def test_the_word_of_silence_is_never_shown(tmp_path: Path) -> None:
+    """Not as an answer, not as a draft, to no chat; a person's answer that ends with it comes without it."""
+    said = f"Good day.\n\n{OK}"
+    async with on_telegram(tmp_path, model_says(f"Nothing new.\n\n**{OK}**", said)) as (app, bot):
+        assert await beats(app) == []
+        bot.says(OWNER, "hello")
+        sent = [(message.chat, message.text) for message in await bot.wait_for_sent(3, 30)]
+        assert sent[1:] == [(GROUP, "Good day."), (OWNER, "Good day.")]
+        assert (await app.desk.heartbeats.standing(MAIN)).outcome == "silent"
+        shown = json.dumps([request.params for request in bot.requests if request.method != "getUpdates"], default=str)
+    assert "HEARTBEAT" not in shown.upper().replace("/HEARTBEAT", "").replace('"HEARTBEAT"', "")
+
+
+async def test_a_change_that_a_heartbeat_proposes_the_owner_is_asked_about(tmp_path: Path) -> None:
+    """In their own chat: a heartbeat has none of its own."""
+    call = Call("write_file", json.dumps({"path": "skills/tea/SKILL.md", "content": "Green.\n"}), "c1")
+    async with on_telegram(tmp_path, model_says(Reply(calls=(call,)))) as (app, bot):
+        await beats(app)
+        sent = await bot.wait_for_sent(4, 30)
+        assert [message.chat for message in sent] == [OWNER, GROUP, OWNER, OWNER]
+        assert any("skills/tea/SKILL.md" in message.text for message in sent[2:])
+
+
+async def test_the_owner_asks_how_it_stands(tmp_path: Path) -> None:
+    """And turns it off and on, in their own chat."""
+    said: list[str] = []
+
+    async def hears(text: str, _: bool) -> None:
+        said.append(text)
+
+    async with OpenAIStub(model_says(OK)) as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        lists(home, "- [ ] daily 09:00 look at the plants", "- [ ] daily 99:00 nothing")
+        async with running(home) as app, asyncio.timeout(50):
+            for words in ("", " now", " off", " on", " perhaps"):
+                await app.desk.chat(ChatOrder(f"/heartbeat{words}"), hears)
+            status = (await app.desk.status()).agents[0].heartbeat
+    answers = [each for each in said if "cannot look after:" not in each]
+    assert "is on. 1 item on my list" in answers[0]
+    assert "daily 99:00" in answers[0]
+    assert "I look after 1 item now" in answers[1]
+    assert "is off" in answers[2]
+    assert "is on" in answers[3]
+    assert "/heartbeat now" in answers[4]
+    assert (status.state, status.items) == ("on", 1)
