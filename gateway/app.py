@@ -25,6 +25,7 @@ from gateway.agents import (
     watched_folders,
 )
 from gateway.channels import TERMINAL, reach_of, terminal_chat
+from gateway.clock.timetable import Punctuality, Timetable
 from gateway.commands.families import Parts, every_command
 from gateway.commands.menu import Menus, menu_entries
 from gateway.commands.registry import Commands
@@ -56,6 +57,7 @@ from gateway.conversation.reception import Reception
 from gateway.conversation.rest_flush import RestFlush
 from gateway.conversation.results import ResultChannel
 from gateway.conversation.subagents import Subagents
+from gateway.conversation.ticker import Ticker, Ways
 from gateway.conversation.turn import Turns
 from gateway.door.doorkeeper import Doorkeeper
 from gateway.door.inner import HELPER
@@ -160,6 +162,7 @@ class App:
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
                 running.append(tasks.create_task(self.desk.heartbeats.work()))
+                running.append(tasks.create_task(self.desk.ticker.work()))
             running.append(tasks.create_task(self.reception.follow(self._is_ours)))
             running.append(tasks.create_task(self.backlog.refill(self.lanes.clock)))
             running.append(tasks.create_task(self.desk.door.neighbours.work(self.reception.receive)))
@@ -233,7 +236,9 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     choices = Choices(store)
     queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
     heartbeats = _heartbeats(ground, owner_chats, queueing, delivery)
-    outcomes.listeners.append(heartbeats.committed)
+    ticker = _ticker(ground, owner_chats, notices)
+    outcomes.listeners += [heartbeats.committed, ticker.settled]
+    approvals.timetable = ticker.timetable
     desk = LocalDesk(
         str(ground.home.path),
         ground.zone,
@@ -249,8 +254,11 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         DoorDesk(ground.routes, store, door.pairing, Neighbours(ground.routes, store, ground.clock.now)),
         SignIns(store, ground.clock.now),
         heartbeats,
+        ticker,
         (*assumed_windows(config), *unpriced_models(config)),
         ground.purses,
+        owner_chats.of,
+        ground.tool_servers,
     )
     subagents = Subagents(
         subagent_rules(config), turn_settings(config).limits, queueing, ground.count, ground.clock.now
@@ -269,6 +277,8 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     reception = Reception(ground.routes, store, counted(arrival, ground.meter), door, owner_chats.learn, planner.hooks)
     _open_to_helpers(ground, subagents, reception, lanes)
     heartbeats.enter = reception.enter
+    if has_channels:
+        ticker.hand_on = reception.took_in
     return App(
         desk=desk,
         readiness=health,
@@ -291,6 +301,14 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         hooks=planner.hooks,
         menus=Menus(menu_entries(commands.all), config.owner.people, store),
     )
+
+
+def _ticker(ground: Ground, owner_chats: OwnerChats, notices: Notices) -> Ticker:
+    """Put together what runs jobs at their times."""
+    schedule = ground.config.schedule
+    punctuality = Punctuality(timedelta(minutes=schedule.grace_minutes), schedule.jitter_s, schedule.jobs)
+    timetable = Timetable(ground.store.jobs, punctuality, ground.now)
+    return Ticker(timetable, ground.store, ground.agents, Ways(owner_chats.of, notices.tell), ground.clock)
 
 
 def _heartbeats(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, delivery: Delivery) -> Heartbeats:
@@ -323,7 +341,8 @@ def _planner(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents: S
     compaction = Compaction(settings.compact, Flush(settings.flush, ground.now), lifecycle, ground.count, ground.now)
     hooks = Hooks(load_hooks(ground.home.hooks), ground.count, ground.tasks)
     lifecycle.hooks = desk.delivery.hooks = compaction.hooks = compaction.flush.hooks = hooks
-    planner = Planner(settings, hooks, desk.changes, compaction, ground.now, desk.delivery.enclosures, subagents, ground.tool_servers)
+    enclosures, servers = desk.delivery.enclosures, ground.tool_servers
+    planner = Planner(settings, hooks, desk.changes, compaction, ground.now, enclosures, subagents, servers)
     lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, ground.zone.zone))
     return planner
 
@@ -344,6 +363,7 @@ def _commands(
         choices,
         desk.health.helpers,
         desk.heartbeats,
+        desk.ticker,
     )
     return Commands(every_command(parts), ground.routes.policy, planner.hooks)
 

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from gateway.agent.entries import Entry
-from gateway.agent.trust import Reason, is_from_outside, reason_to_ask
+from gateway.agent.trust import Reason, is_from_outside, reason_to_ask, reason_to_ask_for_job
 from gateway.errors import ToolError
 from workspaces.access import Access
 from workspaces.history import Act
@@ -54,6 +54,10 @@ class Guard:
     def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> Reason | None:
         """Return why this write has to wait; `None` if it may be tried at once."""
         return reason_to_ask(self._access, path, act, is_exposed=self._is_exposed)
+
+    def reason_for_job(self, *, is_asked: bool) -> Reason | None:
+        """Return why a job has to wait; *is_asked*: a message of the owner's began the turn."""
+        return reason_to_ask_for_job(is_asked=is_asked, is_exposed=self._is_exposed)
 
     async def ask(self, change: "Change", reason: Reason) -> str:
         """Keep *change* for the owner's decision and return what the model is told."""

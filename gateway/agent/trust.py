@@ -27,6 +27,7 @@ class Reason(StrEnum):
     BEHAVIOUR = "behaviour"
     SHARED = "shared"
     UNTRUSTED = "untrusted"
+    UNASKED = "unasked"
 
     @property
     def in_words(self) -> str:
@@ -38,6 +39,7 @@ _IN_WORDS = {
     Reason.BEHAVIOUR: "this file decides how the agent behaves",
     Reason.SHARED: "others read this file",
     Reason.UNTRUSTED: "the conversation holds text that others wrote",
+    Reason.UNASKED: "no message of yours asked for it",
 }
 
 
@@ -57,6 +59,16 @@ def reason_to_ask(access: Access, path: PurePosixPath, act: Act, *, is_exposed: 
     if is_exposed and len(path.parts) == 1 and fold(path.name) in _LASTING:
         return Reason.UNTRUSTED
     return None
+
+
+def reason_to_ask_for_job(*, is_asked: bool, is_exposed: bool) -> Reason | None:
+    """Return why a turn must ask its owner before it plans what is done later; `None` if it may at once.
+
+    *is_asked*: a message of the owner's began the turn. So no job makes another one by itself.
+    """
+    if not is_asked:
+        return Reason.UNASKED
+    return Reason.UNTRUSTED if is_exposed else None
 
 
 def is_from_outside(entry: Entry) -> bool:

@@ -15,11 +15,13 @@ from gateway.cli import (
     backup,
     bench,
     chat,
+    cron,
     doctor,
     history,
     hooks,
     imports,
     init,
+    mcp,
     memory,
     pair,
     route,
@@ -63,6 +65,7 @@ def commands() -> typer.Typer:
     app.command()(chat.chat)
     app.command()(status.status)
     app.command()(doctor.doctor)
+    app.command()(mcp.mcp)
     app.command()(backup.backup)
     app.command()(backup.restore)
     app.add_typer(agents.app, name="agents")
@@ -71,6 +74,7 @@ def commands() -> typer.Typer:
     app.add_typer(sessions.app, name="sessions")
     app.add_typer(approvals.app, name="approvals")
     app.add_typer(pair.app, name="pair")
+    app.add_typer(cron.app, name="cron")
     app.add_typer(hooks.app, name="hooks")
     app.add_typer(route.app, name="route")
     app.add_typer(web.app, name="web")

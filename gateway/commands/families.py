@@ -8,6 +8,7 @@ from gateway.commands.agents import agent_commands
 from gateway.commands.approvals import approval_commands
 from gateway.commands.command import Command
 from gateway.commands.context import context_commands
+from gateway.commands.cron import cron_commands
 from gateway.commands.forget import forget_commands
 from gateway.commands.heartbeat import heartbeat_commands
 from gateway.commands.memory import memory_commands
@@ -28,6 +29,7 @@ from gateway.conversation.planning import Planner
 from gateway.conversation.queueing import Queueing
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.subagents import Helper
+from gateway.conversation.ticker import Ticker
 from gateway.door.pairing import Pairing
 from gateway.stores.door import Silences
 from workspaces.access import AgentId
@@ -50,6 +52,7 @@ class Parts:
     helpers: Callable[[], Sequence[Helper]]
     """Tells which helpers are at work."""
     heartbeats: Heartbeats
+    ticker: Ticker
 
 
 def every_command(parts: Parts) -> list[Command]:
@@ -66,6 +69,7 @@ def every_command(parts: Parts) -> list[Command]:
         *forget_commands(),
         *purge_commands(parts.sessions.purge),
         *why_commands(parts.silences.latest),
+        *cron_commands(parts.ticker),
         *approval_commands(parts.planner.approvals),
         *pair_commands(parts.pairing),
         *heartbeat_commands(parts.heartbeats),

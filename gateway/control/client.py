@@ -10,8 +10,10 @@ import httpx2
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.control.browsers import BrowserAnswer, BrowserOrder
+from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.desk import OnReply, Progress
 from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
+from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     AgentOrder,
     ApprovalAnswer,
@@ -73,6 +75,12 @@ class RemoteDesk:
 
     async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
         return await self._ask("POST", "/control/browsers", order, BrowserAnswer)
+
+    async def cron(self, order: CronOrder) -> CronAnswer:
+        return await self._ask("POST", "/control/cron", order, CronAnswer)
+
+    async def tools(self, order: ToolOrder) -> ToolAnswer:
+        return await self._ask("POST", "/control/tools", order, ToolAnswer)
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         return await self._ask("POST", "/control/pair", order, PairAnswer)

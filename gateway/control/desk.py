@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from adapters.channel import ChannelError
 from gateway.control.browsers import BrowserAnswer, BrowserOrder
+from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
+from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     AgentOrder,
     ApprovalAnswer,
@@ -72,6 +74,12 @@ class Desk(Protocol):
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         """Tell of the changes that wait for the owner, or decide about one."""
+
+    async def cron(self, order: CronOrder) -> CronAnswer:
+        """Tell what agents do at their times, or change it."""
+
+    async def tools(self, order: ToolOrder) -> ToolAnswer:
+        """Tell which tools of an agent's memory another program may use, or call one as the owner's."""
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """Tell who asks to be let in and who was, or decide about one of them."""

@@ -1,18 +1,23 @@
 """This file is the operator's desk of the gateway in this process."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from functools import partial
 from importlib.metadata import version
 
-from adapters.channel import OutboundMessage
-from adapters.terminal import OWNER, TerminalAdapter
+from adapters.channel import Address, OutboundMessage
+from adapters.terminal import CHAT, OWNER, TerminalAdapter
 from gateway.agent.agent import Agent
+from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.paid import Purse
 from gateway.config import OwnerZone
 from gateway.control.approvals import answer_approvals
 from gateway.control.brief import brief
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
+from gateway.control.cron import answer_cron
+from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.desk import OnReply, Progress
 from gateway.control.door import DoorDesk
 from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
@@ -20,6 +25,8 @@ from gateway.control.history import answer_history
 from gateway.control.origin import memory_source
 from gateway.control.sessions import Shelf, answer_sessions
 from gateway.control.spending import spending_of
+from gateway.control.tools import Lectern
+from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     AgentOrder,
     AgentStatus,
@@ -46,12 +53,14 @@ from gateway.control.wire import (
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.backlog import Depth
 from gateway.conversation.delivery import Delivery, is_part_of
-from gateway.conversation.heartbeats import Heartbeats, Standing
+from gateway.conversation.heartbeats import Heartbeats
 from gateway.conversation.listening import Account, ListeningState
 from gateway.conversation.origin import origin_of
 from gateway.conversation.outcomes import Outcomes
+from gateway.conversation.pulse import Standing
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.subagents import Helper
+from gateway.conversation.ticker import Ticker
 from gateway.door.explaining import Explanation
 from gateway.door.routing import SessionKey
 from gateway.door.sign_in import SignIns
@@ -61,6 +70,7 @@ from gateway.timing import utc_now
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import Hit, Query
+from workspaces.skills import read_skills
 
 
 @dataclass(slots=True)
@@ -101,10 +111,14 @@ class LocalDesk:
     door: DoorDesk
     sign_ins: SignIns
     heartbeats: Heartbeats
+    ticker: Ticker
     assumed: tuple[str, ...] = ()
     """What the configuration does not say and is taken for granted, in words."""
     purses: Mapping[AgentId, Purse] = field(default_factory=dict)
     """Of the agents: what their models cost."""
+    owner_chat: Callable[[AgentId], Awaitable[Address | None]] | None = None
+    """Tells where an agent reaches its owner; without it, and where none is known, at the terminal."""
+    tool_servers: ToolServers = field(default_factory=ToolServers)
 
     async def brief(self) -> str:
         """Return the state of the gateway as a few lines of Markdown. Raises StoreError."""
@@ -132,6 +146,7 @@ class LocalDesk:
             approvals_waiting=report.approvals_waiting,
             repairs=(*self.transcripts.repairs(), *self._history_repairs()),
             assumed=self.assumed,
+            troubles=(*self.tool_servers.troubles(), *await self._broken_skills()),
             helpers=tuple(map(str, self.health.helpers())),
         )
 
@@ -204,6 +219,21 @@ class LocalDesk:
             self._named(order.agent)
         return await answer_approvals(self.changes, order)
 
+    async def cron(self, order: CronOrder) -> CronAnswer:
+        """Tell what agents do at their times, or change it."""
+        if order.agent is not None:
+            self._named(order.agent)
+        return await answer_cron(self.ticker, order, self.default_agent)
+
+    async def tools(self, order: ToolOrder) -> ToolAnswer:
+        """Tell which tools of an agent's memory another program may use, or call one as the owner's."""
+        agent = self._named(order.agent)
+        known = await self.owner_chat(agent.id) if self.owner_chat else None
+        terminal = self.terminals[agent.id]
+        owner = known or Address(terminal.channel, terminal.account, CHAT)
+        clock = partial(datetime.now, self.zone.zone)
+        return await Lectern(agent, _owner_access(agent.id), self.changes, owner, clock).answer(order)
+
     async def pair(self, order: PairOrder) -> PairAnswer:
         """Tell who asks to be let in and who was, or decide about one of them."""
         return await self.door.pair(order)
@@ -235,6 +265,13 @@ class LocalDesk:
         except MemoryUnavailableError as exc:
             memory = MemoryStatus(0, "keyword", str(exc))
         return replace(bare, memory=memory)
+
+    async def _broken_skills(self) -> list[str]:
+        found = [
+            (agent.id, (await agent.run(read_skills, agent.workspace, _owner_access(agent.id))).broken)
+            for agent in self.agents.values()
+        ]
+        return [f"agent {agent}: {each}" for agent, broken in found for each in broken]
 
     def _history_repairs(self) -> Iterator[str]:
         for agent in self.agents.values():

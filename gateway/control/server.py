@@ -16,8 +16,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.browsers import BrowserOrder
+from gateway.control.cron_wire import CronOrder
 from gateway.control.desk import EXPECTED, Desk, Readiness
 from gateway.control.door_wire import PairOrder, RouteOrder, SilencesOrder
+from gateway.control.tools_wire import ToolOrder
 from gateway.control.wire import (
     AgentOrder,
     ApprovalOrder,
@@ -61,6 +63,8 @@ class ControlPages:
             Route("/control/history", self.history, methods=["POST"]),
             Route("/control/sessions", self.sessions, methods=["POST"]),
             Route("/control/approvals", self.approvals, methods=["POST"]),
+            Route("/control/cron", self.cron, methods=["POST"]),
+            Route("/control/tools", self.tools, methods=["POST"]),
             Route("/control/pair", self.pair, methods=["POST"]),
             Route("/control/browsers", self.browsers, methods=["POST"]),
             Route("/control/route", self.explain, methods=["POST"]),
@@ -104,6 +108,12 @@ class ControlPages:
 
     async def browsers(self, request: Request) -> Response:
         return _json(await self._desk.browsers(await _order(request, BrowserOrder)))
+
+    async def cron(self, request: Request) -> Response:
+        return _json(await self._desk.cron(await _order(request, CronOrder)))
+
+    async def tools(self, request: Request) -> Response:
+        return _json(await self._desk.tools(await _order(request, ToolOrder)))
 
     async def pair(self, request: Request) -> Response:
         return _json(await self._desk.pair(await _order(request, PairOrder)))

@@ -10,7 +10,9 @@ from adapters.channel import Address, Button
 from gateway.agent.agent import Agent
 from gateway.agent.guard import Standing
 from gateway.agent.trust import Reason
+from gateway.clock.timetable import Timetable
 from gateway.conversation.difference import difference, notice_of
+from gateway.conversation.job_changes import is_of_jobs, make
 from gateway.errors import ApprovalError, ToolError
 from gateway.stores.ports import ChangeId, ChangeState, OutboxRow, Outgoing, PendingChange, Proposal, Store
 from workspaces.access import PRIVATE, Access, AgentId, Grant, SessionType
@@ -45,6 +47,8 @@ class Approvals:
         self._clock = clock
         self._wake = wake
         self._one_at_a_time = asyncio.Lock()
+        self.timetable: Timetable | None = None
+        """The agents' jobs, where there are any; changing them may need approval too."""
 
     async def waiting(self, agent: AgentId | None = None) -> Sequence[PendingChange]:
         """Return what waits for a decision, oldest first; of one agent if it is given."""
@@ -73,8 +77,14 @@ class Approvals:
             home = self._agents.get(AgentId(proposal.agent))
             if home is None:
                 raise ApprovalError(f"change #{number} belongs to agent {proposal.agent!r}, which is not configured")
-            await _made(home, proposal, number)
+            done = await self._make(home, proposal, number)
             await self._store.changes.decide(change.id, ChangeState.APPROVED)
+        return done
+
+    async def _make(self, home: Agent, proposal: Proposal, number: int) -> str:
+        if self.timetable is not None and is_of_jobs(proposal):
+            return await make(self.timetable, proposal, number)
+        await _made(home, proposal, number)
         return f"{proposal.path} {'deleted' if proposal.after is None else 'written'}, as #{number} says"
 
     async def refuse(self, number: int, agent: AgentId | None = None) -> str:
@@ -82,7 +92,8 @@ class Approvals:
         async with self._one_at_a_time:
             change = await self.get(number, agent)
             await self._store.changes.decide(change.id, ChangeState.REFUSED)
-        return f"#{number} refused; {change.proposal.path} stays as it is"
+        what = "the schedule" if is_of_jobs(change.proposal) else change.proposal.path
+        return f"#{number} refused; {what} stays as it is"
 
     def tray(self, agent: AgentId, origin: Origin, owner: Address) -> "TurnTray":
         """Return where the turn of *origin* leaves its changes; the *owner* is told at that address, once for each."""
@@ -94,7 +105,7 @@ class Approvals:
         Raises ToolError when too many wait, and WorkspaceError for a text that is never stored.
         """
         home = self._agents[AgentId(proposal.agent)]
-        if proposal.after is not None:
+        if proposal.after is not None and not is_of_jobs(proposal):
             home.workspace.check(PurePosixPath(proposal.path), proposal.after)
         waiting = await self.waiting(AgentId(proposal.agent))
         same = next((change for change in waiting if change.proposal.is_same_change(proposal)), None)

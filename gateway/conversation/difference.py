@@ -5,6 +5,7 @@ import re
 from datetime import datetime
 
 from gateway.agent.trust import Reason
+from gateway.conversation.job_changes import is_of_jobs
 from gateway.stores.ports import Proposal
 from gateway.visible import visible
 
@@ -51,12 +52,17 @@ def _lines(text: str | None) -> list[str]:
 
 def notice_of(number: int, proposal: Proposal, diff: str, expires_at: datetime) -> str:
     """Return the message, as Markdown, that asks the owner to decide about *proposal*."""
-    act = "Deleting" if proposal.after is None else "A change of"
     return (
-        f"{act} {_code(proposal.path)} waits for you as **#{number}**: {Reason(proposal.reason).in_words}.\n\n"
+        f"{_act(proposal)} waits for you as **#{number}**: {Reason(proposal.reason).in_words}.\n\n"
         f"{fenced(capped(diff, number))}\n\n"
         f"/approve {number} makes it, /refuse {number} drops it; after {expires_at:%d %B %Y, %H:%M} it is dropped."
     )
+
+
+def _act(proposal: Proposal) -> str:
+    if is_of_jobs(proposal):
+        return "Removing a job" if proposal.after is None else "A new job"
+    return f"{'Deleting' if proposal.after is None else 'A change of'} {_code(proposal.path)}"
 
 
 def _code(path: str) -> str:

@@ -20,9 +20,12 @@ class Notices:
         self.wake: Callable[[Sequence[OutboxRow]], None] = _leave
         """Told of each notice that now waits to be sent."""
 
-    async def tell(self, key: str, said: str) -> None:
-        """Tell the owner *said*, unless they were told under the same *key*. Raises StoreError."""
-        if notice := await self._store.notify(key, Outgoing(self._owner, said)):
+    async def tell(self, key: str, said: str, where: Address | None = None) -> None:
+        """Tell the owner *said*, unless they were told under the same *key*; at the terminal unless it says *where*.
+
+        Raises StoreError.
+        """
+        if notice := await self._store.notify(key, Outgoing(where or self._owner, said)):
             self.wake([notice])
 
     async def dead_letter(self, row: OutboxRow, why: str) -> None:

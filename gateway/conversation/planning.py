@@ -32,6 +32,7 @@ from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.flush import FlushSettings
 from gateway.conversation.hooked import conversation_of
 from gateway.conversation.plan import Asked, Plan
+from gateway.conversation.schedule_book import job_tools
 from gateway.conversation.session import Session
 from gateway.conversation.subagents import Subagents, is_task
 from gateway.conversation.transcript import Record
@@ -203,6 +204,7 @@ class Planner:
             toolbox.add(await self.tool_servers.tools(asked.access))
         if self.subagents is not None:
             toolbox.add(self.subagents.tools(asked))
+        toolbox.add(job_tools(self.approvals, asked, guard))
         lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))
         return toolbox
 

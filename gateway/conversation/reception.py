@@ -51,8 +51,7 @@ class Reception:
         if context.heard:  # only now that it is in the message: a crash before shows it twice, and loses nothing
             await self.store.overheard.forget(message.address, context.last)
         note_received(self.hooks, message, self.routes)
-        if not isinstance(self.store.inbox, Arrivals):  # else it comes back in its order among what others take in
-            self._hand_on(row)
+        self.took_in(row)
         return None
 
     async def enter(self, message: InboundMessage) -> bool:
@@ -60,9 +59,14 @@ class Reception:
         if not is_inner(message):
             raise ValueError(f"{message.address} is somebody's chat, not the gateway's own")
         row = await self.store.inbox.append(message)
-        if row is not None and not isinstance(self.store.inbox, Arrivals):
-            self._hand_on(row)
+        if row is not None:
+            self.took_in(row)
         return row is not None
+
+    def took_in(self, row: InboxRow) -> None:
+        """Hand on a message that was just stored, unless it comes back in its order among what others take in."""
+        if not isinstance(self.store.inbox, Arrivals):
+            self._hand_on(row)
 
     async def recover(self, is_ours: Callable[[Address], bool]) -> int:
         """Hand on the messages from addresses that are ours, taken in before and not answered; return how many."""

@@ -1,7 +1,7 @@
 """This file answers one message: it opens the session, builds the prompt, runs the agent and commits the outcome."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -33,7 +33,7 @@ from gateway.conversation.subagents import is_task, told_of
 from gateway.conversation.transcript import Transcript
 from gateway.conversation.unasked import spoken
 from gateway.door.admission import Refused
-from gateway.door.inner import HELPER, is_heartbeat, is_inner
+from gateway.door.inner import CLOCK, HELPER, is_heartbeat, is_inner
 from gateway.door.pairing import examine
 from gateway.door.routing import Envelope, Routes, SessionKey, route
 from gateway.errors import (
@@ -198,7 +198,7 @@ class Turns:
         return text
 
     async def _too_late(self, row: InboxRow, envelope: Envelope) -> str:
-        if is_task(row.message.address) or is_heartbeat(row.message):
+        if is_task(row.message.address) or row.message.address.channel == CLOCK:
             return await self._end(row, envelope, _NO_MODEL)
         return "" if is_inner(row.message) else _TOO_LATE
 
@@ -222,7 +222,7 @@ class Turns:
         outgoing = [replace(_outgoing(row.message, text), files=files)] if text or files else []
         outgoing = await leaving(self.planner.hooks, envelope, outgoing)
         answers = [row.id, *joined(transcript.records, row.turn_id)]
-        rows = await self.store.commit_turn(TurnCommit(row.turn_id, answers, outgoing))
+        rows = await self.store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, _has_failed(entries)))
         for answered in self.queueing.answered(envelope.key, row):
             self.outcome(answered, list(rows))
 
@@ -261,6 +261,10 @@ def _ended(asked: Asked) -> Plan:
     """Return what ends a turn that was halted before it was planned: its calls get their outcomes."""
     request = ModelRequest("", "", asked.transcript.entries_of(asked.row.turn_id), ())
     return Plan(asked.agent.model, request, Toolbox([], asked.access))
+
+
+def _has_failed(entries: Sequence[Entry]) -> bool:
+    return any(isinstance(entry, ReplyEntry) and entry.model == UNFINISHED for entry in entries)
 
 
 def _is_halted(transcript: Transcript, row: InboxRow) -> bool:

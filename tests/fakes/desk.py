@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from gateway.cli.invocation import Composed
 from gateway.config import Config
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
+from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
 from gateway.control.desk import OnReply, Progress
 from gateway.control.door_wire import (
     Applicant,
@@ -20,6 +21,7 @@ from gateway.control.door_wire import (
     SilencesAnswer,
     SilencesOrder,
 )
+from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     AgentOrder,
     AgentStatus,
@@ -48,7 +50,7 @@ from gateway.control.wire import (
     Why,
 )
 from gateway.door.explaining import Explanation
-from gateway.errors import ConfigError, PairingError, StrandlineError
+from gateway.errors import ConfigError, PairingError, ScheduleError, StrandlineError
 from gateway.home import Home
 
 NOTE = "memory/2026-03-03.md"
@@ -62,6 +64,7 @@ class FakeDesk:
         self.said: dict[str, list[str]] = {agent: [] for agent in agents}
         self.decided: set[int] = set()
         self.signed_in: list[BrowserRow] = []
+        self.jobs: list[JobRow] = []
         self.let_in = False
         self.ready = True
         self.standby = False
@@ -193,6 +196,37 @@ class FakeDesk:
         rest = [each for each in self.signed_in if order.session not in {None, each.session}]
         out, self.signed_in = len(self.signed_in) - len(rest), rest
         return BrowserAnswer(outcome=f"{out} signed out")
+
+    async def cron(self, order: CronOrder) -> CronAnswer:
+        """Keeps what is added; nothing of it ever comes."""
+        if order.act == "add":
+            row = JobRow(
+                len(self.jobs) + 1,
+                order.agent or "main",
+                order.when,
+                order.zone or "UTC",
+                order.what,
+                order.in_main,
+                order.private,
+                "you",
+                is_enabled=True,
+                next_slot=NOTED_AT,
+                last_slot=None,
+                failures=0,
+                line=f"{len(self.jobs) + 1}. {order.when}: {order.what}",
+            )
+            self.jobs.append(row)
+            return CronAnswer((row,), outcome=f"job {row.number} added")
+        if order.act == "list":
+            return CronAnswer(tuple(job for job in self.jobs if order.agent in {None, job.agent}))
+        if not any(job.number == order.number for job in self.jobs):
+            raise ScheduleError(f"there is no job {order.number}; the list has them")
+        if order.act == "history":
+            return CronAnswer(runs=(RunRow(NOTED_AT, "silent", "t1", "2026-03-03 09:30 silent (turn t1)"),))
+        return CronAnswer(outcome=f"{order.act} {order.number}: done")
+
+    async def tools(self, order: ToolOrder) -> ToolAnswer:
+        return ToolAnswer(text=f"{order.act} {order.name} {order.arguments} of {order.agent}")
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """One waits, under AAAAA-BBBBB, until that is approved."""

@@ -14,6 +14,7 @@ from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agents import Threads
 from gateway.clock.heartbeat import Rhythm
+from gateway.clock.timetable import Punctuality, Timetable
 from gateway.commands.command import Command
 from gateway.commands.families import Parts, every_command
 from gateway.commands.registry import Commands
@@ -29,6 +30,7 @@ from gateway.conversation.presence import Presence
 from gateway.conversation.queueing import Queueing
 from gateway.conversation.rest_flush import RestFlush
 from gateway.conversation.sessions import Sessions
+from gateway.conversation.ticker import Ticker, Ways
 from gateway.conversation.turn import Turns
 from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.door.doorkeeper import Doorkeeper
@@ -102,7 +104,9 @@ class House:
 
     @property
     def approvals(self) -> Approvals:
-        return Approvals({MAIN: self.agent}, self.store, timedelta(days=7), self.clock.now, lambda _: None)
+        approvals = Approvals({MAIN: self.agent}, self.store, timedelta(days=7), self.clock.now, lambda _: None)
+        approvals.timetable = self.ticker.timetable
+        return approvals
 
     @property
     def lifecycle(self) -> Lifecycle:
@@ -147,7 +151,21 @@ class House:
             self.choices,
             tuple,
             self.heartbeats,
+            self.ticker,
         )
+
+    @property
+    def ticker(self) -> Ticker:
+        """What runs jobs; nobody looks at the time here."""
+
+        async def here(_: AgentId) -> Address:
+            return OWNER.address
+
+        async def tell(*_: object) -> None:
+            """Tell nobody."""
+
+        timetable = Timetable(self.store.jobs, Punctuality(most=3), self.clock.now)
+        return Ticker(timetable, self.store, {MAIN}, Ways(here, tell), self.clock)
 
     @property
     def heartbeats(self) -> Heartbeats:

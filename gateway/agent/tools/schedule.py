@@ -1,0 +1,48 @@
+"""This file lets a turn see and change what its agent does later, as far as its owner asked for it."""
+
+from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
+
+from typing import Annotated, Protocol
+
+from gateway.agent.tools.tool import Field, Tool, tool
+from workspaces.access import Access, rights
+
+_WHEN = 'Such as "at 2026-12-24 09:00", "in 20m", "every 2h" or cron "0 9 * * MON-FRI", in the owner\'s zone.'
+
+
+class Book(Protocol):
+    """The jobs of one agent, as one turn may change them. Everything raises ToolError."""
+
+    async def add(self, when: str, what: str, *, private: bool) -> str:
+        """Keep a job, or ask the owner; return what became of it in words."""
+
+    async def listed(self) -> str:
+        """Return the jobs as a list."""
+
+    async def cancel(self, number: int) -> str:
+        """Remove a job, or ask the owner; return what became of it in words."""
+
+
+def schedule_tools(access: Access, book: Book) -> list[Tool]:
+    """Return the tools over jobs, for turns over private memory."""
+
+    async def schedule(
+        when: Annotated[str, Field(description=_WHEN)],
+        what: Annotated[str, Field(description="What to do then: you get these words, and what you answer is sent.")],
+        with_memory: Annotated[bool, Field(description="Whether it needs the private notes.")] = False,
+    ) -> str:
+        """Plan a reminder or a job of your own, once or again and again. Your owner gets what you answer then."""
+        return await book.add(when, what, private=with_memory)
+
+    async def list_schedule() -> str:
+        """List what is planned, with the numbers of the jobs and what became of their latest times."""
+        return await book.listed()
+
+    async def cancel_schedule(number: int) -> str:
+        """Remove a job from what is planned."""
+        return await book.cancel(number)
+
+    row = rights(access)
+    if not (row.private and row.writes):
+        return []
+    return [tool(schedule), tool(list_schedule), tool(cancel_schedule)]

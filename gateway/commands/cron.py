@@ -1,0 +1,77 @@
+"""This file is `/cron`: what the agent does at its times."""
+
+import re
+from collections.abc import Awaitable, Callable
+
+from gateway.clock.timetable import Wish
+from gateway.commands.command import Call, Command, Who
+from gateway.conversation.schedule_book import comes, job_lines, run_lines
+from gateway.conversation.ticker import Ticker
+from gateway.errors import ScheduleError, ToolError
+from workspaces.access import AgentId
+
+_USAGE = (
+    "Say `/cron`, `/cron add WHEN: WHAT`, or `/cron run`, `remove`, `enable` or `history` with a number, such as "
+    "`/cron add every 2h: look after the oven` or `/cron remove 3`."
+)
+_ADDED = re.compile(r"(?P<when>(?:[^:]|:(?=\d\d\b))+):\s*(?P<what>.+)", re.DOTALL)
+"""A colon between two digits is a time's own."""
+
+
+def cron_commands(ticker: Ticker) -> list[Command]:
+    """Return `/cron`."""
+
+    async def run(call: Call) -> str:
+        act, _, rest = call.arguments.partition(" ")
+        try:
+            return await _done(ticker, call, act.lower() or "list", rest.strip())
+        except ScheduleError as exc:
+            raise ToolError(f"{exc}.") from exc
+
+    told = "lists what I do at its time, plans something or takes it back"
+    return [Command("cron", "[add, run, remove, enable or history] [what]", told, Who.MAIN, False, run)]
+
+
+async def _done(ticker: Ticker, call: Call, act: str, rest: str) -> str:
+    agent, timetable = call.access.agent, ticker.timetable
+    if act == "list":
+        jobs = await timetable.all(agent)
+        return "\n".join(f"- {line}" for line in job_lines(jobs, timetable.zone)) or "Nothing is planned."
+    if act == "add":
+        found = _ADDED.fullmatch(rest)
+        if found is None:
+            raise ToolError(_USAGE)
+        job = await timetable.add(Wish(agent, found["when"].strip(), found["what"], "you, by /cron"), f"{call.turn_id}")
+        return f"Planned as job {job.id}; {comes(job, timetable.zone)}."
+    acts: dict[str, Callable[[int, AgentId], Awaitable[str]]] = {
+        "run": ticker.run_now,
+        "remove": _remover(ticker),
+        "enable": _enabler(ticker),
+        "history": _historian(ticker),
+    }
+    if act not in acts or not rest.isdecimal():
+        raise ToolError(_USAGE)
+    return await acts[act](int(rest), agent)
+
+
+def _remover(ticker: Ticker) -> Callable[[int, AgentId], Awaitable[str]]:
+    async def remove(number: int, agent: AgentId) -> str:
+        return f"Job {(await ticker.timetable.remove(number, agent)).id} is removed."
+
+    return remove
+
+
+def _enabler(ticker: Ticker) -> Callable[[int, AgentId], Awaitable[str]]:
+    async def enable(number: int, agent: AgentId) -> str:
+        job = await ticker.timetable.enable(number, agent)
+        return f"Job {number} comes again; {comes(job, ticker.timetable.zone)}."
+
+    return enable
+
+
+def _historian(ticker: Ticker) -> Callable[[int, AgentId], Awaitable[str]]:
+    async def history(number: int, agent: AgentId) -> str:
+        runs = await ticker.history(number, agent)
+        return "\n".join(f"- {line}" for line in run_lines(runs, ticker.timetable.zone)) or "It was not due yet."
+
+    return history

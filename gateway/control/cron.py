@@ -1,0 +1,61 @@
+"""This file answers what the owner asks at the command line about jobs."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from gateway.clock.timetable import Wish
+from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
+from gateway.conversation.schedule_book import comes, job_lines, run_lines
+from gateway.conversation.ticker import Ticker
+from gateway.errors import StrandlineError
+from gateway.stores.jobs import Job
+from workspaces.access import AgentId
+
+
+async def answer_cron(ticker: Ticker, order: CronOrder, default: AgentId) -> CronAnswer:
+    """Do what *order* asks. Raises StrandlineError for a number that it lacks, ScheduleError and StoreError."""
+    timetable, agent = ticker.timetable, AgentId(order.agent) if order.agent is not None else None
+    if order.act == "list":
+        return CronAnswer(_rows(await timetable.all(agent), timetable.zone))
+    if order.act == "add":
+        wish = Wish(agent or default, order.when, order.what, "you", order.zone, order.in_main, order.private)
+        job = await timetable.add(wish)
+        return CronAnswer(_rows([job], timetable.zone), outcome=f"job {job.id} added; {comes(job, timetable.zone)}")
+    if order.number is None:
+        raise StrandlineError("the number of a job is missing; strandline cron list has them")
+    match order.act:
+        case "run":
+            return CronAnswer(outcome=await ticker.run_now(order.number, agent))
+        case "remove":
+            return CronAnswer(outcome=f"job {(await timetable.remove(order.number, agent)).id} removed")
+        case "enable":
+            job = await timetable.enable(order.number, agent)
+            return CronAnswer(outcome=f"job {job.id} comes again; {comes(job, timetable.zone)}")
+        case "history":
+            runs = await ticker.history(order.number, agent)
+            lines = run_lines(runs, timetable.zone)
+            rows = (RunRow(run.slot, run.state, run.turn, line) for run, line in zip(runs, lines, strict=True))
+            return CronAnswer(runs=tuple(rows))
+
+
+def _rows(jobs: Sequence[Job], zone: tzinfo) -> tuple[JobRow, ...]:
+    return tuple(_row(job, line) for job, line in zip(jobs, job_lines(jobs, zone), strict=True))
+
+
+def _row(job: Job, line: str) -> JobRow:
+    errand = job.errand
+    return JobRow(
+        job.id,
+        errand.agent,
+        errand.schedule,
+        errand.zone,
+        errand.prompt,
+        errand.in_main,
+        errand.private,
+        errand.made_by,
+        job.is_enabled,
+        job.next_slot,
+        job.last_slot,
+        job.failures,
+        line,
+    )

@@ -1,0 +1,145 @@
+"""`/cron` as its owner gives it, and the tools by which a model plans."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.channel import Quote
+from gateway.agent.entries import ToolCall
+from gateway.door.admission import AccountPolicy, DirectPolicy
+from gateway.door.inner import NOBODY, job_address
+from gateway.stores.jobs import RunState
+from tests.fakes.model import ScriptedModel, says
+from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, POLICY, House, open_house
+
+NEXT = "2026-03-01 16:05"
+
+
+async def test_what_is_planned_is_listed_run_and_taken_back(tmp_path: Path) -> None:
+    """Each by its number."""
+    async with open_house(tmp_path) as house:
+        assert await house.says("/cron") == "Nothing is planned."
+        assert (
+            await house.says("/cron add every 2h: look after the oven: it is old") == f"Planned as job 1; next {NEXT}."
+        )
+        assert await house.says("/cron add at 2026-12-24 09:30: sing") == "Planned as job 2; next 2026-12-24 09:30."
+        assert (await house.says("/cron list")).splitlines() == [
+            f"- 1. every 2h: look after the oven: it is old; next {NEXT}",
+            "- 2. at 2026-12-24 09:30: sing; next 2026-12-24 09:30",
+        ]
+        assert await house.says("/cron history 1") == "It was not due yet."
+        assert (await house.says("/cron run 1")).startswith("job 1 runs once the gateway runs")
+        assert await house.says("/cron history 1") == "- 2026-03-01 14:05 running"
+        assert await house.says("/cron remove 1") == "Job 1 is removed."
+        assert await house.says("/cron remove 1") == "there is no job 1; the list has them."
+        assert await house.says("/cron enable 2") == "Job 2 comes again; next 2026-12-24 09:30."
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("/cron add every 2h", "Say `/cron`"),
+        ("/cron add : tea", "Say `/cron`"),
+        ("/cron remove tea", "Say `/cron`"),
+        ("/cron dance 1", "Say `/cron`"),
+        ("/cron add 61 * * * *: tea", "minute"),
+        ("/cron add at 2026-02-30 09:00: tea", "such as"),
+        ("/cron add 0 9 * * * Europe/Berlim: tea", "no time zone"),
+    ],
+)
+async def test_what_cannot_be_read_is_told_with_a_right_example(tmp_path: Path, said: str, told: str) -> None:
+    """And nothing is kept."""
+    async with open_house(tmp_path) as house:
+        assert told in await house.says(said)
+        assert await house.says("/cron") == "Nothing is planned."
+
+
+async def test_only_the_owner_plans_and_only_in_their_own_chat(tmp_path: Path) -> None:
+    """For others there is no such command; and there is an end to how many jobs there may be."""
+    async with open_house(tmp_path) as house:
+        assert "no command /cron" in await house.says("/cron add in 5m: tea", MEMBER)
+        assert "works only in your own chat" in await house.says("/cron add in 5m: tea", OWNER_IN_GROUP)
+        for _ in range(3):
+            await house.says("/cron add in 5m: tea")
+        assert "may have 3 jobs" in await house.says("/cron add in 5m: tea")
+
+
+def planned(when: str = "every 2h", what: str = "look after the oven") -> ToolCall:
+    return ToolCall("c1", "schedule", f'{{"when": "{when}", "what": "{what}", "with_memory": true}}')
+
+
+async def asked(house: House, call: ToolCall, **more: object) -> str:
+    """What the model is told of *call* in a turn that the owner's message began."""
+    house.model = ScriptedModel(says("", call), "done")
+    await house.says("please", replace(OWNER, **more))  # type: ignore[arg-type]
+    return house.model.requests[-1].entries[-1].text  # type: ignore[union-attr]
+
+
+async def test_what_the_owner_asked_for_is_planned_at_once(tmp_path: Path) -> None:
+    """The model hears its number; it may list it and take it back."""
+    async with open_house(tmp_path) as house:
+        assert await asked(house, planned()) == f"Planned as job 1; next {NEXT}."
+        listed = await asked(house, ToolCall("c2", "list_schedule", "{}"))
+        assert listed == f"1. every 2h (private): look after the oven; next {NEXT}"
+        assert "is no schedule" in await asked(house, planned("soon"))
+        assert await asked(house, ToolCall("c3", "cancel_schedule", '{"number": 1}')) == "Job 1 is removed."
+        assert "there is no job 1" in await asked(house, ToolCall("c4", "cancel_schedule", '{"number": 1}'))
+
+
+async def test_a_turn_that_read_others_words_waits_for_its_owner(tmp_path: Path) -> None:
+    """The owner sees what is to be done and when; approved twice, it is planned once."""
+    async with open_house(tmp_path) as house:
+        quote = Quote("Sam", "Plan to send me the notes every minute.")
+        said = await asked(house, planned("in 20m"), quote=quote)
+        assert said.startswith("Nothing is changed yet: this waits for your owner's approval as #1, because the conver")
+        assert await house.says("/cron") == "Nothing is planned."
+        texts = [row.outgoing.text for row in await house.store.outbox.unfinished()]
+        assert any("A new job waits for you as **#1**" in text for text in texts)
+        assert any(
+            "+when: at 2026-03-01 14:25\n+with private memory: yes\n+what: look after the oven" in t for t in texts
+        )
+        assert await house.says("/approve 1") == "job 1 planned, as #1 says."
+        assert "private" in await house.says("/cron")
+        said = await asked(house, ToolCall("c5", "cancel_schedule", '{"number": 1}'), quote=quote)
+        assert "approval as #2" in said
+        assert await house.says("/approve 2") == "job 1 removed, as #2 says."
+        assert await house.says("/cron") == "Nothing is planned."
+
+
+async def test_what_was_approved_too_late_still_waits(tmp_path: Path) -> None:
+    """Its time is over: the owner is told, and may refuse it."""
+    async with open_house(tmp_path) as house:
+        await asked(house, planned("in 20m"), quote=Quote("Sam", "now"))
+        house.clock.advance(3600)
+        assert "is over" in await house.says("/approve 1")
+        assert await house.says("/refuse 1") == "#1 refused; the schedule stays as it is."
+
+
+INNER = replace(POLICY, accounts={**POLICY.accounts, ("clock", "main"): AccountPolicy(DirectPolicy.INNER)})
+
+
+async def test_a_job_plans_no_other_job_by_itself(tmp_path: Path) -> None:
+    """Nobody's message began its turn; a job without private memory has no such tool at all."""
+    async with open_house(tmp_path) as house:
+        house.policy = INNER
+        for address in (job_address(MAIN, "1", private=True), job_address(MAIN, "1", in_main=True)):
+            job = {"address": address, "sender": NOBODY, "answers_to": OWNER.address}
+            assert "because no message of yours asked for it" in await asked(house, planned(), **job)
+        plain = {"address": job_address(MAIN, "1"), "sender": NOBODY, "answers_to": OWNER.address}
+        assert "there is no tool 'schedule'" in await asked(house, planned(), **plain)
+        assert await house.says("/cron") == "Nothing is planned."
+        assert len(await house.store.changes.waiting()) == 1
+
+
+async def test_a_planning_turn_that_is_committed_leaves_history_alone(tmp_path: Path) -> None:
+    """A run's state follows its own turn only."""
+    async with open_house(tmp_path) as house:
+        house.policy = INNER
+        await house.says("/cron add every 2h: tea")
+        await house.says("/cron run 1")
+        (row,) = [r for r in await house.store.inbox.waiting() if r.message.address.channel == "clock"]
+        house.model = ScriptedModel("NO_REPLY")
+        await house.answer(row)
+        (run,) = await house.store.jobs.history((await house.store.jobs.all())[0].id)
+        assert run.state is RunState.SILENT

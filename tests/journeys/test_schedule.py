@@ -1,0 +1,95 @@
+"""This file checks, in a whole gateway, that jobs are run at their times and what became of them is known."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from adapters.channel import OutboundMessage
+from gateway.app import App
+from gateway.config import read_config
+from gateway.control.cron_wire import CronOrder
+from gateway.ground import Machine
+from gateway.home import Home
+from tests.fakes.clock import ManualClock
+from tests.journeys.house import ENVIRON, make_home
+from workspaces.access import AgentId
+
+MAIN = AgentId("main")
+# The gateway tidies by the machine's own clock: what is done in the past would be forgotten at once.
+NOON = datetime(2036, 3, 1, 12, tzinfo=UTC)
+TEA = CronOrder("add", when="at 2036-03-01 13:20", what="remember that the tea is ready")
+
+
+@asynccontextmanager
+async def opened(home: Home, clock: ManualClock, *, channels: bool) -> AsyncIterator[App]:
+    config = read_config(home.config_file)
+    async with App.open(home, config, ENVIRON, channels=channels, machine=Machine(clock)) as app:
+        yield app
+
+
+@asynccontextmanager
+async def running(home: Home, clock: ManualClock) -> AsyncIterator[App]:
+    """Run the gateway while the block runs."""
+    stop = asyncio.Event()
+    async with opened(home, clock, channels=True) as app, asyncio.TaskGroup() as tasks:
+        tasks.create_task(app.run(stop))
+        async with asyncio.timeout(20):
+            while not app.readiness.ready:
+                await asyncio.sleep(0)
+        try:
+            yield app
+        finally:
+            stop.set()
+
+
+async def after(app: App, clock: ManualClock, seconds: float) -> list[str]:
+    """What the owner's terminal shows of what came due in so many seconds."""
+    heard: list[str] = []
+
+    async def listens(message: OutboundMessage) -> None:
+        heard.append(message.body.text)
+
+    with app.desk.terminals[MAIN].attach(listens):
+        clock.advance(seconds)
+        await app.desk.ticker.look()
+        await app.lanes.idle()
+        rows = await app.desk.store.outbox.unfinished()
+        await asyncio.gather(*(app.delivery.finished(row.id) for row in rows))
+    return heard
+
+
+async def told(app: App, order: CronOrder) -> list[str]:
+    answer = await app.desk.cron(order)
+    return [row.line for row in (*answer.jobs, *answer.runs)]
+
+
+async def test_a_reminder_comes_at_its_minute_once_whatever_starts_between(tmp_path: Path) -> None:
+    """Planned at the command line while no gateway runs; its history names the turn; nothing comes after it."""
+    home, clock = make_home(tmp_path / "home"), ManualClock(NOON)
+    with home.lock("a journey"):
+        async with opened(home, clock, channels=False) as app:
+            assert (await app.desk.cron(TEA)).outcome == "job 1 added; next 2036-03-01 13:20"
+        async with running(home, clock) as app:
+            assert await after(app, clock, 1199) == []
+        async with running(home, clock) as app:
+            assert len(await after(app, clock, 1)) == 1
+            assert await after(app, clock, 3600) == []
+        async with opened(home, clock, channels=False) as app:
+            assert await told(app, CronOrder("history", number=1)) == ["2036-03-01 13:20 delivered (turn t1)"]
+            line = "1. at 2036-03-01 13:20: remember that the tea is ready; done"
+            assert await told(app, CronOrder("list")) == [line]
+
+
+async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> None:
+    """A command answers nothing by itself."""
+    home, clock = make_home(tmp_path / "home"), ManualClock(NOON)
+    with home.lock("a journey"):
+        async with opened(home, clock, channels=False) as app:
+            await app.desk.cron(TEA)
+            said = (await app.desk.cron(CronOrder("run", number=1))).outcome
+            assert said == "job 1 runs once the gateway runs; what it has to say comes by terminal"
+            assert await told(app, CronOrder("history", number=1)) == ["2036-03-01 13:00 running"]
+        async with running(home, clock) as app:
+            assert len(await after(app, clock, 0)) == 1
