@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted
-from gateway.conversation.heartbeats import Heartbeats, Standing
+from gateway.conversation.heartbeats import Heartbeats
+from gateway.conversation.pulse import Standing
 from gateway.errors import ToolError
 
 _STATES = {

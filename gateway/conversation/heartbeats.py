@@ -5,11 +5,9 @@ import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Never
 
 import structlog
-from pydantic import BaseModel, ConfigDict
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.agent.agent import Agent
@@ -28,6 +26,7 @@ from gateway.clock.heartbeat import (
     prompt_for,
     read_checklist,
 )
+from gateway.conversation.pulse import Outcome, Pulse, Standing
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.unasked import has_failed
 from gateway.door.inner import NOBODY, heartbeat_address, is_heartbeat
@@ -42,58 +41,11 @@ log = structlog.get_logger()
 
 LOOK_EVERY_S = 60.0
 """How often the clock is asked: a machine that slept, or whose clock was set, is up to date within that."""
+LONGEST_TRANSCRIPT = 1024 * 1024
+"""Bytes from which on the session's transcript is put away: no heartbeat reads an earlier one."""
 BOOT_FILE = "BOOT.md"
 BOOT_LEAST_S = 3600
 """Between two starts that `BOOT.md` is run for: a gateway that crashes again and again asks no model each time."""
-
-
-class Outcome(StrEnum):
-    """What the latest heartbeat came to."""
-
-    NONE = ""
-    """None was asked for yet, or it was cut off without a trace."""
-    RUNNING = "running"
-    SILENT = "silent"
-    TOLD = "told"
-    """The owner was told something: it is in the outbox."""
-    FAILED = "failed"
-
-
-class Pulse(BaseModel):
-    """What is kept of an agent's heartbeats from one look to the next."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-    looked: datetime | None = None
-    """All that was due until then has been asked for."""
-    watched: Mapping[str, str] = {}
-    """Of each file whose changes are waited for, its digest then."""
-    slot: str = ""
-    """The id of the latest heartbeat's message."""
-    prompt: str = ""
-    """What it asks, while it runs: a crash before it was taken in asks the very same."""
-    before: "Pulse | None" = None
-    """From where to look again if it fails."""
-    ran: datetime | None = None
-    outcome: Outcome = Outcome.NONE
-    failures: int = 0
-    """In a row."""
-    is_off: bool = False
-    booted: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How an agent's heartbeats stand, for whoever asks."""
-
-    state: str
-    """`on`, `off`, or why none comes: `never` (by the configuration), `no_model`, `no_route`, `stopped`."""
-    ran: datetime | None
-    outcome: Outcome
-    next_look: datetime | None
-    """When something may be due next, as far as is known."""
-    failures: int
-    items: int
-    faults: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +208,11 @@ class Heartbeats:
         pulse = await self._pulse(agent)
         if row.message.id != pulse.slot or pulse.outcome is not Outcome.RUNNING:
             return
-        transcript = await self._around.sessions.open(SessionKey(agent, SessionType.HEARTBEAT))
-        if not has_failed(transcript.entries_of(row.turn_id)):
+        transcript = await self._around.sessions.open(_session(agent))
+        is_failure = has_failed(transcript.entries_of(row.turn_id))
+        if transcript.size > LONGEST_TRANSCRIPT and not self._around.is_busy(_session(agent)):
+            await self._around.sessions.archive(_session(agent), self._around.clock.now())
+        if not is_failure:
             outcome = Outcome.TOLD if was_told else Outcome.SILENT
             done = {"outcome": outcome, "failures": 0, "prompt": "", "before": None}
             await self._keep(agent, pulse.model_copy(update=done))

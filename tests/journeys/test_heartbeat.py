@@ -11,6 +11,7 @@ import pytest
 from gateway.app import App
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
+from gateway.stores.ports import OutboxRow
 from tests.fakes.botapi import BotApi
 from tests.fakes.discord import Discord
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT
@@ -160,3 +161,20 @@ async def test_the_owner_asks_how_it_stands(tmp_path: Path) -> None:
     assert "is on" in answers[3]
     assert "/heartbeat now" in answers[4]
     assert (status.state, status.items) == ("on", 1)
+
+
+async def test_boot_is_run_when_the_gateway_starts(tmp_path: Path) -> None:
+    """By the gateway's own task, which also looks what is due."""
+    is_told = asyncio.Event()
+    async with OpenAIStub(lambda _: "I am up.") as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        (home.agent("main").workspace / "BOOT.md").write_text("Say that you are up.\n", "utf-8")
+        async with running(home) as app, asyncio.timeout(50):
+            app.desk.outcomes.listeners.append(lambda row, _: is_told.set() if row.message.id[:5] == "boot:" else None)
+            await is_told.wait()
+            told = [(row.outgoing.address.channel, row.outgoing.text) for row in await unfinished(app)]
+    assert told == [("terminal", "I am up.")]
+
+
+async def unfinished(app: App) -> list[OutboxRow]:
+    return list(await app.desk.store.outbox.unfinished())

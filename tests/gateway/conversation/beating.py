@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 from adapters.channel import Address, InboundMessage
 from gateway.agent.models.port import Model
 from gateway.clock.heartbeat import Rhythm
-from gateway.conversation.heartbeats import Heartbeats, Standing, Surroundings
+from gateway.conversation.heartbeats import Heartbeats, Surroundings
 from gateway.conversation.presence import Presence
+from gateway.conversation.pulse import Standing
 from gateway.conversation.turn import Turns
 from gateway.door.admission import AccountPolicy, DirectPolicy
 from gateway.door.routing import SessionKey

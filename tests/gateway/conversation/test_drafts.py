@@ -47,3 +47,10 @@ async def test_what_is_written_before_a_tool_is_called_does_not_stand_before_the
     await draft("It is")
     await draft(" blue.")
     assert heard == ["Let me look.", "It is", "It is blue."]
+
+
+async def test_a_draft_never_shows_the_word_of_a_heartbeat() -> None:
+    """Not at its begin, not as a last line that grows; only what stood before."""
+    heard = await told("Good", " day.\n", "\nHEART", "BEAT_", "OK")
+    assert heard[:2] == ["Good", "Good day.\n"]
+    assert not any("HEART" in each for each in heard)

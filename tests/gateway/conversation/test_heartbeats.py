@@ -10,7 +10,7 @@ import pytest
 from adapters.channel import Address, InboundMessage
 from gateway.agent.entries import UserEntry
 from gateway.agent.models.port import ModelRequest
-from gateway.conversation.heartbeats import Outcome
+from gateway.conversation.pulse import Outcome
 from gateway.door.routing import SessionKey
 from gateway.errors import ModelUnavailableError, StoreError
 from gateway.stores.ports import InboxRow
@@ -330,3 +330,14 @@ async def test_what_the_store_refuses_now_a_later_look_does(tmp_path: Path) -> N
         beating.heartbeats.enter = enters
         await beating.pass_time(20 * MINUTE)
         assert len(beating.entered) == 1
+
+
+async def test_a_long_transcript_of_heartbeats_is_put_away(tmp_path: Path) -> None:
+    """It would grow for ever otherwise; no heartbeat reads an earlier one."""
+    async with open_beating(tmp_path, always("HEARTBEAT_OK" + " " * 400_000), berlin("2026-03-10 12:00")) as beating:
+        beating.lists("- [ ] water the plants")
+        await beating.pass_time(4 * HOUR, HOUR / 2)
+        present = tmp_path / "sessions" / "heartbeat.jsonl"
+        assert present.stat().st_size < 1_500_000
+        assert list((tmp_path / "sessions/archive").glob("heartbeat.*.jsonl"))
+        assert len(beating.entered) == 7
