@@ -30,5 +30,5 @@ def _place(name: str, server: McpSettings, environ: Mapping[str, str], folder: P
         token = server.token(name)
         return Site(server.url, token.read(environ) if token else None)
     kept = {each: environ[each] for each in KEPT_VARIABLES if each in environ}
-    given = {each: source.read(environ) for each, source in server.variables(name).items()}
+    given = {each: server.variable(name, each).read(environ) for each in server.env_from}
     return Program(server.command, kept | given, folder)

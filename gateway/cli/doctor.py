@@ -17,6 +17,7 @@ from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_jso
 from gateway.cli.reach import reach
 from gateway.cli.servers import check_servers
 from gateway.cli.status import memory_line
+from gateway.cli.tool_servers import check_tool_servers
 from gateway.control.desk import EXPECTED, Desk
 from gateway.control.wire import AgentOrder, SearchOrder, Status
 from gateway.errors import ConfigError
@@ -61,6 +62,7 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
     findings += [finding async for finding in check_servers(config, invocation.environ)]
     if home.exists and all(finding.level is not Level.FAIL for finding in findings):
         findings += [finding async for finding in check_bots(config, invocation.environ)]
+        findings += [finding async for finding in check_tool_servers(config, invocation.environ, home)]
         findings += [finding async for finding in _work(invocation, home)]
     return findings
 

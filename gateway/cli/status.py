@@ -64,6 +64,8 @@ def _oddities(state: Status) -> Iterator[str]:
         yield f"unsure    {unsure.at:%Y-%m-%d %H:%M:%SZ} part {unsure.part + 1} to {unsure.address}: {unsure.why}"
     for each in state.assumed:
         yield f"assumed   {each}"
+    for each in state.troubles:
+        yield f"unusable  {each}"
     for repair in state.repairs:
         yield f"repaired  {repair}"
     for reason, count in sorted(state.reasons.items()):

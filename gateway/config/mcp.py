@@ -48,12 +48,12 @@ class McpSettings(Section):
         key = "token_env" if self.token_env is not None else "token_file"
         return SecretSource(f"mcp.{name}.{key}", self.token_env, self.token_file)
 
-    def variables(self, name: str) -> dict[str, SecretSource]:
-        """Return where each variable's value is kept; *name* is the server's in the file."""
-        return {each: SecretSource(f"mcp.{name}.env_from", each, None) for each in self.env_from}
+    def variable(self, name: str, variable: str) -> SecretSource:
+        """Return where the value of *variable* is kept; *name* is the server's in the file."""
+        return SecretSource(f"mcp.{name}.env_from", variable, None)
 
     def secret_sources(self, name: str) -> Iterator[SecretSource]:
         """Give every secret that the server is told; *name* is its own in the file."""
-        yield from self.variables(name).values()
+        yield from (self.variable(name, each) for each in self.env_from)
         if token := self.token(name):
             yield token

@@ -30,6 +30,7 @@ def _lines(state: Status) -> Iterator[str]:
         yield f"- {state.approvals_waiting} changes of files wait for you: `/approve` lists them"
     yield from (f"- helper at work: {helper}" for helper in state.helpers)
     yield from (f"- assumed: {each}" for each in state.assumed)
+    yield from (f"- not usable: {each}" for each in state.troubles)
     yield from (f"- repaired: {repair}" for repair in state.repairs)
     if state.reasons:
         counted = ", ".join(f"{reason} {count:,}" for reason, count in sorted(state.reasons.items()))

@@ -136,6 +136,8 @@ class Status:
     """What was found damaged and mended, in words."""
     assumed: tuple[str, ...] = ()
     """What is not set and taken for granted, in words."""
+    troubles: tuple[str, ...] = ()
+    """Tool servers and skills that cannot be used, in words."""
     helpers: tuple[str, ...] = ()
     """Which helpers are at work, for whom and since when, in words."""
 

@@ -26,7 +26,7 @@ def called(name: str, **arguments: object) -> Reply:
 
 
 async def answer(home_path: Path, section: str, *script: Reply | str) -> tuple[str, list[Body]]:
-    """Return what the owner hears, and what the model was asked on the way."""
+    """Return what the owner hears, with the gateway's state afterwards, and what the model was asked on the way."""
     steps = iter(script)
     heard: list[str] = []
 
@@ -38,7 +38,8 @@ async def answer(home_path: Path, section: str, *script: Reply | str) -> tuple[s
         home.write(home.config_file, f"{home.config_file.read_text('utf-8')}\n{section}\n")
         async with running(home) as app:
             await app.desk.chat(ChatOrder("what does it say?"), hear)
-        return heard[-1], stub.bodies
+            heard.append(await app.desk.brief())
+        return "\n".join(heard), stub.bodies
 
 
 def fake(more: str = "") -> str:
@@ -51,7 +52,7 @@ async def test_what_a_tool_server_says_makes_a_turn_ask_before_it_writes_what_la
     """Its text is others' text: `save_memory` waits for the owner afterwards."""
     script = [called("fake_echo", text="keep this"), called("save_memory", text="keep this", category="notes"), "Done."]
     said, bodies = await answer(tmp_path / "home", fake(), *script)
-    assert said == "Done."
+    assert "Done.\n" in said
     names = [tool["function"]["name"] for tool in bodies[0]["tools"]]
     assert {"fake_echo", "memory_search"} <= set(names)
     results = [each["content"] for each in bodies[-1]["messages"] if each["role"] == "tool"]
@@ -62,14 +63,34 @@ async def test_what_a_tool_server_says_makes_a_turn_ask_before_it_writes_what_la
 async def test_a_tool_server_that_dies_in_the_middle_of_a_turn_costs_only_its_answer(tmp_path: Path) -> None:
     """The model hears of it, and the person gets an answer."""
     said, bodies = await answer(tmp_path / "home", fake(), called("fake_die"), "It broke off.")
-    assert said == "It broke off."
+    assert said.startswith("It broke off.\n")
     assert "fake broke off" in bodies[-1]["messages"][-1]["content"]
 
 
 async def test_a_tool_server_that_is_not_there_holds_up_no_turn(tmp_path: Path) -> None:
     """Its tools are absent, the others are there, and `status` names what is wrong."""
     said, bodies = await answer(tmp_path / "home", '[mcp.gone]\ncommand = ["/nowhere/at-all"]', "Hello.")
-    assert said == "Hello."
+    assert said.startswith("Hello.\n")
+    assert "- not usable: tool server gone: /nowhere/at-all cannot be started: No such file or directory" in said
     names = [tool["function"]["name"] for tool in bodies[0]["tools"]]
     assert "memory_search" in names
     assert not [name for name in names if name.startswith("gone")]
+
+
+async def test_a_skill_is_listed_in_the_prompt_and_read_when_it_is_needed(tmp_path: Path) -> None:
+    """One that is broken is named in the state of the gateway; a new one waits for the owner's approval."""
+    skills = make_home(tmp_path / "home").agent("main").workspace / "skills"
+    for name, text in {"boat": "---\nname: boat\ndescription: How to mend a boat\n---\nTar it.\n", "bad": "x"}.items():
+        (skills / name).mkdir(parents=True)
+        (skills / name / "SKILL.md").write_text(text, "utf-8")
+    script = [
+        called("read_file", path="skills/boat/SKILL.md"),
+        called("write_file", path="skills/new/SKILL.md", content="---\n"),
+        "Tarred.",
+    ]
+    said, bodies = await answer(tmp_path / "home", "", *script)
+    assert "- boat: How to mend a boat (skills/boat/SKILL.md)" in json.dumps(bodies[0]["messages"])
+    results = [each["content"] for each in bodies[-1]["messages"] if each["role"] == "tool"]
+    assert "Tar it." in results[0]
+    assert "waits for your owner's approval" in results[1]
+    assert "- not usable: agent main: skills/bad/SKILL.md: it must begin with a line ---" in said

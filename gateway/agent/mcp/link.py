@@ -1,6 +1,7 @@
 """This file speaks the Model Context Protocol to one server, by its own library, which nothing else imports."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -87,6 +88,7 @@ class Lost:
 @asynccontextmanager
 async def open_link(settings: ServerSettings) -> AsyncIterator[Link]:
     """Give a connection to the server; raises McpError, or what the library raises, when there is none."""
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it logs what servers say; what matters here is raised
     lost = Lost()
     place = settings.place
     transport = _program(place, lost) if isinstance(place, Program) else _site(place, settings.timeout_s)

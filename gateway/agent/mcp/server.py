@@ -77,6 +77,12 @@ class ToolServer:
                 await self._settled.wait()
         return self._tools() if self._link is not None else []
 
+    def troubles(self) -> list[str]:
+        """Say, a line each, why it is not there, or which of its tools are not offered."""
+        name = self.settings.name
+        away = [f"tool server {name}: {self.trouble}"] if self.trouble else []
+        return [*away, *(f"tool server {name}: {each}" for each in self.offered.left_out)]
+
     async def run(self) -> None:
         """Connect, and stay connected until the server fails; nothing that it does is raised."""
         began = self._clock()

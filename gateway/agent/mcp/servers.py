@@ -24,6 +24,10 @@ class ToolServers:
         found = await asyncio.gather(*(each.tools() for each in asked))
         return [tool for tools in found for tool in tools]
 
+    def troubles(self) -> list[str]:
+        """Say, a line each, which servers are not there, and which of their tools are not offered."""
+        return [line for each in self.servers for line in each.troubles()]
+
 
 @asynccontextmanager
 async def open_servers(

@@ -1,0 +1,59 @@
+"""This file lets another program of the owner's use an agent's memory, by the tools that the agent's own model has."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from adapters.channel import Address
+from gateway.agent.agent import Agent
+from gateway.agent.entries import ToolCall, UserEntry
+from gateway.agent.guard import Guard
+from gateway.agent.tools.memory import memory_tools
+from gateway.agent.tools.notes import note_tools
+from gateway.agent.tools.tool import Toolbox
+from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
+from gateway.conversation.approvals import Approvals
+from workspaces.access import Access
+from workspaces.history import Origin
+
+PROGRAM = Origin("another program", None, "another-program")
+"""Where what it notes comes from, in the history."""
+_WRITING = frozenset({"add_note", "save_memory", "update_memory"})
+
+
+@dataclass(frozen=True, slots=True)
+class Lectern:
+    """An agent's memory as other programs use it."""
+
+    agent: Agent
+    access: Access
+    changes: Approvals
+    owner: Address
+    """Where the owner is told of what waits for them."""
+    clock: Callable[[], datetime]
+
+    async def answer(self, order: ToolOrder) -> ToolAnswer:
+        """Do what *order* asks; a call that fails says why in its answer."""
+        if order.act == "list":
+            return ToolAnswer(tools=tuple(_offered(self._toolbox())))
+        try:
+            result = await self._toolbox().call(ToolCall("1", order.name, order.arguments))
+        finally:
+            self.agent.keeper.ended(PROGRAM.turn or "")
+        return ToolAnswer(text=result.text, is_error=result.is_error)
+
+    def _toolbox(self) -> Toolbox:
+        agent, access = self.agent, self.access
+        run = agent.keeper.noting(agent.run, PROGRAM.turn or "", PROGRAM)
+        anybodys = UserEntry("", self.clock(), "", "", from_outside=True)  # its model may have read anything
+        guard = Guard(access, [anybodys], self.changes.tray(agent.id, PROGRAM, self.owner))
+        tools = memory_tools(agent.memory, agent.workspace, access, run)
+        return Toolbox([*tools, *note_tools(agent.workspace, access, run, self.clock, guard)], access)
+
+
+def _offered(toolbox: Toolbox) -> list[OfferedTool]:
+    return [
+        OfferedTool(spec.name, spec.description, json.dumps(dict(spec.parameters)), spec.name in _WRITING)
+        for spec in toolbox.specs
+    ]
