@@ -1,0 +1,395 @@
+"""This file weighs a message, an agent and a chunk for the capacity paper: processor time, memory, disk, handles."""
+
+import asyncio
+import os
+import platform
+import sqlite3
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypedDict
+
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from bench.costs import INDEX_CHUNKS, Costs
+from bench.crowd import Crowd, Pace
+from bench.fleet import Around, Fleet, running
+from bench.judgement import repeated
+from bench.loopback import Recorder, SteadyModel
+from bench.made_notes import TODAY, questions
+from bench.observed import sample, worker_of
+from bench.search import AGENT, OWNER, in_place, write_notes
+from gateway.home import Home
+from gateway.stores.ports import Outgoing, TurnCommit
+from gateway.stores.redis.leases import RedisLeases
+from gateway.stores.redis.server import Server
+from gateway.stores.redis.store import RedisStore
+from gateway.timing import SystemClock
+from tests.fakes import redis_server
+from tests.journeys.processes import Gateway
+from workspaces.memory.client import WorkerClient, WorkerSettings
+from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.workspace import Workspace
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PROCESS_CLOCK = 2
+"""Linux numbers the clock of another process by its id and this kind: ended threads are included."""
+_SETTLE_S = 1.5
+"""After a start or an answer: commits of a history come a moment later."""
+_PATIENCE_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How much is weighed."""
+
+    singles: int = 60
+    """Messages one after the other."""
+    burst: int = 300
+    chats: int = 30
+    agents: int = 100
+    """At rest, beside the first."""
+    stored: int = 1_000
+    """Messages in Redis."""
+    indexes: int = 4
+    chunks: int = 1_400
+    searches: int = 60
+
+
+USUAL = Sample()
+
+
+class _OfAMessage(TypedDict):
+    """The fields of `Costs` that one load fills."""
+
+    message_ms: Sequence[float]
+    burst_ms: float
+    burst_a_second: float
+    burst_cores: float
+    burst_p50_ms: float
+    transcript_bytes: float
+    state_bytes: float
+    history_bytes: float
+    commits: float
+
+
+class _OfAnAgent(TypedDict):
+    gateway_mb: float
+    worker_mb: float
+    agent_mb: float
+    agent_files: float
+    agent_threads: float
+    agent_disk: float
+    agent_start_ms: float
+
+
+class _OfAChunk(TypedDict):
+    index_mb: float
+    index_disk: float
+    chunk_mb: float
+    chunk_disk: float
+    chunk_ms: float
+    search_ms: float
+
+
+async def weigh(size: Sample = USUAL) -> Costs:
+    """Measure everything, one after the other."""
+    load = os.getloadavg()[0]
+    message = await _messages(size)
+    redis_ms, redis_bytes = await _redis(size.stored)
+    return Costs(
+        day=f"{datetime.now(UTC):%Y-%m-%d}",
+        machine=f"{os.cpu_count()} cores, Python {platform.python_version()}",
+        load=load,
+        **message,
+        redis_ms=redis_ms,
+        redis_bytes=redis_bytes,
+        **await asyncio.to_thread(_agents, size.agents),
+        **await _chunks(size),
+    )
+
+
+def _processor_ms(pid: int) -> float:
+    """Return the processor time of *pid*, to the nanosecond, with that of what it started, in clock ticks."""
+    own = time.clock_gettime((~pid << 3) | _PROCESS_CLOCK)
+    ended = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[13:15]
+    return 1000 * (own + sum(map(int, ended)) / _TICKS)
+
+
+def _disk(folder: Path) -> int:
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+
+
+# --- a message
+
+
+async def _messages(size: Sample) -> _OfAMessage:
+    """Send messages one by one, then a burst, to one gateway with its own state and an instant model."""
+    with tempfile.TemporaryDirectory(prefix="strandline-weigh-") as name:
+        async with Recorder() as bot, SteadyModel(repeated, 0) as model:
+            pace = Pace(size.burst, 0, size.chats)
+            async with running(Path(name), Around(bot.url, model.url, pace.all_chats), 1) as fleet:
+                await bot.wait_for_polls(1, _PATIENCE_S)
+                return await _weighed(size, bot, fleet, Path(name) / "home")
+
+
+async def _weighed(size: Sample, bot: Recorder, fleet: Fleet, folder: Path) -> _OfAMessage:
+    (pid,) = fleet.pids()
+    await _told(Pace(size.chats, 0, size.chats), bot)  # warm: every chat has a session
+    await asyncio.sleep(_SETTLE_S)
+    one = Pace(1, 0, 1)
+    before = _left(folder)
+    singles = [await _spent(pid, one, bot) for _ in range(size.singles)]
+    began, used = time.perf_counter(), _processor_ms(pid)
+    crowd = await _told(Pace(size.burst, 0, size.chats), bot)
+    burst_ms, wall_s = _processor_ms(pid) - used, time.perf_counter() - began
+    await asyncio.sleep(_SETTLE_S)
+    after, told = _left(folder), size.singles + size.burst
+    return {
+        "message_ms": sorted(singles),
+        "burst_ms": burst_ms / size.burst,
+        "burst_a_second": size.burst / crowd.seconds,
+        "burst_cores": burst_ms / 1000 / wall_s,
+        "burst_p50_ms": 1000 * statistics.median(crowd.judgement().waits),
+        "transcript_bytes": (after.transcripts - before.transcripts) / told,
+        "state_bytes": (after.state - before.state) / told,
+        "history_bytes": (after.history - before.history) / told,
+        "commits": (after.commits - before.commits) / told,
+    }
+
+
+async def _told(pace: Pace, bot: Recorder) -> Crowd:
+    """Say what *pace* says, and return once all was answered."""
+    bot.sent.clear()
+    crowd = Crowd(pace, bot)
+    await crowd.talk()
+    if not await crowd.was_answered(_PATIENCE_S):
+        raise SystemExit(f"a message was not answered within {_PATIENCE_S:g} seconds: nothing can be said of its cost")
+    return crowd
+
+
+async def _spent(pid: int, pace: Pace, bot: Recorder) -> float:
+    before = _processor_ms(pid)
+    await _told(pace, bot)
+    await asyncio.sleep(0.05)  # the receipt of the answer is written after the platform has it
+    return _processor_ms(pid) - before
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What lies on the disk, in bytes."""
+
+    transcripts: int
+    state: int
+    history: int
+    commits: int
+
+
+def _left(folder: Path) -> _Left:
+    agent = Home(folder).agent("main")
+    return _Left(
+        sum(file.stat().st_size for file in agent.sessions.rglob("*.jsonl")),
+        _pages(folder / "state.db"),
+        _disk(agent.history),
+        _commits(agent.history),
+    )
+
+
+def _pages(database: Path) -> int:
+    """Return its size without the log, which is as long as it once was."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as read:
+        (count,), (size,) = (read.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+    return int(count * size)
+
+
+def _commits(history: Path) -> int:
+    if not history.exists():
+        return 0
+    command = ["git", "--git-dir", str(history), "rev-list", "--all", "--count"]
+    return int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+
+
+# --- a message in Redis
+
+
+async def _redis(messages: int) -> tuple[float, float]:
+    """Return milliseconds of its processor and bytes of its memory a message: four operations, 64 at once."""
+    kind = next((kind for kind in ("redis", "valkey") if redis_server.program(kind)), None)
+    if kind is None:
+        raise SystemExit("a message in Redis is weighed too, and no Redis or Valkey server is installed here")
+    with redis_server.running(kind, "--maxmemory-policy", "noeviction") as redis:
+        leases = await RedisLeases.join(Server(redis.url), "weigh", "alone", lease_s=60, accept_loss=False)
+        await leases.claim(["agent:main"])
+        store = RedisStore(leases, ["main"], lambda _: "main", clock=SystemClock())
+        await _pass(store, range(64))
+        before = _info(redis.tell("INFO"))
+        for first in range(64, 64 + messages, 64):
+            await _pass(store, range(first, min(first + 64, 64 + messages)))
+        after = _info(redis.tell("INFO"))
+        await store.close()
+        await leases.leave()
+    cpu, memory = (after[0] - before[0], after[1] - before[1])
+    return 1000 * cpu / messages, memory / messages
+
+
+async def _pass(store: RedisStore, numbers: Sequence[int]) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for number in numbers:
+            tasks.create_task(_through(store, number))
+
+
+async def _through(store: RedisStore, number: int) -> None:
+    """Let one message of some 60 characters and its answer pass through the store."""
+    address = Address("fake", "home", f"chat{number % 30}")
+    text = f"What did we decide about the roof of the boat house, {number}?"
+    said = datetime.now(UTC)
+    message = InboundMessage(address, str(number), Sender("7", "Owner"), ChatKind.DIRECT, text, True, said)
+    row = await store.inbox.append(message)
+    if row is None:
+        raise AssertionError(f"message {number} was taken for one that came before")
+    (out,) = await store.commit_turn(TurnCommit(row.turn_id, [row.id], [Outgoing(address, f"An answer. {text}")]))
+    await store.outbox.begin_part(out.id, 0, said)
+    await store.outbox.part_sent(out.id, 0, f"m{number}", is_last=True)
+
+
+def _info(text: object) -> tuple[float, float]:
+    """Return processor seconds and bytes of what `INFO` says, as a mapping or as lines."""
+    if not isinstance(text, dict):
+        text = dict(line.split(":", 1) for line in str(text).splitlines() if ":" in line)
+    return float(text["used_cpu_user"]) + float(text["used_cpu_sys"]), float(text["used_memory"])
+
+
+# --- an agent at rest
+
+
+def _agents(more: int) -> _OfAnAgent:
+    """Start a gateway with one agent, and one with many."""
+    with tempfile.TemporaryDirectory(prefix="strandline-weigh-") as name:
+        one, many = (_at_rest(Path(name) / f"home{number}", number) for number in (1, 1 + more))
+    return {
+        "gateway_mb": one.resident_mb,
+        "worker_mb": one.worker_mb,
+        "agent_mb": (many.resident_mb - one.resident_mb) / more,
+        "agent_files": (many.files - one.files) / more,
+        "agent_threads": (many.threads - one.threads) / more,
+        "agent_disk": (many.disk - one.disk) / more,
+        "agent_start_ms": (many.start_ms - one.start_ms) / more,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Resting:
+    resident_mb: float
+    worker_mb: float
+    files: float
+    threads: float
+    disk: float
+    start_ms: float
+
+
+def _at_rest(folder: Path, agents: int) -> _Resting:
+    home = Home(folder)
+    home.create()
+    home.write(home.config_file, "".join(f"[agents.a{number}]\n" for number in range(agents)))
+    gateway = Gateway(home, folder.with_suffix(".log"))
+    gateway.start()  # the first start makes the workspaces, and another one is what comes every day
+    gateway.stop()
+    with _started(gateway) as pid:
+        start_ms = _processor_ms(pid)
+        time.sleep(2 * _SETTLE_S)  # the memory worker loads
+        seen, worker = sample(pid), worker_of(pid)
+        below = sample(worker) if worker else None
+        if seen is None or below is None:
+            raise SystemExit("the gateway or its memory worker ended while it was weighed")
+        disk = _disk(home.agents)
+        return _Resting(seen.resident_mb, below.resident_mb, seen.files, seen.threads, disk, start_ms)
+
+
+@contextmanager
+def _started(gateway: Gateway) -> Iterator[int]:
+    gateway.start()
+    try:
+        if gateway.process is None:
+            raise AssertionError("a gateway that has started is a process")
+        yield gateway.process.pid
+    finally:
+        gateway.stop()
+
+
+# --- a chunk
+
+
+async def _chunks(size: Sample) -> _OfAChunk:
+    """Index small indexes and a large one, and search; memory is the worker's."""
+    with tempfile.TemporaryDirectory(prefix="strandline-weigh-") as name:
+        async with _indexes(Path(name)) as (worker, fill):
+            first = await fill("first", 14)  # loads the model
+            await _searched(first, 20)
+            before = _resident(worker)
+            small = [await fill(f"small{number}", INDEX_CHUNKS) for number in range(size.indexes)]
+            for each in small:
+                await _searched(each, 3)
+            after_small = _resident(worker)
+            used = _both(worker)
+            large = await fill("large", size.chunks)
+            filled_ms = _both(worker) - used
+            await _searched(large, 3)
+            index_mb, large_mb = (after_small - before) / size.indexes, _resident(worker) - after_small
+            used = _both(worker)
+            await _searched(large, size.searches)
+            search_ms = (_both(worker) - used) / size.searches
+            index_disk, large_disk = (_disk(Path(name) / each / "index") for each in ("small0", "large"))
+    more = size.chunks - INDEX_CHUNKS
+    return {
+        "index_mb": index_mb,
+        "index_disk": float(index_disk),
+        "chunk_mb": max(0.0, large_mb - index_mb) / more,
+        "chunk_disk": (large_disk - index_disk) / more,
+        "chunk_ms": filled_ms / size.chunks,
+        "search_ms": search_ms,
+    }
+
+
+class _Fill:
+    """Makes indexes of made-up notes in folders below one."""
+
+    def __init__(self, folder: Path, worker: WorkerClient) -> None:
+        self._folder, self._worker = folder, worker
+
+    async def __call__(self, name: str, chunks: int) -> MemoryIndex:
+        home = self._folder / name
+        write_notes(home / "workspace", chunks)
+        workspace = Workspace.open(home / "workspace", AGENT)
+        clock = Clock(time.monotonic, lambda: TODAY)
+        sources = [WorkspaceNotes(workspace.folder)]
+        made = MemoryIndex(AGENT, home / "index", sources, self._worker, in_place, clock)
+        await made.sync()
+        return made
+
+
+@asynccontextmanager
+async def _indexes(folder: Path) -> AsyncIterator[tuple[WorkerClient, _Fill]]:
+    async with AsyncExitStack() as stack:
+        worker = await stack.enter_async_context(WorkerClient(WorkerSettings()))
+        yield worker, _Fill(folder, worker)
+
+
+async def _searched(made: MemoryIndex, times: int) -> None:
+    for question in questions(times):
+        await made.search(Query(question), OWNER)
+
+
+def _resident(worker: WorkerClient) -> float:
+    seen = sample(worker.pid) if worker.pid else None
+    return seen.resident_mb if seen else 0.0
+
+
+def _both(worker: WorkerClient) -> float:
+    """Return milliseconds of this process and of the worker."""
+    return _processor_ms(os.getpid()) + (_processor_ms(worker.pid) if worker.pid else 0.0)
