@@ -7,19 +7,24 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import kubernetes_validate  # type: ignore[import-untyped]  # it has no types
 import pytest
 import yaml  # type: ignore[import-untyped]  # as in test_packaging.py
 
 from gateway.config.reading import parse_config
+from gateway.home import Home
 
 ROOT = Path(__file__).parent.parent
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 COMPOSE = (ROOT / "docker-compose.yml").read_text("utf-8")
 UNIT = ROOT / "deploy" / "systemd" / "strandline.service"
 FOLDERS = sorted(file.parent for file in KUBERNETES.rglob("kustomization.yaml"))
-KNOWN_KEYS = {"apiVersion", "kind", "resources", "components", "configMapGenerator", "labels", "images"}
+KNOWN_KEYS = {
+    *("apiVersion", "kind", "resources", "components", "configMapGenerator", "labels", "images"),
+    *("replicas", "patches"),
+}
 """The part of kustomize that is used here."""
 
 
@@ -44,6 +49,34 @@ PODS = [(name, each["spec"]["template"]["spec"]) for name, each in EVERYTHING if
 
 
 # --- Kubernetes
+
+
+def several() -> dict[str, dict[str, Any]]:
+    """Return what the overlay of several gateways brings, by kind and name, its replicas and patches applied."""
+    folder = KUBERNETES / "overlays" / "several"
+    (kustomization,) = documents(folder / "kustomization.yaml")
+    found = {f"{each['kind']}/{each['metadata']['name']}": each for each in in_folder(folder)}
+    for each in kustomization["replicas"]:
+        found[f"StatefulSet/{each['name']}"]["spec"]["replicas"] = each["count"]
+    for each in kustomization["patches"]:
+        target = found[f"{each['target']['kind']}/{each['target']['name']}"]
+        for operation in yaml.safe_load((folder / each["path"]).read_text("utf-8")):
+            add(target, operation)
+    return found
+
+
+def add(resource: dict[str, Any], operation: dict[str, Any]) -> None:
+    """Do one operation of a JSON patch (RFC 6902): a new key of an object, or one more item of a list."""
+    assert operation["op"] == "add"
+    *way, last = operation["path"].removeprefix("/").split("/")
+    place: Any = resource
+    for step in way:
+        place = place[int(step) if isinstance(place, list) else step]
+    if last == "-":
+        place.append(operation["value"])
+    else:
+        assert last not in place, "it would be replaced"
+        place[last] = operation["value"]
 
 
 @pytest.mark.parametrize(("name", "resource"), EVERYTHING, ids=[name for name, _ in EVERYTHING])
@@ -73,6 +106,9 @@ def test_a_kustomization_names_what_is_there(folder: Path) -> None:
         for name in [*kustomization.get(key, [])]
         if isinstance(name, str)
     }
+    named |= {each["path"] for each in kustomization.get("patches", [])}
+    for name in named:
+        assert (folder / name).exists(), name
     unused = {file.name for file in folder.iterdir() if file.suffix in {".yaml", ".toml"}} - named - {*generated}
     assert unused <= {"kustomization.yaml"}
 
@@ -126,6 +162,60 @@ def test_the_gateways_probes_ask_where_it_listens() -> None:
     assert "ports" not in container
     assert pod["terminationGracePeriodSeconds"] > parse_config("", ROOT / "config.toml").limits.drain_s * 2
     assert pod["securityContext"]["runAsUser"] == int(re.findall(r"--uid (\d+)", dockerfile())[0])
+
+
+def test_several_gateways_fit_the_schema_of_kubernetes() -> None:
+    """Each resource, once replicas and patches are applied."""
+    for each in several().values():
+        kubernetes_validate.validate(each, kubernetes_validate.latest_version(), strict=True)
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed here")
+def test_kubectl_applies_the_patches_as_these_tests_do() -> None:
+    """What the tests of several gateways look at is what would be started; the names of settings get a hash."""
+    command = ["kubectl", "kustomize", str(KUBERNETES / "overlays" / "several")]
+    built = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    made = {f"{each['kind']}/{each['metadata']['name']}": each for each in yaml.safe_load_all(built)}
+    for name, each in several().items():
+        assert _without_hashes(made[name]) == _without_hashes(each), name
+
+
+def _without_hashes(resource: dict[str, Any]) -> Any:
+    """Return what *resource* specifies, less the names that kustomize makes up: of the image and of settings."""
+    spec = resource.get("spec")
+    if spec and resource["kind"] == "StatefulSet":
+        pod = spec["template"]["spec"]
+        pod["containers"][0].pop("image")
+        pod["volumes"] = [volume for volume in pod["volumes"] if "configMap" not in volume]
+    return spec
+
+
+def test_several_gateways_have_homes_of_their_own_and_share_the_agents() -> None:
+    """One process owns a home; whoever takes over an agent finds its folder, on the one node that may mount it."""
+    found = several()
+    spec = found["StatefulSet/strandline"]["spec"]
+    pod = spec["template"]["spec"]
+    assert spec["replicas"] == 3
+    mounted = {mount["mountPath"]: mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
+    home = Path("/data")
+    assert mounted[str(home)] == spec["volumeClaimTemplates"][0]["metadata"]["name"]
+    (shared,) = (each for each in pod["volumes"] if each["name"] == mounted[str(Home(home).agents)])
+    claim = found[f"PersistentVolumeClaim/{shared['persistentVolumeClaim']['claimName']}"]
+    assert claim["spec"]["accessModes"] == ["ReadWriteOnce"]
+    (rule,) = pod["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert rule["topologyKey"] == "kubernetes.io/hostname"
+    assert rule["labelSelector"]["matchLabels"] == spec["selector"]["matchLabels"]
+    assert found["PodDisruptionBudget/strandline"]["spec"]["maxUnavailable"] < spec["replicas"]
+
+
+def test_several_gateways_have_their_leases_in_a_redis_and_an_agent_each() -> None:
+    """Without a Redis each would have all agents; one without an agent is never ready, and a rollout never over."""
+    file = KUBERNETES / "overlays" / "several" / "config.toml"
+    config, found = parse_config(file.read_text("utf-8"), file), several()
+    assert len(config.agents) >= found["StatefulSet/strandline"]["spec"]["replicas"]
+    for url, service in ((config.redis.url, "strandline-redis"), (config.qdrant.url, "strandline-qdrant")):
+        (port,) = found[f"Service/{service}"]["spec"]["ports"]
+        assert urlsplit(str(url)).netloc == f"{service}:{port['port']}"
 
 
 def dockerfile() -> str:
