@@ -8,8 +8,9 @@ import pytest
 from gateway.agent.budget import Budget, Cause
 from gateway.agent.entries import Usage
 from gateway.config import Config, read_config
+from gateway.control.exposition import Standing
 from gateway.control.spending import spending_lines
-from gateway.control.wire import SpendingStatus
+from gateway.control.wire import AgentStatus, SpendingStatus, Status
 from gateway.errors import ConfigError
 from gateway.paying import purses_of, unpriced_models
 from gateway.stores.spending import NANOS, Spend
@@ -103,3 +104,16 @@ def test_what_was_spent_stands_beside_what_may_be() -> None:
         "cron: 500 tokens, 500 of them at a price that is not known",
         "flush: 0 of 9 tokens",
     ]
+
+
+def test_prometheus_reads_what_was_spent_by_agent_and_cause() -> None:
+    """One sample each of tokens and of dollars."""
+    agent = AgentStatus("main", "m", None, spending=tuple(rows()))
+    status = Status("1", "/", ready=True, uptime_s=1, time_zone="UTC", time_zone_source="", agents=(agent,))
+    samples = {
+        (sample.name, sample.labels.get("cause")): sample.value
+        for metric in Standing(status).collect()
+        for sample in metric.samples
+    }
+    assert samples["strandline_spent_tokens", "chat"] == 1_000
+    assert samples["strandline_spent_dollars", "all"] == 0.25

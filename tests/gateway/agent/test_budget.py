@@ -1,5 +1,6 @@
 """What an agent may spend in a day, decided without a store."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
@@ -14,9 +15,9 @@ CHAT = Call(Cause.CHAT, DAY, Spend(100, nanos=NANOS // 10))
 SPENT = {"chat": Spend(600, 200, nanos=NANOS), "cron": Spend(100, nanos=NANOS)}
 
 
-def stopped(budgets: Budgets, call: Call = CHAT) -> BudgetError | None:
+def stopped(budgets: Budgets, call: Call = CHAT, spent: Mapping[str, Spend] = SPENT) -> BudgetError | None:
     try:
-        check_budget("main", budgets, SPENT, call)
+        check_budget("main", budgets, spent, call)
     except BudgetError as exc:
         return exc
     return None
@@ -45,7 +46,7 @@ def test_a_call_may_reach_a_limit_and_not_pass_it(budgets: Budgets, *, is_stoppe
 def test_a_budget_of_nothing_lets_nothing_run(zero: Budget) -> None:
     """Not even what costs nothing, such as the offline responder; and it says so plainly, without a tomorrow."""
     free = replace(CHAT, least=Spend())
-    error = stopped(Budgets(zero), free)
+    error = stopped(Budgets(zero), free, {})
     assert error is not None
     assert "is 0" in str(error)
     assert "2026-11-22" not in str(error)
