@@ -51,7 +51,7 @@ class SubagentRules:
         if not self.children:
             return False
         kinds = {SessionType.MAIN, SessionType.GUEST} if self.guests else {SessionType.MAIN}
-        return access.session_type in kinds and access.depth == 0 and not is_inner(message)
+        return access.session_type in kinds and not is_inner(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,7 @@ class Subagents:
         if asked.agent.model.name == OFFLINE or not self.rules.may_spawn(asked.access, asked.row.message):
             return []
         parent = session_of(asked.access)
-        return spawn_tools(
-            Helpers(partial(self._spawn, asked), partial(self._listed, parent), partial(self._cancel, parent))
-        )
+        return spawn_tools(Helpers(partial(self._spawn, asked), partial(self._cancel, parent)))
 
     def cancel_all(self, parent: SessionKey) -> int:
         """End all helpers of a conversation that was stopped, or is over; return how many."""
@@ -159,14 +157,11 @@ class Subagents:
             allowance=allowed_rest(self.limits, replies, self.rules.children, self.rules.seconds),
         )
 
-    def _listed(self, parent: SessionKey) -> str:
-        return "\n".join(map(str, self.of(parent))) or "No helper is at work for this conversation."
-
     def _cancel(self, parent: SessionKey, wanted: str) -> None:
-        found = next((each for each in self.of(parent) if each.id == wanted), None)
-        if found is None:
-            raise ToolError(f"no helper {wanted!r} is at work here; list_subagents names those that are")
-        self._end(found)
+        mine = {each.id: each for each in self.of(parent)}
+        if wanted not in mine:
+            raise ToolError(f"no helper {wanted!r} is at work here; at work: {', '.join(mine) or 'none'}")
+        self._end(mine[wanted])
 
     def _end(self, helper: Helper) -> None:
         self.queueing.stop(helper.key, InboxId(helper.row.id + 1))

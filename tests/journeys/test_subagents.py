@@ -4,17 +4,26 @@ import asyncio
 import json
 import time
 import tomllib
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 import pytest
 from structlog.testing import capture_logs
 
-from adapters.channel import Address, Allowance, ChatKind, InboundMessage, OutboundMessage, Sender
+from adapters.channel import (
+    Address,
+    Allowance,
+    ChannelUnavailableError,
+    ChatKind,
+    InboundMessage,
+    OutboundMessage,
+    Sender,
+)
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.limits import TurnLimits, allowed_rest, within
@@ -22,10 +31,14 @@ from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agents import subagent_rules
 from gateway.app import App
 from gateway.config import Config
-from gateway.conversation.subagents import told_of
-from gateway.door.inner import NOBODY, job_address, task_address
-from gateway.errors import ModelUnavailableError
+from gateway.conversation.queueing import Queueing
+from gateway.conversation.results import ResultChannel
+from gateway.conversation.subagents import SubagentRules, Subagents, told_of
+from gateway.door.inner import NOBODY, job_address, result_address, task_address
+from gateway.door.routing import SessionKey
+from gateway.errors import ModelUnavailableError, StoreError
 from gateway.ground import THIS_MACHINE, Machine
+from gateway.stores.ports import InboxId, InboxRow
 from tests.crash.running import HastyClock, NoWorker
 from tests.fakes.model import call, says
 from tests.journeys.house import make_home, running
@@ -41,6 +54,10 @@ def spawn(task: str, name: str) -> ToolCall:
     return replace(call("spawn"), arguments=json.dumps({"task": task, "name": name}))
 
 
+async def _at_once() -> None:
+    """Wait for nothing."""
+
+
 @dataclass
 class Team:
     """A model that is parent and helper: "spawn N" makes a parent hand out N tasks; helpers do what their task says."""
@@ -52,6 +69,8 @@ class Team:
     """Set once a helper works that waits."""
     may_end: asyncio.Event = field(default_factory=asyncio.Event)
     task: str = "count the boats"
+    before: Callable[[], Awaitable[None]] = _at_once
+    """Done before each task is handed out."""
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         self.requests.append(request)
@@ -61,12 +80,11 @@ class Team:
         done = sum(isinstance(entry, ResultEntry) for entry in request.entries[last:])
         if asked.text.startswith("spawn"):
             wanted = int(asked.text.split()[1])
+            await self.before()
             return says("", spawn(self.task, f"h{done}")) if done < wanted else says("On it.")
         result = request.entries[-1]
-        if isinstance(result, ResultEntry) and result.name.endswith(("_subagent", "_subagents")):
+        if isinstance(result, ResultEntry) and result.name == "cancel_subagent":
             return says(result.text)
-        if asked.text.startswith("list"):
-            return says("", call("list_subagents"))
         if asked.text.startswith("cancel"):
             return says("", call("cancel_subagent", helper=asked.text.split()[1]))
         return await self._answer(asked.text)
@@ -167,7 +185,7 @@ async def test_a_helper_works_beside_and_its_parent_tells_of_the_result_once(tmp
 ENDS = [
     ("silence", "has finished. It had nothing to say"),
     ("break", "did not finish: Something went wrong on my side"),
-    ("loop", "did not finish: I stopped: no answer after"),
+    ("loop", "did not finish: I stopped: no answer after 11 steps"),
 ]
 
 
@@ -209,6 +227,59 @@ async def test_more_helpers_than_allowed_are_refused(tmp_path: Path) -> None:
         await here.say("spawn 2")
         assert await here.counted("limit.subagent_running") == 1
         here.team.may_end.set()
+
+
+async def test_a_turn_that_spawns_without_end_is_refused_though_its_helpers_are_done(tmp_path: Path) -> None:
+    """One turn has so many, however quick they are."""
+    async with house(tmp_path / "home", "count the boats", "[subagents]\nchildren = 2\n") as here:
+
+        async def all_done() -> None:
+            await asyncio.gather(*(here.app.desk.outcomes.of(each.id) for each in here.app.readiness.helpers()))
+
+        here.team.before = all_done
+        await here.say("spawn 4")
+        await here.quiet()
+        assert await here.counted("limit.subagent_children") == 2
+        assert len([text for text in here.heard if text.startswith("Told")]) == 2
+
+
+async def test_a_result_that_cannot_be_kept_is_tried_again() -> None:
+    """A full disk is told to the delivery as an outage is, which waits it out."""
+
+    async def full(_: InboundMessage) -> bool:
+        raise StoreError("the disk is full")
+
+    channel = ResultChannel("main", full, partial(datetime.now, UTC))
+    message = OutboundMessage(result_address(MAIN, "main", CHAT), channel.render("done")[0], "k", turn="t1")
+    with pytest.raises(ChannelUnavailableError, match="full"):
+        await channel.send(message)
+
+
+def test_each_conversation_has_its_own_helpers() -> None:
+    """One cannot list, cancel or be kept waiting by another's; the gateway counts them together."""
+    queueing = Queueing()
+    for number, parent in enumerate(("main", "guest:telegram.home.9"), 1):
+        task = InboundMessage(
+            task_address(MAIN, f"h{number}"),
+            f"h{number}",
+            NOBODY,
+            ChatKind.DIRECT,
+            "count",
+            True,
+            datetime.now(UTC),
+            answers_to=result_address(MAIN, parent, CHAT),
+        )
+        row = InboxRow(InboxId(number), task, datetime.now(UTC))
+        queueing.queues.append(SessionKey(MAIN, f"subagent:h{number}"), row)
+
+    async def count(_: str) -> None:
+        """Count nothing."""
+
+    subagents = Subagents(SubagentRules(), TurnLimits(), queueing, count, partial(datetime.now, UTC))
+    assert [each.id for each in subagents.running()] == ["h1", "h2"]
+    assert [each.id for each in subagents.of(SessionKey(MAIN, "guest:telegram.home.9"))] == ["h2"]
+    assert subagents.cancel_all(SessionKey(MAIN, "main")) == 1
+    assert subagents.cancel_all(SessionKey(AgentId("other"), "main")) == 0
 
 
 async def test_a_helper_has_no_helpers(tmp_path: Path) -> None:
@@ -265,13 +336,11 @@ async def test_helpers_at_work_are_shown(tmp_path: Path) -> None:
         assert helper.startswith("h0-")
         await here.say("/agents")
         assert helper in here.heard[-1]
-        await here.say("list")
-        assert helper in here.heard[-1]
+        await here.say("cancel nobody")
+        assert f"no helper 'nobody' is at work here; at work: {helper.split()[0]}" in here.heard[-1]
         await here.say(f"cancel {helper.split()[0]}")
         await here.quiet()
         assert not here.app.readiness.helpers()
-        await here.say("cancel nobody")
-        assert "no helper 'nobody' is at work here" in here.heard[-1]
 
 
 async def test_a_helper_goes_on_after_a_restart_and_its_result_comes_once(tmp_path: Path) -> None:

@@ -16,32 +16,24 @@ class Helpers:
 
     spawn: Callable[[str, str], Awaitable[str]]
     """Starts one on a task, with a name for it; returns its id. Raises ToolError at a limit."""
-    listed: Callable[[], str]
-    """Says which are at work for this conversation."""
     cancel: Callable[[str], None]
-    """Ends the one with that id. Raises ToolError if this conversation has none of that id."""
+    """Ends the one with that id. Raises ToolError, which names those at work here, if there is none of that id."""
 
 
 def spawn_tools(helpers: Helpers) -> list[Tool]:
     """Return the tools about *helpers*; whose they are is decided by the turn, never by an argument."""
 
     async def spawn(
-        task: Annotated[
-            str, Field(min_length=1, max_length=TASK_CHARS, description="All that the helper needs to know.")
-        ],
-        name: Annotated[str, Field(pattern="^[a-z0-9-]{1,24}$", description="Short, for the owner.")] = "helper",
+        task: Annotated[str, Field(min_length=1, max_length=TASK_CHARS, description="All it needs to know.")],
+        name: Annotated[str, Field(pattern="^[a-z0-9-]{1,24}$")] = "helper",
     ) -> str:
-        """Hand a task to a helper that works beside you. It sees AGENTS.md and TOOLS.md, none of the memory."""
+        """Hand a task to a helper that works beside you and sees none of the memory."""
         found = await helpers.spawn(task, name)
         return f"Helper {found} is at work. Do not wait: its result comes here as a message, and you tell of it then."
 
-    async def list_subagents() -> str:
-        """List the helpers that are at work for this conversation."""
-        return helpers.listed()
-
     async def cancel_subagent(helper: str) -> str:
-        """End a helper of this conversation, by its id; it gives no result."""
+        """End a helper by its id; it gives no result."""
         helpers.cancel(helper)
         return f"Helper {helper} is cancelled."
 
-    return [tool(spawn), tool(list_subagents), tool(cancel_subagent)]
+    return [tool(spawn), tool(cancel_subagent)]
