@@ -29,7 +29,7 @@ def test_a_program_is_given_what_it_needs_to_run_and_what_is_named(tmp_path: Pat
     )
     assert server.place == Program(("uvx", "time"), {"PATH": "/bin", "TOKEN": "a-secret-token"}, tmp_path)
     assert server.sessions == {SessionType.MAIN, SessionType.SUBAGENT}
-    assert server.allowed == {"now"}
+    assert server.allowed == frozenset({"now"})
     assert "a-secret-token" not in repr(server)
 
 

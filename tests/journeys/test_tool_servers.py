@@ -50,7 +50,11 @@ def fake(more: str = "") -> str:
 
 async def test_what_a_tool_server_says_makes_a_turn_ask_before_it_writes_what_lasts(tmp_path: Path) -> None:
     """Its text is others' text: `save_memory` waits for the owner afterwards."""
-    script = [called("fake_echo", text="keep this"), called("save_memory", text="keep this", category="notes"), "Done."]
+    script: list[Reply | str] = [
+        called("fake_echo", text="keep this"),
+        called("save_memory", text="keep this", category="notes"),
+        "Done.",
+    ]
     said, bodies = await answer(tmp_path / "home", fake(), *script)
     assert "Done.\n" in said
     names = [tool["function"]["name"] for tool in bodies[0]["tools"]]
@@ -83,7 +87,7 @@ async def test_a_skill_is_listed_in_the_prompt_and_read_when_it_is_needed(tmp_pa
     for name, text in {"boat": "---\nname: boat\ndescription: How to mend a boat\n---\nTar it.\n", "bad": "x"}.items():
         (skills / name).mkdir(parents=True)
         (skills / name / "SKILL.md").write_text(text, "utf-8")
-    script = [
+    script: list[Reply | str] = [
         called("read_file", path="skills/boat/SKILL.md"),
         called("write_file", path="skills/new/SKILL.md", content="---\n"),
         "Tarred.",

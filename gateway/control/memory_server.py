@@ -1,0 +1,64 @@
+"""This file serves an agent's memory to another program by the Model Context Protocol (stdio)."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from mcp.server import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+
+from gateway.control.desk import EXPECTED
+from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryServer:
+    """Answers a program that speaks the protocol."""
+
+    ask: Callable[[ToolOrder], Awaitable[ToolAnswer]]
+    """Puts a question to a desk, which is looked for at each: raises one of `EXPECTED`."""
+    agent: str | None
+    read_only: bool
+
+    async def serve(self) -> None:
+        """Answer until the program closes our input."""
+        server = Server("strandline", on_list_tools=self.tools, on_call_tool=self.call)
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    async def tools(self, _: ServerRequestContext[object], __: PaginatedRequestParams | None) -> ListToolsResult:
+        """Tell which tools there are."""
+        return ListToolsResult(tools=[_tool(each) for each in await self._offered()])
+
+    async def call(self, _: ServerRequestContext[object], params: CallToolRequestParams) -> CallToolResult:
+        """Call one; what fails is said in words."""
+        try:
+            answer = await self._called(params.name, json.dumps(params.arguments or {}))
+        except EXPECTED as exc:
+            answer = ToolAnswer(text=str(exc), is_error=True)
+        return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.is_error)
+
+    async def _called(self, name: str, arguments: str) -> ToolAnswer:
+        if self.read_only and name not in {each.name for each in await self._offered()}:
+            return ToolAnswer(text=f"there is no tool {name!r} here", is_error=True)
+        return await self.ask(ToolOrder("call", self.agent, name, arguments))
+
+    async def _offered(self) -> list[OfferedTool]:
+        offered = (await self.ask(ToolOrder("list", self.agent))).tools
+        return [each for each in offered if not (self.read_only and each.writes)]
+
+
+def _tool(offered: OfferedTool) -> Tool:
+    hints = ToolAnnotations(read_only_hint=not offered.writes)
+    schema = json.loads(offered.schema)
+    return Tool(name=offered.name, description=offered.description, input_schema=schema, annotations=hints)
