@@ -341,3 +341,14 @@ async def test_a_long_transcript_of_heartbeats_is_put_away(tmp_path: Path) -> No
         assert present.stat().st_size < 1_500_000
         assert list((tmp_path / "sessions/archive").glob("heartbeat.*.jsonl"))
         assert len(beating.entered) == 7
+
+
+async def test_a_change_is_not_lost_to_a_look_between_two_rounds(tmp_path: Path) -> None:
+    """Where an item with a time is asked for between the change and the round."""
+    async with open_beating(tmp_path, always(OK), berlin("2026-03-10 12:00")) as beating:
+        beating.house.put("USER.md", "one\n")
+        beating.lists("- [ ] when USER.md changes: greet", "- [ ] daily 12:50 tea")
+        await beating.pass_time(40 * MINUTE)
+        beating.house.put("USER.md", "two\n")
+        await beating.pass_time(30 * MINUTE)
+        assert asked_at(beating) == ["03-10 12:50", "03-10 13:00"]
