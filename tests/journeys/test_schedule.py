@@ -36,7 +36,7 @@ async def running(home: Home, clock: ManualClock) -> AsyncIterator[App]:
     async with opened(home, clock, channels=True) as app, asyncio.TaskGroup() as tasks:
         tasks.create_task(app.run(stop))
         async with asyncio.timeout(20):
-            while not app.readiness.ready:
+            while not app.readiness.ready:  # noqa: ASYNC110  # there is no event for it
                 await asyncio.sleep(0)
         try:
             yield app
@@ -62,7 +62,7 @@ async def after(app: App, clock: ManualClock, seconds: float) -> list[str]:
 
 async def told(app: App, order: CronOrder) -> list[str]:
     answer = await app.desk.cron(order)
-    return [row.line for row in (*answer.jobs, *answer.runs)]
+    return [*(job.line for job in answer.jobs), *(run.line for run in answer.runs)]
 
 
 async def test_a_reminder_comes_at_its_minute_once_whatever_starts_between(tmp_path: Path) -> None:

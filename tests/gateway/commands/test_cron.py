@@ -7,6 +7,7 @@ import pytest
 
 from adapters.channel import Quote
 from gateway.agent.entries import ToolCall
+from gateway.conversation.job_changes import make
 from gateway.door.admission import AccountPolicy, DirectPolicy
 from gateway.door.inner import NOBODY, job_address
 from gateway.stores.jobs import RunState
@@ -132,14 +133,29 @@ async def test_a_job_plans_no_other_job_by_itself(tmp_path: Path) -> None:
         assert len(await house.store.changes.waiting()) == 1
 
 
-async def test_a_planning_turn_that_is_committed_leaves_history_alone(tmp_path: Path) -> None:
-    """A run's state follows its own turn only."""
+async def test_an_approval_that_a_crash_interrupted_plans_once(tmp_path: Path) -> None:
+    """Decided again, it finds the job that it made; a job that is gone is taken back once."""
+    async with open_house(tmp_path) as house:
+        await asked(house, planned(), quote=Quote("Sam", "now"))
+        (change,) = await house.store.changes.waiting()
+        for _ in range(2):
+            assert await make(house.ticker.timetable, change.proposal, 1) == "job 1 planned, as #1 says"
+        assert len(await house.store.jobs.all()) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "state"), [(ScriptedModel("NO_REPLY"), RunState.SILENT), (ScriptedModel(), RunState.FAILED)]
+)
+async def test_the_history_tells_silence_from_a_turn_that_went_wrong(
+    tmp_path: Path, model: ScriptedModel, state: RunState
+) -> None:
+    """A model whose script has no step stands for whatever may go wrong."""
     async with open_house(tmp_path) as house:
         house.policy = INNER
         await house.says("/cron add every 2h: tea")
         await house.says("/cron run 1")
         (row,) = [r for r in await house.store.inbox.waiting() if r.message.address.channel == "clock"]
-        house.model = ScriptedModel("NO_REPLY")
+        house.model = model
         await house.answer(row)
         (run,) = await house.store.jobs.history((await house.store.jobs.all())[0].id)
-        assert run.state is RunState.SILENT
+        assert run.state is state

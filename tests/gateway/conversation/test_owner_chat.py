@@ -101,7 +101,7 @@ async def test_a_pinned_account_is_the_only_one(store: SqliteStore) -> None:
 
 async def test_without_a_bot_the_agents_own_page_is_told_and_else_its_terminal(store: SqliteStore) -> None:
     """A page is no place for another agent's words; what a terminal is told waits for somebody who looks."""
-    alone = {"channels": {}, "bindings": [], "owner": {}}
+    alone: dict[str, object] = {"channels": {}, "bindings": [], "owner": {}}
     assert await chats(store, **alone).of(MAIN) == terminal_chat(MAIN)
     page = Address("web", "main", "owner")
     await chats(store, **alone).learn(said(page, "0"))

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -40,12 +39,12 @@ class Tower:
 
     def restarted(self) -> Ticker:
         """Return the ticker of another start."""
-        return Ticker(
-            self.timetable, self.store, {MAIN}, Ways(self._owner, self.handed_on.append, self._tell), self.clock
-        )
+        ticker = Ticker(self.timetable, self.store, {MAIN}, Ways(self._owner, self._tell), self.clock)
+        ticker.hand_on = self.handed_on.append
+        return ticker
 
-    async def add(self, when: str, what: str = "tea", **more: bool) -> Job:
-        return await self.timetable.add(replace(Wish("main", when, what, "you"), **more))
+    async def add(self, when: str, what: str = "tea", *, in_main: bool = False, private: bool = False) -> Job:
+        return await self.timetable.add(Wish("main", when, what, "you", None, in_main, private))
 
     async def after(self, seconds: float) -> list[InboxRow]:
         """Return what is taken in when so much time has passed."""
