@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 
-from bench import gateway, history, http, index, search, talk, transcripts, webhook
+from bench import gateway, history, hooks, http, index, search, talk, transcripts, webhook
 
 
 def main() -> None:
@@ -16,10 +16,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--json", action="store_true")
     parser.add_argument(
-        "--only", choices=("gateway", "http", "search", "index", "history", "talk", "transcripts", "webhook")
+        "--only", choices=("gateway", "hooks", "http", "search", "index", "history", "talk", "transcripts", "webhook")
     )
     given = parser.parse_args()
-    every = (gateway, http, search, index, history, talk, transcripts, webhook)
+    every = (gateway, hooks, http, search, index, history, talk, transcripts, webhook)
     parts = [part for part in every if given.only in {None, part.__name__.rpartition(".")[2]}]
     figures = [figure for part in parts for figure in asyncio.run(part.run())]
     if given.json:

@@ -29,8 +29,8 @@ def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption 
     if as_json:
         print_json({"hooks": found})
         return
-    for each in found or [None]:
-        print(visible(_line(each)) if each else "There are no hooks; docs/hooks.md shows how to write one.")
+    for line in [_line(each) for each in found] or ["There are no hooks; docs/hooks.md shows how to write one."]:
+        print(visible(line))
 
 
 @app.command(name="test")

@@ -3,16 +3,20 @@
 import asyncio
 import json
 import re
+from collections.abc import MutableMapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from adapters.channel import OutboundMessage
+from adapters.channel import Address, OutboundMessage
+from gateway.agent.agent import Agent
 from gateway.app import App
 from gateway.conversation.hooked import WITHHELD
 from gateway.home import Home
 from gateway.hooks import EVENTS
+from tests.fakes.model import ScriptedModel
 from tests.gateway.hooks.folder import program, put
 from tests.journeys.house import make_home, running
 from workspaces.access import AgentId
@@ -109,6 +113,20 @@ async def test_an_answer_that_no_hook_could_look_at_is_kept_back(home: Home) -> 
     async with running(home) as app:
         assert await said(app, "remember that the tea is green") == [WITHHELD]
         assert (await reasons(app))["hook_failed.bad.py:fails"] == 1
+
+
+@pytest.mark.parametrize("is_looked_at", [False, True])
+async def test_no_draft_is_shown_of_an_answer_that_a_hook_looks_at(home: Home, is_looked_at: bool) -> None:
+    """What it may change or cancel is nowhere before; without such a hook an answer is shown while it grows."""
+    if is_looked_at:
+        program(home.hooks, "message_sending.d/looks", "cat > /dev/null")
+    drafts: list[str] = []
+    async with running(home) as app:
+        agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
+        agents[MAIN] = replace(agents[MAIN], model=ScriptedModel("The tea is green."))
+        with app.presence.follow(Address("terminal", MAIN, "owner"), lambda _, text: drafts.append(text)):
+            assert await said(app, "what is the tea?") == ["The tea is green."]
+    assert bool(drafts) is not is_looked_at
 
 
 async def test_no_model_is_asked_where_a_hook_of_the_prompt_fails(home: Home) -> None:

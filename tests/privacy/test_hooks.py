@@ -26,7 +26,7 @@ def hear(name):
     def heard(payload):
         told = as_json(payload)
         if hasattr(payload, "read"):
-            told["reads"] = [bool(payload.read(path)) for path in ("MEMORY.md", "USER.md", "memory/2026-02-28.md")]
+            told["reads"] = [getattr(payload.read(path), "text", None) for path in ("MEMORY.md", "USER.md")]
         with pathlib.Path({path!r}).open("a") as file:
             file.write(json.dumps([name, told]) + "\\n")
     return heard
