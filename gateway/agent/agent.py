@@ -36,7 +36,7 @@ class Agent:
     rewrites: bool = False
     """Whether the model turns a search into sub-questions as well (`gateway/agent/rewrite.py`)."""
     others: Mapping[str, Model] = field(default_factory=lambda: MappingProxyType({}))
-    """Every model that a session may choose, by its name in the configuration, the agent's own first; with fallbacks."""
+    """Every model that a session may choose, by its configured name, the agent's own first; with fallbacks."""
     fallbacks: tuple[str, ...] = ()
     """The names of the models that are asked when the chosen one cannot answer."""
 

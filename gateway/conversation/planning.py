@@ -218,7 +218,7 @@ class Planner:
 
 
 def _remembered(asked: Asked) -> Sequence[Record]:
-    """Return what the turn knows of its session; a heartbeat knows of none before it, and so costs no more each time."""
+    """Return what the turn knows of its session; a heartbeat knows of none before it: it never costs more."""
     records, turn_id = asked.transcript.records, asked.row.turn_id
     return [each for each in records if each.turn_id == turn_id] if is_heartbeat(asked.row.message) else records
 

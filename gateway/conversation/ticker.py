@@ -79,7 +79,7 @@ class Ticker:
             try:
                 await self._see_to(job)
             except ScheduleError as exc:
-                await self._stop(job, UNREADABLE, f"cannot be read any more: {exc}")
+                await self._stop(job, f"cannot be read any more: {exc}", reason=UNREADABLE)
 
     async def run_now(self, number: int, agent: AgentId | None = None) -> str:
         """Run the job beside its schedule, and return what was done in words. Raises ScheduleError and StoreError."""
@@ -107,7 +107,7 @@ class Ticker:
 
     async def _see_to(self, job: Job) -> None:
         if job.is_enabled and job.failures >= FAILURES:
-            await self._stop(job, STOPPED, f"failed {job.failures} times in a row")
+            await self._stop(job, f"failed {job.failures} times in a row", reason=STOPPED)
         elif (found := self.timetable.due(job)) is not None:
             await self._take(found)
 
@@ -146,7 +146,7 @@ class Ticker:
         await self._store.jobs.take(job.id, due.slot, None)
         log.warning("job not run", job=job.id, agent=job.errand.agent, slot=due.slot.at.isoformat())
 
-    async def _stop(self, job: Job, reason: str, why: str) -> None:
+    async def _stop(self, job: Job, why: str, *, reason: str) -> None:
         if not job.is_enabled:
             return
         told = f"Job {job.id} ({job.errand.schedule}) {why}, so I stopped it. `/cron enable {job.id}` starts it again."

@@ -67,7 +67,7 @@ class RedisServer:
     def tell(self, *command: str | int) -> Any:
         """Return its answer to one command, as texts."""
         with Redis.from_url(self.url, decode_responses=True, protocol=2) as client:
-            return client.execute_command(*command)  # type: ignore[no-untyped-call]
+            return client.execute_command(*command)
 
     def signal(self, number: signal.Signals) -> None:
         """Pause it, let it go on, or kill it."""

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from gateway.cli import main
-from gateway.cli.doctor import Level, check_disk, check_python
+from gateway.cli.doctor import check_disk, check_python
+from gateway.cli.finding import Level
 from gateway.home import Home
 from tests.fakes.desk import FakeDesk, FakeGateway
 

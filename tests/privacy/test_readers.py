@@ -43,6 +43,7 @@ ALL_WORDS = {
     "gateway/conversation/origin.py": "leads the owner from a memory to the message that it came from",
     "gateway/web/asking.py": "adds up what the turns of the program itself cost, in the session they were routed to",
     "gateway/web/chat.py": "shows the signed-in owner the owner's own conversation",
+    "gateway/conversation/heartbeats.py": "looks whether a heartbeat's own turn failed, and puts its session away",
     "gateway/control/local.py": "shows the owner why the latest answer in their own chat was given",
 }
 """Who may open transcripts."""

@@ -18,7 +18,7 @@ _SHOWN_DIGITS = 10
 """Of a revision: short to read, and among a million of them the chance of two alike is under one half."""
 
 Revision = Annotated[str, Field(description="A revision that git_log gave.")]
-Place = Annotated[str | None, Field(description="A file or folder; without it, everything.")]
+Place = Annotated[str | None, Field(description="Without it, everything.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,7 @@ def _reading_tools(history: History, access: Access, run: Run) -> list[Tool]:
 
     async def git_log(
         path: Place = None,
-        topic: Annotated[
-            Topic, Field(description="Only MEMORY.md, only daily notes, or only other files.")
-        ] = Topic.ALL,
+        topic: Annotated[Topic, Field(description="Only such files.")] = Topic.ALL,
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
         before: Annotated[str | None, Field(description="Only what is older than this revision.")] = None,
     ) -> Told:
@@ -98,7 +96,7 @@ def _restoring_tool(history: History, access: Access, run: Run, writer: Writer) 
 
 def _bundling_tool(history: History, access: Access, run: Run) -> Tool:
     async def git_bundle() -> str:
-        """Export the whole history into one file for a backup; `git clone` takes it."""
+        """Export the history into one file, for a backup."""
         bundle = await run(history.bundle, access)
         return f"The history is in {bundle.name}, in the folder {bundle.parent.name} beside your workspace."
 

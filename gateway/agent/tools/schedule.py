@@ -28,14 +28,14 @@ def schedule_tools(access: Access, book: Book) -> list[Tool]:
 
     async def schedule(
         when: Annotated[str, Field(description=_WHEN)],
-        what: Annotated[str, Field(description="What to do then: you get these words, and what you answer is sent.")],
+        what: Annotated[str, Field(description="Your words to yourself.")],
         with_memory: Annotated[bool, Field(description="Whether it needs the private notes.")] = False,
     ) -> str:
-        """Plan a reminder or a job of your own, once or again and again. Your owner gets what you answer then."""
+        """Plan a reminder or a job. Your owner gets what you answer then."""
         return await book.add(when, what, private=with_memory)
 
     async def list_schedule() -> str:
-        """List what is planned, with the numbers of the jobs and what became of their latest times."""
+        """List the planned jobs by number, with what became of them."""
         return await book.listed()
 
     async def cancel_schedule(number: int) -> str:

@@ -7,7 +7,8 @@ from types import CodeType
 from typing import ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from gateway.agent.entries import ResultEntry, ToolCall
 from gateway.agent.models.port import ToolSpec
@@ -32,11 +33,18 @@ class Run(Protocol):
     async def __call__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
 
-class _Untitled(GenerateJsonSchema):
-    """Leaves out the `title` that pydantic writes beside every field: tokens that tell a model nothing."""
+class _Short(GenerateJsonSchema):
+    """Leaves out what tells a model nothing: titles, that a default is null, that nothing else is an argument."""
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        is_none = schema.get("default") is None and "default_factory" not in schema
+        return self.generate_inner(schema["schema"]) if is_none else super().default_schema(schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +96,12 @@ def _shape_of(function: Callable[..., Awaitable[Told]]) -> tuple[ToolSpec, type[
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (parameter.annotation, default)
     arguments = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
-    schema = arguments.model_json_schema(schema_generator=_Untitled)
-    schema.pop("title", None)
+    schema = arguments.model_json_schema(schema_generator=_Short)
+    for said in ("title", "additionalProperties"):
+        schema.pop(said, None)
+    for shared in schema.get("$defs", {}).values():
+        for said in ("title", "description"):
+            shared.pop(said, None)
     return ToolSpec(function.__name__, inspect.getdoc(function) or "", schema), arguments
 
 
