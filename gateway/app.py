@@ -18,29 +18,31 @@ from gateway.agents import (
     assumed_windows,
     lifecycle_settings,
     queue_rules,
-    rhythms,
     subagent_rules,
     turn_settings,
     watch_settings,
     watched_folders,
 )
 from gateway.channels import TERMINAL, reach_of, terminal_chat
-from gateway.clock.timetable import Punctuality, Timetable
-from gateway.commands.families import Parts, every_command
 from gateway.commands.menu import Menus, menu_entries
-from gateway.commands.registry import Commands
-from gateway.commands.stop import STOP
+from gateway.composing import (
+    backlog_of,
+    commands_of,
+    heartbeats_of,
+    is_stop,
+    open_to_helpers,
+    planner_of,
+    ticker_of,
+    turns_of,
+)
 from gateway.config import Config
 from gateway.control.door import DoorDesk
 from gateway.control.local import Health, LocalDesk
 from gateway.conversation.approvals import Approvals
-from gateway.conversation.backlog import Arrival, Backlog, Bounds
+from gateway.conversation.backlog import Arrival, Backlog
 from gateway.conversation.choices import Choices
-from gateway.conversation.compaction import Compaction
 from gateway.conversation.delivery import Adapters, Delivery
 from gateway.conversation.enclosures import Enclosures
-from gateway.conversation.flush import Flush
-from gateway.conversation.heartbeats import Heartbeats, Surroundings
 from gateway.conversation.lane_work import Item, LaneWork
 from gateway.conversation.lanes import Lanes
 from gateway.conversation.lifecycle import Lifecycle
@@ -50,30 +52,24 @@ from gateway.conversation.notices import Notices
 from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.owner_chat import OwnerChats
 from gateway.conversation.pacing import Pacing
-from gateway.conversation.planning import Planner
 from gateway.conversation.presence import Presence
 from gateway.conversation.queueing import Queueing
 from gateway.conversation.reception import Reception
-from gateway.conversation.rest_flush import RestFlush
-from gateway.conversation.results import ResultChannel
 from gateway.conversation.subagents import Subagents
-from gateway.conversation.ticker import Ticker, Ways
-from gateway.conversation.turn import Turns
 from gateway.door.doorkeeper import Doorkeeper
-from gateway.door.inner import HELPER
 from gateway.door.rates import Rates
-from gateway.door.routing import Routes, SessionKey, route
+from gateway.door.routing import SessionKey
 from gateway.door.sign_in import SignIns
 from gateway.errors import StoreError
 from gateway.ground import THIS_MACHINE, Ground, Machine, open_ground
 from gateway.home import Home
-from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState, Hooks, load_hooks
-from gateway.measuring import counted, measure, timed
-from gateway.media import enclosures_of, intake_of
+from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState, Hooks
+from gateway.measuring import counted, measure
+from gateway.media import enclosures_of
 from gateway.metrics import Meter
 from gateway.paying import unpriced_models
 from gateway.share import Share
-from gateway.stores.ports import InboxRow, OutboxRow, Store
+from gateway.stores.ports import Store
 from gateway.timing import first_of, utc_now
 from gateway.tracing import traced
 from workspaces.access import AgentId
@@ -235,8 +231,8 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     door = Doorkeeper(ground.routes.policy, store, rates, ground.clock.now, delivery.wake)
     choices = Choices(store)
     queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
-    heartbeats = _heartbeats(ground, owner_chats, queueing, delivery)
-    ticker = _ticker(ground, owner_chats, notices)
+    heartbeats = heartbeats_of(ground, owner_chats, queueing, delivery)
+    ticker = ticker_of(ground, owner_chats, notices)
     outcomes.listeners += [heartbeats.committed, ticker.settled]
     approvals.timetable = ticker.timetable
     desk = LocalDesk(
@@ -264,18 +260,18 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         subagent_rules(config), turn_settings(config).limits, queueing, ground.count, ground.clock.now
     )
     health.helpers = subagents.running
-    planner = _planner(ground, desk, lifecycle, subagents)
+    planner = planner_of(ground, desk, lifecycle, subagents)
     lifecycle.listeners += [choices.ended, subagents.session_over]
-    commands = _commands(ground, desk, planner, lifecycle, queueing, choices)
-    turns = _turns(ground, desk, planner, commands, queueing, choices)
+    commands = commands_of(ground, desk, planner, lifecycle, queueing, choices)
+    turns = turns_of(ground, desk, planner, commands, queueing, choices)
     lanes: Lanes[SessionKey, Item] = Lanes(
         ground.tasks, traced(LaneWork(turns, lifecycle)), ground.clock, queues=queueing.queues
     )
-    backlog = _backlog(ground, queueing, lanes, has_channels=has_channels)
+    backlog = backlog_of(ground, queueing, lanes, has_channels=has_channels)
     health.depths = backlog.depths
-    arrival = Arrival(queueing, backlog, lanes, partial(_is_stop, ground.routes, commands), subagents.cancel_all)
+    arrival = Arrival(queueing, backlog, lanes, partial(is_stop, ground.routes, commands), subagents.cancel_all)
     reception = Reception(ground.routes, store, counted(arrival, ground.meter), door, owner_chats.learn, planner.hooks)
-    _open_to_helpers(ground, subagents, reception, lanes)
+    open_to_helpers(ground, subagents, reception, lanes)
     heartbeats.enter = reception.enter
     if has_channels:
         ticker.hand_on = reception.took_in
@@ -300,112 +296,6 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         presence=ground.presence,
         hooks=planner.hooks,
         menus=Menus(menu_entries(commands.all), config.owner.people, store),
-    )
-
-
-def _ticker(ground: Ground, owner_chats: OwnerChats, notices: Notices) -> Ticker:
-    """Put together what runs jobs at their times."""
-    schedule = ground.config.schedule
-    punctuality = Punctuality(timedelta(minutes=schedule.grace_minutes), schedule.jitter_s, schedule.jobs)
-    timetable = Timetable(ground.store.jobs, punctuality, ground.now)
-    return Ticker(timetable, ground.store, ground.agents, Ways(owner_chats.of, notices.tell), ground.clock)
-
-
-def _heartbeats(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, delivery: Delivery) -> Heartbeats:
-    """Put together what looks after what is due."""
-    around = Surroundings(
-        ground.agents,
-        rhythms(ground.config, ground.zone.zone),
-        ground.sessions,
-        ground.store,
-        ground.clock,
-        owner_chats.of,
-        queueing.is_running,
-    )
-    return Heartbeats(around, delivery.wake)
-
-
-def _open_to_helpers(
-    ground: Ground, subagents: Subagents, reception: Reception, lanes: Lanes[SessionKey, Item]
-) -> None:
-    """Let tasks in to their lanes, and results to who asked for them."""
-    subagents.enter = reception.enter
-    subagents.wake = lambda key: lanes.wake(lambda other: other == key)
-    for agent in ground.agents:
-        ground.adapters.loaded[HELPER, agent] = ResultChannel(agent, reception.enter, ground.clock.now)
-
-
-def _planner(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents: Subagents) -> Planner:
-    """Put together what plans the turns of the agents' models."""
-    settings = turn_settings(ground.config)
-    compaction = Compaction(settings.compact, Flush(settings.flush, ground.now), lifecycle, ground.count, ground.now)
-    hooks = Hooks(load_hooks(ground.home.hooks), ground.count, ground.tasks)
-    lifecycle.hooks = desk.delivery.hooks = compaction.hooks = compaction.flush.hooks = hooks
-    enclosures, servers = desk.delivery.enclosures, ground.tool_servers
-    planner = Planner(settings, hooks, desk.changes, compaction, ground.now, enclosures, subagents, servers)
-    lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, ground.zone.zone))
-    return planner
-
-
-def _commands(
-    ground: Ground, desk: LocalDesk, planner: Planner, lifecycle: Lifecycle, queueing: Queueing, choices: Choices
-) -> Commands:
-    pairing, silences = desk.door.pairing, ground.store.silences
-    parts = Parts(
-        ground.agents,
-        ground.sessions,
-        desk.brief,
-        planner,
-        lifecycle,
-        pairing,
-        silences,
-        queueing,
-        choices,
-        desk.health.helpers,
-        desk.heartbeats,
-        desk.ticker,
-    )
-    return Commands(every_command(parts), ground.routes.policy, planner.hooks)
-
-
-def _backlog(ground: Ground, queueing: Queueing, lanes: Lanes[SessionKey, Item], *, has_channels: bool) -> Backlog:
-    """Put together what bounds the messages in memory."""
-
-    def key_of(row: InboxRow) -> SessionKey | None:
-        is_ours = has_channels or row.message.address.channel == TERMINAL
-        return route(row.message, ground.routes).key if is_ours else None
-
-    queue = ground.config.queue
-    bounds = Bounds(queue.session_memory, queue.memory)
-    return Backlog(queueing.queues, lanes.submit, ground.store.inbox.waiting, key_of, bounds)
-
-
-def _is_stop(routes: Routes, commands: Commands, row: InboxRow) -> bool:
-    return commands.gives(STOP, row.message, route(row.message, routes).access)
-
-
-def _turns(
-    ground: Ground, desk: LocalDesk, planner: Planner, commands: Commands, queueing: Queueing, choices: Choices
-) -> Turns:
-    """Put together what answers a message: the agents' models, and before them the commands."""
-
-    def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
-        desk.outcomes.tell(row, replies)
-        desk.delivery.wake(replies)
-        desk.door.neighbours.committed(row, replies)
-
-    return Turns(
-        ground.agents,
-        ground.sessions,
-        ground.store,
-        ground.routes,
-        ground.presence,
-        planner,
-        outcome=timed(committed, ground.meter, ground.clock),
-        shortcut=commands,
-        take_in=intake_of(ground, desk.delivery.wake),
-        queueing=queueing,
-        voice=choices.voice,
     )
 
 

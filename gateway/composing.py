@@ -1,0 +1,146 @@
+"""This file puts together the parts of a gateway that take several others: each function makes one of them."""
+
+from datetime import timedelta
+
+from gateway.agents import (
+    rhythms,
+    turn_settings,
+)
+from gateway.channels import TERMINAL
+from gateway.clock.timetable import Punctuality, Timetable
+from gateway.commands.families import Parts, every_command
+from gateway.commands.registry import Commands
+from gateway.commands.stop import STOP
+from gateway.control.local import LocalDesk
+from gateway.conversation.backlog import Backlog, Bounds
+from gateway.conversation.choices import Choices
+from gateway.conversation.compaction import Compaction
+from gateway.conversation.delivery import Delivery
+from gateway.conversation.flush import Flush
+from gateway.conversation.heartbeats import Heartbeats, Surroundings
+from gateway.conversation.lane_work import Item
+from gateway.conversation.lanes import Lanes
+from gateway.conversation.lifecycle import Lifecycle
+from gateway.conversation.notices import Notices
+from gateway.conversation.owner_chat import OwnerChats
+from gateway.conversation.planning import Planner
+from gateway.conversation.queueing import Queueing
+from gateway.conversation.reception import Reception
+from gateway.conversation.rest_flush import RestFlush
+from gateway.conversation.results import ResultChannel
+from gateway.conversation.subagents import Subagents
+from gateway.conversation.ticker import Ticker, Ways
+from gateway.conversation.turn import Turns
+from gateway.door.inner import HELPER
+from gateway.door.routing import Routes, SessionKey, route
+from gateway.ground import Ground
+from gateway.hooks import Hooks, load_hooks
+from gateway.measuring import timed
+from gateway.media import intake_of
+from gateway.stores.ports import InboxRow, OutboxRow
+
+
+def ticker_of(ground: Ground, owner_chats: OwnerChats, notices: Notices) -> Ticker:
+    """Put together what runs jobs at their times."""
+    schedule = ground.config.schedule
+    punctuality = Punctuality(timedelta(minutes=schedule.grace_minutes), schedule.jitter_s, schedule.jobs)
+    timetable = Timetable(ground.store.jobs, punctuality, ground.now)
+    return Ticker(timetable, ground.store, ground.agents, Ways(owner_chats.of, notices.tell), ground.clock)
+
+
+def heartbeats_of(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, delivery: Delivery) -> Heartbeats:
+    """Put together what looks after what is due."""
+    around = Surroundings(
+        ground.agents,
+        rhythms(ground.config, ground.zone.zone),
+        ground.sessions,
+        ground.store,
+        ground.clock,
+        owner_chats.of,
+        queueing.is_running,
+    )
+    return Heartbeats(around, delivery.wake)
+
+
+def open_to_helpers(ground: Ground, subagents: Subagents, reception: Reception, lanes: Lanes[SessionKey, Item]) -> None:
+    """Let tasks in to their lanes, and results to who asked for them."""
+    subagents.enter = reception.enter
+    subagents.wake = lambda key: lanes.wake(lambda other: other == key)
+    for agent in ground.agents:
+        ground.adapters.loaded[HELPER, agent] = ResultChannel(agent, reception.enter, ground.clock.now)
+
+
+def planner_of(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents: Subagents) -> Planner:
+    """Put together what plans the turns of the agents' models."""
+    settings = turn_settings(ground.config)
+    compaction = Compaction(settings.compact, Flush(settings.flush, ground.now), lifecycle, ground.count, ground.now)
+    hooks = Hooks(load_hooks(ground.home.hooks), ground.count, ground.tasks)
+    lifecycle.hooks = desk.delivery.hooks = compaction.hooks = compaction.flush.hooks = hooks
+    enclosures, servers = desk.delivery.enclosures, ground.tool_servers
+    planner = Planner(settings, hooks, desk.changes, compaction, ground.now, enclosures, subagents, servers)
+    lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, ground.zone.zone))
+    return planner
+
+
+def commands_of(
+    ground: Ground, desk: LocalDesk, planner: Planner, lifecycle: Lifecycle, queueing: Queueing, choices: Choices
+) -> Commands:
+    """Put together the commands that people give."""
+    pairing, silences = desk.door.pairing, ground.store.silences
+    parts = Parts(
+        ground.agents,
+        ground.sessions,
+        desk.brief,
+        planner,
+        lifecycle,
+        pairing,
+        silences,
+        queueing,
+        choices,
+        desk.health.helpers,
+        desk.heartbeats,
+        desk.ticker,
+    )
+    return Commands(every_command(parts), ground.routes.policy, planner.hooks)
+
+
+def backlog_of(ground: Ground, queueing: Queueing, lanes: Lanes[SessionKey, Item], *, has_channels: bool) -> Backlog:
+    """Put together what bounds the messages in memory."""
+
+    def key_of(row: InboxRow) -> SessionKey | None:
+        is_ours = has_channels or row.message.address.channel == TERMINAL
+        return route(row.message, ground.routes).key if is_ours else None
+
+    queue = ground.config.queue
+    bounds = Bounds(queue.session_memory, queue.memory)
+    return Backlog(queueing.queues, lanes.submit, ground.store.inbox.waiting, key_of, bounds)
+
+
+def is_stop(routes: Routes, commands: Commands, row: InboxRow) -> bool:
+    """Say whether the message of *row* ends the turn that runs before it."""
+    return commands.gives(STOP, row.message, route(row.message, routes).access)
+
+
+def turns_of(
+    ground: Ground, desk: LocalDesk, planner: Planner, commands: Commands, queueing: Queueing, choices: Choices
+) -> Turns:
+    """Put together what answers a message: the agents' models, and before them the commands."""
+
+    def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
+        desk.outcomes.tell(row, replies)
+        desk.delivery.wake(replies)
+        desk.door.neighbours.committed(row, replies)
+
+    return Turns(
+        ground.agents,
+        ground.sessions,
+        ground.store,
+        ground.routes,
+        ground.presence,
+        planner,
+        outcome=timed(committed, ground.meter, ground.clock),
+        shortcut=commands,
+        take_in=intake_of(ground, desk.delivery.wake),
+        queueing=queueing,
+        voice=choices.voice,
+    )
