@@ -25,8 +25,10 @@ from gateway.agent.recall import RecallSettings
 from gateway.agent.window.compact import ONECLAW_SHARE, CompactSettings
 from gateway.agent.window.prune import PruneSettings
 from gateway.clock.heartbeat import Rhythm
+from gateway.clock.timetable import Punctuality
 from gateway.config import AgentSettings, Config, ContextSettings, LimitSettings, MemorySettings, SessionSettings
 from gateway.config.heartbeat import hours_of, span_of
+from gateway.conversation.backlog import Bounds
 from gateway.conversation.flush import FlushSettings
 from gateway.conversation.lifecycle import LifecycleSettings
 from gateway.conversation.planning import TurnSettings
@@ -140,6 +142,17 @@ def queue_rules(config: Config) -> QueueRules:
     queue = config.queue
     of_agents = {AgentId(name): QueueMode(agent.queue) for name, agent in config.agents.items() if agent.queue}
     return QueueRules(QueueMode(queue.mode), of_agents, timedelta(milliseconds=queue.debounce_ms), queue.together)
+
+
+def bounds_of(config: Config) -> Bounds:
+    """Return how many messages may wait in memory."""
+    return Bounds(config.queue.session_memory, config.queue.memory)
+
+
+def punctuality_of(config: Config) -> Punctuality:
+    """Return what the configuration says about jobs and their times."""
+    schedule = config.schedule
+    return Punctuality(timedelta(minutes=schedule.grace_minutes), schedule.jitter_s, schedule.jobs)
 
 
 def subagent_rules(config: Config) -> SubagentRules:

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from gateway.agents import (
+from gateway.agents import bounds_of, punctuality_of, (
     rhythms,
     turn_settings,
 )
@@ -42,9 +42,7 @@ from gateway.stores.ports import InboxRow, OutboxRow
 
 def ticker_of(ground: Ground, owner_chats: OwnerChats, notices: Notices) -> Ticker:
     """Put together what runs jobs at their times."""
-    schedule = ground.config.schedule
-    punctuality = Punctuality(timedelta(minutes=schedule.grace_minutes), schedule.jitter_s, schedule.jobs)
-    timetable = Timetable(ground.store.jobs, punctuality, ground.now)
+    timetable = Timetable(ground.store.jobs, punctuality_of(ground.config), ground.now)
     return Ticker(timetable, ground.store, ground.agents, Ways(owner_chats.of, notices.tell), ground.clock)
 
 
@@ -111,9 +109,8 @@ def backlog_of(ground: Ground, queueing: Queueing, lanes: Lanes[SessionKey, Item
         is_ours = has_channels or row.message.address.channel == TERMINAL
         return route(row.message, ground.routes).key if is_ours else None
 
-    queue = ground.config.queue
-    bounds = Bounds(queue.session_memory, queue.memory)
-    return Backlog(queueing.queues, lanes.submit, ground.store.inbox.waiting, key_of, bounds)
+    waiting = ground.store.inbox.waiting
+    return Backlog(queueing.queues, lanes.submit, waiting, key_of, bounds_of(ground.config))
 
 
 def is_stop(routes: Routes, commands: Commands, row: InboxRow) -> bool:
