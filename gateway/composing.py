@@ -1,18 +1,18 @@
 """This file puts together the parts of a gateway that take several others: each function makes one of them."""
 
-from datetime import timedelta
-
-from gateway.agents import bounds_of, punctuality_of, (
+from gateway.agents import (
+    bounds_of,
+    punctuality_of,
     rhythms,
     turn_settings,
 )
 from gateway.channels import TERMINAL
-from gateway.clock.timetable import Punctuality, Timetable
+from gateway.clock.timetable import Timetable
 from gateway.commands.families import Parts, every_command
 from gateway.commands.registry import Commands
 from gateway.commands.stop import STOP
 from gateway.control.local import LocalDesk
-from gateway.conversation.backlog import Backlog, Bounds
+from gateway.conversation.backlog import Backlog
 from gateway.conversation.choices import Choices
 from gateway.conversation.compaction import Compaction
 from gateway.conversation.delivery import Delivery
