@@ -232,7 +232,7 @@ class LimitSettings(Section):
 
     steps: int = Field(default=12, ge=1, le=200)
     identical_calls: int = Field(default=3, ge=2, le=50)
-    calls: int = Field(default=64, ge=1, le=1_000)
+    calls: int = Field(default=64, ge=1, le=10_000)
     tokens: int = Field(default=1_000_000, ge=1_000)
     turn_s: float = Field(default=300, gt=0, le=86_400)
     drain_s: float = Field(default=10, ge=0, le=600)
