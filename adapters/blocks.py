@@ -44,7 +44,7 @@ def code_as_files(markdown: str, longest: int = LONG_CODE) -> Iterator[str | Upl
     """Yield *markdown* in pieces: code of more than *longest* UTF-16 units as a file, behind a line that names it."""
     markdown = plain_lines(markdown)
     lines, done, count = markdown.split("\n"), 0, 0
-    for token in MarkdownIt("commonmark").parse(markdown):
+    for token in MarkdownIt("commonmark").parse(markdown) if _units(markdown) > longest else ():
         if token.type == "fence" and token.level == 0 and token.map and _units(token.content) > longest:
             count += 1
             name = f"code-{count}.{_extension(token.info)}"
@@ -58,6 +58,8 @@ def code_as_files(markdown: str, longest: int = LONG_CODE) -> Iterator[str | Upl
 def tables_as_code(markdown: str) -> str:
     """Return *markdown* with every table as a code block whose columns are aligned."""
     markdown = plain_lines(markdown)
+    if "|" not in markdown:  # to read Markdown takes a millisecond, and few answers hold a table
+        return markdown
     lines, done = markdown.split("\n"), 0
     tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
     fitted: list[str] = []
