@@ -57,7 +57,8 @@ def make_agents(path: Path, providers: dict[str, OpenAIStub]) -> Home:
     """Write a home with an agent for each provider, every private place of which holds its canary."""
     home = Home(path)
     home.create()
-    lines = ['[owner]\ntime_zone = "Europe/Berlin"\n[memory]\ntranscripts = true\n[limits]\nidentical_calls = 50\ncalls = 10000\n']
+    lines = ['[owner]\ntime_zone = "Europe/Berlin"\n[memory]\ntranscripts = true\n']
+    lines.append("[limits]\nidentical_calls = 50\ncalls = 10000\n")
     for agent, provider in providers.items():
         lines.append(
             f'[agents.{agent}]\nmodel = "{agent}"\n[models.{agent}]\nprovider = "openai"\nmodel = "stub-1"\n'
