@@ -86,7 +86,7 @@ async def _unread(_text: str, _is_answer: bool) -> None:
     """Nobody looks."""
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 async def test_no_agent_sees_anything_of_another(tmp_path: Path) -> None:
     """Not in a prompt, a result, an error, a search, the history or a transcript, whatever its model asks for."""
     models = {"main": Curious("work"), "work": Curious("main")}

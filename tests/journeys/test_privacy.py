@@ -48,7 +48,7 @@ def _made(tools: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     yield "bash", json.dumps({"command": "cat MEMORY.md"})
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 async def test_nothing_private_reaches_a_groups_model_or_chat(tmp_path: Path) -> None:
     """Not in the prompt, not in any tool's result or error, not in a search, not in the reply; its own notes do."""
     async with BotApi() as bot, OpenAIStub(hostile) as provider:
@@ -62,7 +62,7 @@ async def test_nothing_private_reaches_a_groups_model_or_chat(tmp_path: Path) ->
         async with running(home) as app:
             await app.desk.index(AgentOrder(), lambda _done, _total: None)
             bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
-            (reply, *_) = await bot.wait_for_sent(1, 120)
+            (reply, *_) = await bot.wait_for_sent(1, 300)
         requests = json.dumps(provider.bodies, ensure_ascii=False)
         results = [message for message in provider.bodies[-1]["messages"] if message["role"] == "tool"]
         assert len(results) > 300, reply.text
