@@ -67,9 +67,10 @@ class Child:
         self._status = asyncio.ensure_future(said.readline())
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send it a signal, unless it has ended: its end may not have been heard of yet."""
         if not self._status.done():
-            os.kill(self._pid, number)
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, number)
 
     def kill(self) -> None:
         """End it as a power cut would."""
