@@ -9,6 +9,7 @@ import typer
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.reach import reach
+from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending import spending_lines
 from gateway.control.wire import MemoryStatus, Status
 from gateway.home import Home
@@ -46,6 +47,8 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
         if agent.history:
             yield f"          changes are not recorded: {agent.history}"
         yield from (f"          spent today, {line}" for line in spending_lines(agent.spending))
+        if agent.jobs != JobsStatus():
+            yield f"jobs      {agent.agent}: {agent.jobs}"
     for channel in state.channels:
         yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
     yield f"inbox     {state.inbox_waiting} waiting"

@@ -174,6 +174,14 @@ def schedule_of(errand: Errand) -> Schedule:
     return read_schedule(errand.schedule, _zone(errand.zone), errand.begun_at)
 
 
+def shown_schedule(errand: Errand, zone: tzinfo) -> str:
+    """Return when *errand* is due as a person reads it: `in 20m` as its moment in *zone*, all else as it was written."""
+    if not errand.schedule.lower().startswith("in "):
+        return errand.schedule
+    schedule = read_schedule(errand.schedule, UTC, errand.begun_at)
+    return f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else errand.schedule
+
+
 def jitter(job: Job, most_s: int) -> timedelta:
     """Return how long after its slots *job* is run, always the same; nothing for a job that comes once."""
     if not most_s or isinstance(schedule_of(job.errand), At):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending import spending_lines
 from gateway.control.wire import AgentStatus, Status
 
@@ -46,6 +47,8 @@ def _agent(agent: AgentStatus) -> str:
         parts += [f"not indexed: {path}" for path in agent.memory.skipped]
     if agent.heartbeat.items or agent.heartbeat.failures:
         parts.append(f"heartbeat {agent.heartbeat}")
+    if agent.jobs != JobsStatus():
+        parts.append(f"jobs: {agent.jobs}")
     parts += [f"heartbeat cannot look after {fault}" for fault in agent.heartbeat.faults]
     if agent.history:
         parts.append(f"changes are not recorded: {agent.history}")

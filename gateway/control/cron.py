@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from gateway.clock.timetable import Wish
-from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
+from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, JobsStatus, RunRow
 from gateway.conversation.schedule_book import comes, job_lines, run_lines
 from gateway.conversation.ticker import Ticker
 from gateway.errors import StrandlineError
@@ -36,6 +36,15 @@ async def answer_cron(ticker: Ticker, order: CronOrder, default: AgentId) -> Cro
             lines = run_lines(runs, timetable.zone)
             rows = (RunRow(run.slot, run.state, run.turn, line) for run, line in zip(runs, lines, strict=True))
             return CronAnswer(runs=tuple(rows))
+
+
+def jobs_status(jobs: Sequence[Job]) -> JobsStatus:
+    """Return how *jobs*, one agent's, stand."""
+    coming = [job for job in jobs if job.is_enabled and job.next_slot is not None]
+    soonest = min((job.next_slot for job in coming if job.next_slot is not None), default=None)
+    return JobsStatus(
+        len(coming), soonest, sum(job.failures > 0 for job in coming), sum(not job.is_enabled for job in jobs)
+    )
 
 
 def _rows(jobs: Sequence[Job], zone: tzinfo) -> tuple[JobRow, ...]:

@@ -42,6 +42,26 @@ class JobRow:
 
 
 @dataclass(frozen=True, slots=True)
+class JobsStatus:
+    """How an agent's jobs stand."""
+
+    count: int = 0
+    """That have a time to come."""
+    next_due: datetime | None = None
+    """When the first of them comes."""
+    failing: int = 0
+    """Of them, whose latest time failed."""
+    stopped: int = 0
+    """That come no more until somebody enables them."""
+
+    def __str__(self) -> str:
+        soon = f", the next {self.next_due:%Y-%m-%d %H:%MZ}" if self.next_due else ""
+        failing = f", {self.failing} failed at the latest time" if self.failing else ""
+        stopped = f", {self.stopped} stopped" if self.stopped else ""
+        return f"{self.count} to come{soon}{failing}{stopped}"
+
+
+@dataclass(frozen=True, slots=True)
 class RunRow:
     """What became of a slot."""
 

@@ -16,7 +16,7 @@ from gateway.config import OwnerZone
 from gateway.control.approvals import answer_approvals
 from gateway.control.brief import brief
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
-from gateway.control.cron import answer_cron
+from gateway.control.cron import answer_cron, jobs_status
 from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.desk import OnReply, Progress
 from gateway.control.door import DoorDesk
@@ -257,7 +257,8 @@ class LocalDesk:
         bare = AgentStatus(
             agent.id, agent.model.name, None, agent.keeper.trouble, depth.messages, max(since_s, 0), beat
         )
-        bare = replace(bare, spending=await spending_of(self.purses.get(agent.id)))
+        jobs = jobs_status(await self.ticker.timetable.all(agent.id))
+        bare = replace(bare, jobs=jobs, spending=await spending_of(self.purses.get(agent.id)))
         if not agent.memory.is_open:
             return bare
         try:

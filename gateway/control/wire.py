@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal
 
+from gateway.control.cron_wire import JobsStatus
+
 SearchMode = Literal["hybrid", "keyword"]
 
 
@@ -82,6 +84,7 @@ class AgentStatus:
     oldest_waiting_s: float = 0
     """How long ago the oldest of them came."""
     heartbeat: HeartbeatStatus = HeartbeatStatus()
+    jobs: JobsStatus = JobsStatus()
     spending: tuple[SpendingStatus, ...] = ()
     """For all causes first, then each for which something was spent or may be; none if nothing was and all may be."""
 

@@ -9,7 +9,7 @@ from gateway.agent.guard import Guard
 from gateway.agent.tools.schedule import schedule_tools
 from gateway.agent.tools.tool import Tool
 from gateway.agent.trust import Reason
-from gateway.clock.timetable import Timetable, Wish
+from gateway.clock.timetable import Timetable, Wish, shown_schedule
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.job_changes import job_to_add, job_to_remove
 from gateway.conversation.plan import Asked
@@ -84,7 +84,8 @@ def job_lines(jobs: Sequence[Job], zone: tzinfo) -> Iterator[str]:
         about = [each for each, holds in (("in main", errand.in_main), ("private", errand.private)) if holds]
         about += [f"{job.failures} failures in a row"] if job.failures else []
         aside = f" ({', '.join(about)})" if about else ""
-        yield f"{job.id}. {errand.schedule}{aside}: {' '.join(errand.prompt.split())}; {comes(job, zone)}"
+        when, what = shown_schedule(errand, zone), " ".join(errand.prompt.split())
+        yield f"{job.id}. {when}{aside}: {what}; {comes(job, zone)}"
 
 
 def run_lines(runs: Sequence[Run], zone: tzinfo) -> Iterator[str]:

@@ -10,7 +10,7 @@ import structlog
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.clock.schedule import At
-from gateway.clock.timetable import DueJob, Timetable, schedule_of
+from gateway.clock.timetable import DueJob, Timetable, schedule_of, shown_schedule
 from gateway.door.inner import CLOCK, NOBODY, job_address
 from gateway.errors import ScheduleError, StoreError
 from gateway.stores.jobs import Job, Run
@@ -149,7 +149,8 @@ class Ticker:
     async def _stop(self, job: Job, why: str, *, reason: str) -> None:
         if not job.is_enabled:
             return
-        told = f"Job {job.id} ({job.errand.schedule}) {why}, so I stopped it. `/cron enable {job.id}` starts it again."
+        when = shown_schedule(job.errand, self.timetable.zone)
+        told = f"Job {job.id} ({when}) {why}, so I stopped it. `/cron enable {job.id}` starts it again."
         owner = await self._ways.owner(AgentId(job.errand.agent))
         await self._ways.tell(f"{reason}:{job.id}:{job.last_slot}", told, owner)
         await self._store.count(reason)

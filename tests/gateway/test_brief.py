@@ -1,8 +1,10 @@
 """What /status says."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from gateway.control.brief import brief
+from gateway.control.cron_wire import JobsStatus
 from gateway.control.wire import AgentStatus, ChannelStatus, MemoryStatus, Status
 
 FINE = Status("1.2.3", "/home", ready=True, uptime_s=3_661.9, time_zone="UTC", time_zone_source="config.toml")
@@ -44,4 +46,16 @@ def test_what_is_wrong_is_named() -> None:
         "- assumed: the window of model stub is 128,000 tokens; window_tokens is not set",
         "- repaired: session main/main: damaged lines skipped",
         "- counted: dead_letter 1, stranger 7",
+    ]
+
+
+def test_jobs_that_fail_or_were_stopped_are_told_of() -> None:
+    """With how many come, and when the first of them does; an agent without any is not spoken of."""
+    due = datetime(2026, 3, 1, 12, 5, tzinfo=UTC)
+    busy = AgentStatus("main", "stub", None, jobs=JobsStatus(3, due, failing=1, stopped=2))
+    told = brief(replace(FINE, agents=(busy, AgentStatus("idle", "stub", None)))).splitlines()
+    assert told[1:3] == [
+        "- agent `main`: model `stub`, jobs: 3 to come, the next 2026-03-01 12:05Z, 1 failed at the latest time, "
+        "2 stopped",
+        "- agent `idle`: model `stub`",
     ]

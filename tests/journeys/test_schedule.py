@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from adapters.channel import OutboundMessage
 from gateway.app import App
 from gateway.config import read_config
-from gateway.control.cron_wire import CronOrder
+from gateway.control.cron_wire import CronOrder, JobsStatus
 from gateway.ground import Machine
 from gateway.home import Home
+from gateway.stores.jobs import JobId
 from tests.fakes.clock import ManualClock
 from tests.journeys.house import ENVIRON, make_home
 from workspaces.access import AgentId
@@ -80,6 +81,20 @@ async def test_a_reminder_comes_at_its_minute_once_whatever_starts_between(tmp_p
             assert await told(app, CronOrder("history", number=1)) == ["2036-03-01 13:20 delivered (turn t1)"]
             line = "1. at 2036-03-01 13:20: remember that the tea is ready; done"
             assert await told(app, CronOrder("list")) == [line]
+
+
+async def test_the_status_says_when_the_next_job_comes_and_which_fail(tmp_path: Path) -> None:
+    """By `/status`, and at the command line without a gateway too; a span from now is listed as its moment."""
+    home, clock = make_home(tmp_path / "home"), ManualClock(NOON)
+    with home.lock("a journey"):
+        async with opened(home, clock, channels=False) as app:
+            for when in ("in 20m", "every 2h", "at 2036-03-02 09:00"):
+                await app.desk.cron(CronOrder("add", when=when, what="look"))
+            assert (await told(app, CronOrder("list")))[0] == "1. at 2036-03-01 13:20: look; next 2036-03-01 13:20"
+            assert (await app.desk.status()).agents[0].jobs == JobsStatus(3, NOON + timedelta(minutes=20))
+            await app.desk.ticker.timetable.disable(JobId(3))
+            assert (await app.desk.status()).agents[0].jobs == JobsStatus(2, NOON + timedelta(minutes=20), stopped=1)
+            assert "jobs: 2 to come, the next 2036-03-01 12:20Z, 1 stopped" in await app.desk.brief()
 
 
 async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> None:
