@@ -45,6 +45,7 @@ from gateway.conversation.delivery import Adapters, Delivery
 from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.lane_work import Item, LaneWork
 from gateway.conversation.lanes import Lanes
+from gateway.conversation.first_run import end_first_run
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.listening import Account, listen
 from gateway.conversation.neighbours import Neighbours
@@ -261,7 +262,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     )
     health.helpers = subagents.running
     planner = planner_of(ground, desk, lifecycle, subagents)
-    lifecycle.listeners += [choices.ended, subagents.session_over]
+    lifecycle.listeners += [choices.ended, subagents.session_over, end_first_run]
     commands = commands_of(ground, desk, planner, lifecycle, queueing, choices)
     turns = turns_of(ground, desk, planner, commands, queueing, choices)
     lanes: Lanes[SessionKey, Item] = Lanes(
