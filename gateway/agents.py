@@ -274,6 +274,7 @@ def turn_settings(config: Config) -> TurnSettings:
         prune=_prune_settings(config.context),
         compact=_compact_settings(config.context, config.memory),
         flush=_flush_settings(config.context),
+        jobs_remember=config.schedule.remembers,
         temperature={name: value for name, value in temperatures.items() if value is not None},
     )
 

@@ -13,3 +13,5 @@ class ScheduleSettings(Section):
     jitter_s: int = Field(default=0, ge=0, le=3_600)
     jobs: int = Field(default=50, ge=0, le=1_000)
     """Of one agent. 0: it has none, and nothing of it runs."""
+    remembers: bool = False
+    """Whether a job's session shows what it said at earlier times."""

@@ -84,7 +84,7 @@ class AgentStatus:
     oldest_waiting_s: float = 0
     """How long ago the oldest of them came."""
     heartbeat: HeartbeatStatus = HeartbeatStatus()
-    jobs: JobsStatus = JobsStatus()
+    jobs: JobsStatus = field(default_factory=JobsStatus)
     spending: tuple[SpendingStatus, ...] = ()
     """For all causes first, then each for which something was spent or may be; none if nothing was and all may be."""
 

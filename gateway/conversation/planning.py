@@ -40,7 +40,7 @@ from gateway.door.inner import is_heartbeat
 from gateway.door.routing import session_of
 from gateway.errors import HookError, StoreError
 from gateway.hooks import Hooks
-from workspaces.access import AgentId, rights
+from workspaces.access import AgentId, SessionType, rights
 from workspaces.bootstrap import BootstrapFile, Limits
 from workspaces.errors import WorkspaceError
 from workspaces.skills import read_skills
@@ -65,6 +65,8 @@ class TurnSettings:
     prune: PruneSettings = field(default_factory=PruneSettings)
     compact: CompactSettings = field(default_factory=CompactSettings)
     flush: FlushSettings = field(default_factory=FlushSettings)
+    jobs_remember: bool = False
+    """Whether a job that runs in a session of its own is shown its earlier times."""
     temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -182,7 +184,7 @@ class Planner:
         prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills)
         prompt = await final_prompt(agent, access, prompt, self.hooks)
         window = Window(window_tokens or agent.model.window_tokens, self.settings.prune, self.compaction.settings)
-        records = _remembered(asked)
+        records = self._remembered(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), (), self.settings.temperature.get(agent.id))
         tools = (await self._toolbox(asked, self._guard(asked, bare), _unused)).specs
@@ -190,6 +192,12 @@ class Planner:
         shown = show(records, window, base, scale)
         request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries, tools=tools)
         return _Draft(request, files, shown, scale, window.tokens)
+
+    def _remembered(self, asked: Asked) -> Sequence[Record]:
+        """Return what the turn knows of its session; a heartbeat and a job know nothing older: they never cost more."""
+        records, turn_id, kind = asked.transcript.records, asked.row.turn_id, asked.access.session_type
+        is_alone = is_heartbeat(asked.row.message) or (kind is SessionType.CRON and not self.settings.jobs_remember)
+        return [each for each in records if each.turn_id == turn_id] if is_alone else records
 
     def _guard(self, asked: Asked, request: ModelRequest) -> Guard:
         message = asked.row.message
@@ -215,12 +223,6 @@ class Planner:
         texts = [*(file.text for file in draft.files), *_texts(draft.shown.entries)]
         message, today = asked.row.message.text, asked.now.date()
         return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
-
-
-def _remembered(asked: Asked) -> Sequence[Record]:
-    """Return what the turn knows of its session; a heartbeat knows of none before it: it never costs more."""
-    records, turn_id = asked.transcript.records, asked.row.turn_id
-    return [each for each in records if each.turn_id == turn_id] if is_heartbeat(asked.row.message) else records
 
 
 def _ordered(asked: Asked) -> SummaryOrder | None:

@@ -33,6 +33,12 @@ def test_every_length_of_the_prompt_can_be_set() -> None:
     assert turn_settings(config).bootstrap == Limits(**chars, daily_notes=False, oneclaw=True)
 
 
+def test_jobs_may_remember() -> None:
+    """They do not unless it is set."""
+    assert not turn_settings(Config()).jobs_remember
+    assert turn_settings(Config.model_validate({"schedule": {"remembers": True}})).jobs_remember
+
+
 def test_the_defaults_are_the_same_in_both_places() -> None:
     """Who sets nothing gets what the bootstrap files' own limits say."""
     assert turn_settings(Config()).bootstrap == Limits()

@@ -1,10 +1,13 @@
 """This file checks, in a whole gateway, that jobs are run at their times and what became of them is known."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import pytest
 
 from adapters.channel import OutboundMessage
 from gateway.app import App
@@ -14,7 +17,9 @@ from gateway.ground import Machine
 from gateway.home import Home
 from gateway.stores.jobs import JobId
 from tests.fakes.clock import ManualClock
-from tests.journeys.house import ENVIRON, make_home
+from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.provider_stub import Body
+from tests.journeys.house import ENVIRON, make_home, openai_section
 from workspaces.access import AgentId
 
 MAIN = AgentId("main")
@@ -95,6 +100,29 @@ async def test_the_status_says_when_the_next_job_comes_and_which_fail(tmp_path: 
             await app.desk.ticker.timetable.disable(JobId(3))
             assert (await app.desk.status()).agents[0].jobs == JobsStatus(2, NOON + timedelta(minutes=20), stopped=1)
             assert "jobs: 2 to come, the next 2036-03-01 12:20Z, 1 stopped" in await app.desk.brief()
+
+
+@pytest.mark.parametrize("remembers", [False, True])
+async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path, remembers: bool) -> None:
+    """By default the second request holds nothing of the first answer: no time costs more than the one before."""
+    asked: list[str] = []
+
+    def answer(body: Body) -> str:
+        asked.append(json.dumps(body["messages"]))
+        return f"Look number {len(asked)}."
+
+    clock = ManualClock(NOON)
+    async with OpenAIStub(answer) as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        with home.config_file.open("a", encoding="utf-8") as config:
+            config.write(f"[schedule]\nremembers = {str(remembers).lower()}\n")
+        with home.lock("a journey"):
+            async with running(home, clock) as app:
+                await app.desk.cron(CronOrder("add", when="every 2h", what="look after the oven"))
+                assert await after(app, clock, 7200) == ["Look number 1."]
+                assert await after(app, clock, 7200) == ["Look number 2."]
+    assert ("Look number 1." in asked[1]) is remembers
+    assert "look after the oven" in asked[1]
 
 
 async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> None:
