@@ -1,58 +1,97 @@
-"""This file turns the errors of providers' SDKs into ours; what a provider wrote stays out of the message."""
+"""This file turns what goes wrong at a provider into our errors; what a provider wrote stays out of the message."""
 
-from pydantic_ai import exceptions as wire
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import httpx
+import httpx2
 
 from gateway.agent.models.wire import BrokenReplyError
 from gateway.errors import ModelError, ModelOverflowError, ModelRefusedError, ModelUnavailableError
 
-_OVERFLOW_MARKS = ("context size", "context length", "context window", "too many tokens", "prompt is too long")
-"""How servers that send no code (llama.cpp, Ollama, vLLM, proxies) word a request that does not fit."""
+_OVERFLOW_MARKS = (
+    "context_length_exceeded",
+    "context size",
+    "context length",
+    "context window",
+    "too many tokens",
+    "prompt is too long",
+)
+"""OpenAI's code, and how servers that send none (Cohere, llama.cpp, Ollama, vLLM, proxies) word a request that does
+not fit."""
+_QUOTA_MARKS = ("insufficient_quota", "billing_hard_limit_reached")
+"""OpenAI's codes for an account that must be paid for first; it sends them with the status of a rate limit."""
+_FILTER_MARK = "content_filter"
+"""Azure's code for a request that its filter holds back."""
 _PASSING = {408, 409, 423, 425, 429, 499}
 """Client errors that another try may cure."""
 
 
-def as_model_error(name: str, error: Exception) -> ModelError:
-    """Return *error* as one of ours; *name* is the model's name in the configuration."""
+def unreachable(name: str) -> ModelUnavailableError:
+    """Return the error for a server that cannot be reached; *name* is the model's name in the configuration."""
+    return ModelUnavailableError(f"{name}: cannot be reached; is its address right and its server running?")
+
+
+def broken(name: str, error: BrokenReplyError | httpx.HTTPError | httpx2.HTTPError) -> ModelUnavailableError:
+    """Return the error for a connection or a body that broke."""
     match error:
         case BrokenReplyError():
             return ModelUnavailableError(f"{name}: the provider {error}")
-        case wire.ModelContextWindowExceededError():
-            return ModelOverflowError(f"{name}: the request is larger than the model's window")
-        case wire.ContentFilterError():
-            return ModelRefusedError(f"{name}: the provider's content filter stopped the reply")
-        case wire.ModelHTTPError(status_code=status):
-            return _from_status(name, status, error)
+        case httpx.ConnectError() | httpx.ConnectTimeout() | httpx2.ConnectError() | httpx2.ConnectTimeout():
+            return unreachable(name)
         case _:
-            return _unavailable(name, error)
+            return ModelUnavailableError(f"{name}: the reply broke off")
 
 
-def _unavailable(name: str, error: Exception) -> ModelUnavailableError:
-    match error:
-        case wire.ModelConnectionError():
-            return ModelUnavailableError(f"{name}: cannot be reached; is its address right and its server running?")
-        case wire.ModelAPIError(retry_after=retry_after):
-            return ModelUnavailableError(f"{name}: the reply broke off", retry_after)
-        case _:
-            return ModelUnavailableError(f"{name}: the reply cannot be used ({type(error).__name__})")
-
-
-def _from_status(name: str, status: int, error: wire.ModelHTTPError) -> ModelError:
-    if _is_overflow(status, error):
+def failed_within(name: str, body: object) -> ModelError:
+    """Return the error for a stream that began well and then says, in *body*, that something failed."""
+    if _says(body, _OVERFLOW_MARKS):
         return ModelOverflowError(f"{name}: the request is larger than the model's window")
-    if isinstance(error, wire.ModelQuotaExceededError):
+    return ModelUnavailableError(f"{name}: the provider reports an error within the reply")
+
+
+def refused(name: str, status: int, body: object, headers: Mapping[str, str]) -> ModelError:
+    """Return the error for an answer of HTTP *status*."""
+    if status == 413 or (status in {400, 422, 500} and _says(body, _OVERFLOW_MARKS)):
+        return ModelOverflowError(f"{name}: the request is larger than the model's window")
+    if status == 402 or _says(body, _QUOTA_MARKS):
         return ModelRefusedError(f"{name}: the account's quota is used up (HTTP {status})")
     if status >= 500 or status in _PASSING:
-        return ModelUnavailableError(f"{name}: the provider answered HTTP {status}", error.retry_after)
+        return ModelUnavailableError(f"{name}: the provider answered HTTP {status}", retry_after_s(headers))
+    return ModelRefusedError(f"{name}: HTTP {status}; {_mend(status, body)}")
+
+
+def _mend(status: int, body: object) -> str:
     match status:
         case 401 | 403 | 498:
-            mend = "check its API key"
+            return "check its API key"
         case 404:
-            mend = "check `model` and `base_url`"
+            return "check `model` and `base_url`"
+        case _ if _says(body, (_FILTER_MARK,)):
+            return "the provider's content filter stopped the request"
         case _:
-            mend = "the provider does not accept the request"
-    return ModelRefusedError(f"{name}: HTTP {status}; {mend}")
+            return "the provider does not accept the request"
 
 
-def _is_overflow(status: int, error: wire.ModelHTTPError) -> bool:
-    said = str(error.body).lower()
-    return status == 413 or (status in {400, 422, 500} and any(mark in said for mark in _OVERFLOW_MARKS))
+def _says(body: object, marks: tuple[str, ...]) -> bool:
+    said = str(body).lower()
+    return any(mark in said for mark in marks)
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Return for how many seconds the provider asks to be left alone, if it does.
+
+    `Retry-After` holds whole seconds or a date (RFC 9110, 10.2.3); OpenAI sends `retry-after-ms` beside it. The names
+    are looked up as they are written here, so *headers* must not mind case, or be in lower case.
+    """
+    exact, rough = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
+    if exact.isdigit():
+        return int(exact) / 1000
+    if rough.isdigit():
+        return float(rough)
+    try:
+        until = parsedate_to_datetime(rough)
+    except ValueError:
+        return None
+    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

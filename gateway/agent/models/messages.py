@@ -1,21 +1,83 @@
 """This file turns a history into what a provider accepts: each call beside its result, each voice told apart."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.agent.entries import (
     CallStartEntry,
     Entry,
     ReplyEntry,
     ResultEntry,
+    ToolCall,
     UserEntry,
     interrupted,
     not_run,
 )
+from gateway.agent.models.port import ModelRequest
 
 SENDER_CAP = 64
 """Longest sender name, in characters, that is shown to a model (Telegram's own limit for a first name)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What people said since the model's last words, and the gateway's note."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the model said; the arguments of each call are a JSON object."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What one of the model's calls returned."""
+
+    call_id: str
+    text: str
+
+
+def voices(request: ModelRequest) -> Iterator[Said | Answered | Returned]:
+    """Yield the history of *request* as every provider takes it, for each to write down in its own format.
+
+    Messages in a row become one, for many chat templates want voices to take turns.
+    """
+    said: list[str] = []
+    for entry in noted(paired(request.entries), request.volatile):
+        match entry:
+            case UserEntry():
+                said.append(spoken(entry))
+                continue
+            case Note():
+                said.append(entry.framed)
+                continue
+        if said:
+            yield Said("\n\n".join(said))
+            said = []
+        match entry:
+            case ReplyEntry(text=text, calls=calls):
+                yield Answered(text, tuple(_sound(call) for call in calls))
+            case ResultEntry(call_id=call_id, text=text, is_error=is_error):
+                yield Returned(call_id, f"Error: {text}" if is_error else text)
+    if said:
+        yield Said("\n\n".join(said))
+
+
+def _sound(call: ToolCall) -> ToolCall:
+    """Return *call* with arguments that a provider takes: it refuses a history in which they are no JSON object."""
+    try:
+        if isinstance(json.loads(call.arguments), dict):
+            return call
+    except (ValueError, RecursionError):
+        pass
+    return replace(call, arguments=json.dumps({"unreadable": call.arguments}))
 
 
 def paired(entries: Sequence[Entry]) -> list[Entry]:

@@ -1,10 +1,10 @@
 """This file guards what a provider sends: a body that is too large or an event that is not JSON ends the attempt."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator
+from contextlib import suppress
 
 import httpx
-import httpx2
 
 BODY_CAP = 32_000_000
 """Largest response, in bytes; an event of a stream costs some 200 bytes for each token."""
@@ -14,50 +14,87 @@ class BrokenReplyError(Exception):
     """A response cannot be used; the message says why and holds nothing of it."""
 
 
-async def guarded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[object]:
+    """Yield the JSON of each `data:` line of *chunks*, up to the one that says `[DONE]`.
+
+    Lines end with a line feed and nothing else: a text may hold the other separators that HTTP clients split at.
+    Raises BrokenReplyError for a line that is no JSON, or more than `BODY_CAP` bytes.
+    """
+    lines = _Lines()
+    async for chunk in chunks:
+        for line in lines.of(chunk):
+            data = _data(line)
+            if data == b"[DONE]":
+                return
+            if data:
+                yield _parsed(data)
+    if data := _data(lines.rest):
+        with suppress(BrokenReplyError):  # the body was cut within this line: no finish reason will have come
+            yield _parsed(data)
+
+
+async def guarded(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     """Pass on *chunks* while they are small enough and each `data:` line of theirs is JSON.
 
-    The providers' SDKs would read a body of any size, and Cohere's skips an event that it cannot parse, which loses a
-    piece of the reply without a word.
+    For a client that reads a body of any size, and skips an event that it cannot parse, which loses a piece of the
+    reply without a word.
     """
-    size = 0
-    rest: list[bytes] = []
+    lines = _Lines()
     async for chunk in chunks:
-        size += len(chunk)
-        if size > BODY_CAP:
-            raise BrokenReplyError(f"sent more than {BODY_CAP:,} bytes")
-        rest.append(chunk)
-        if b"\n" in chunk:
-            *lines, tail = b"".join(rest).split(b"\n")
-            rest = [tail]
-            for line in lines:
-                _check(line)
+        for line in lines.of(chunk):
+            if (data := _data(line)) not in {b"", b"[DONE]"}:
+                _parsed(data)
         yield chunk
 
 
-def _check(line: bytes) -> None:
-    kind, _, data = line.partition(b":")
-    if kind != b"data" or data.strip() in {b"", b"[DONE]"}:
-        return
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError) as exc:
-        raise BrokenReplyError("sent an event that is not JSON") from exc
+async def guard(response: httpx.Response) -> None:
+    """Guard the body of *response*: a hook for the event `response` of a client."""
+    if isinstance(response.stream, httpx.AsyncByteStream):
+        response.stream = _GuardedStream(response.stream)
 
 
-class _GuardedStream(httpx.AsyncByteStream, httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream | httpx2.AsyncByteStream) -> None:
+class _GuardedStream(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream) -> None:
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in guarded(aiter(self._stream)):
+        async for chunk in guarded(self._stream):
             yield chunk
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-async def guard(response: httpx.Response | httpx2.Response) -> None:
-    """Guard the body of *response*: a hook for the event `response` of a client."""
-    if isinstance(response.stream, httpx.AsyncByteStream | httpx2.AsyncByteStream):
-        response.stream = _GuardedStream(response.stream)
+class _Lines:
+    """Cuts a body into lines, and counts its bytes."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._rest: list[bytes] = []
+
+    @property
+    def rest(self) -> bytes:
+        """What came after the last whole line."""
+        return b"".join(self._rest)
+
+    def of(self, chunk: bytes) -> Iterator[bytes]:
+        self._size += len(chunk)
+        if self._size > BODY_CAP:
+            raise BrokenReplyError(f"sent more than {BODY_CAP:,} bytes")
+        self._rest.append(chunk)
+        if b"\n" in chunk:
+            *lines, tail = self.rest.split(b"\n")
+            self._rest = [tail]
+            yield from lines
+
+
+def _data(line: bytes) -> bytes:
+    kind, _, data = line.partition(b":")
+    return data.strip() if kind == b"data" else b""
+
+
+def _parsed(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as exc:
+        raise BrokenReplyError("sent an event that is not JSON") from exc

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models import wire
-from gateway.agent.models.hosted import CUT_NOTE, HostedModel
+from gateway.agent.models.assembly import CUT_NOTE
+from gateway.agent.models.hosted import HostedModel
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
@@ -112,7 +113,7 @@ async def test_a_tool_call_goes_out_and_its_result_back(desks: Desks) -> None:
     assert (await desk.ask(asks(*history))).text == "5433"
     sent = desk.stub.bodies[1]["messages"]
     assert [message["role"] for message in sent] == ["system", "user", "assistant", "tool"]
-    assert sent[2]["tool_calls"][0]["function"] == {"name": "memory_search", "arguments": '{"query":"port"}'}
+    assert sent[2]["tool_calls"][0]["function"] == {"name": "memory_search", "arguments": '{"query": "port"}'}
     assert (sent[3]["tool_call_id"], sent[3]["content"]) == ("c1", "found 5433")
     tool = desk.stub.bodies[1]["tools"][0]["function"]
     assert (tool["name"], tool["description"], tool["parameters"]) == (
@@ -299,7 +300,7 @@ async def test_arguments_that_are_not_json_are_tried_again(desks: Desks) -> None
 
 async def test_an_endless_text_is_stopped(desks: Desks, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reply that never ends costs bounded memory and time."""
-    monkeypatch.setattr("gateway.agent.models.hosted.TEXT_CAP", 5_000)
+    monkeypatch.setattr("gateway.agent.models.assembly.TEXT_CAP", 5_000)
     desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
     with pytest.raises(ModelFloodError, match="5,000 characters"):
         await desk.ask()

@@ -1,0 +1,97 @@
+"""This file puts the pieces of one reply together, and says whether it is whole."""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from gateway.agent.entries import ReplyEntry, ToolCall, Usage
+from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
+from gateway.errors import ModelFloodError, ModelRefusedError, ModelUnavailableError
+
+TEXT_CAP = 400_000
+"""Longest reply, in characters, arguments included: more than any model writes in one go."""
+CUT_NOTE = "\n\n[The reply was cut here: the model reached its output limit.]"
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+class Assembly:
+    """The reply of the model called *name*, as far as it has come."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._text: list[str] = []
+        self._calls: dict[int, _Call] = {}
+        self._usage = Usage()
+        self._finish: Finish | None = None
+        self._size = 0
+
+    def add(self, piece: Piece) -> str:
+        """Take *piece*; return the text that it shows. Raises ModelFloodError past the longest reply."""
+        match piece:
+            case TextPiece(text=text):
+                self._text.append(text)
+                self._grow(len(text))
+                return text
+            case CallPiece():
+                call = self._calls.setdefault(piece.place, _Call())
+                call.id = call.id or piece.id
+                call.name = call.name or piece.name
+                call.arguments.append(piece.arguments)
+                self._grow(len(piece.name) + len(piece.arguments))
+            case ThoughtPiece(length=length):
+                self._grow(length)
+            case Finish():
+                self._finish = piece
+            case Usage():
+                self._usage = piece
+        return ""
+
+    def _grow(self, length: int) -> None:
+        self._size += length
+        if self._size > TEXT_CAP:
+            raise ModelFloodError(TEXT_CAP)
+
+    def entry(self, taken: Collection[str]) -> ReplyEntry:
+        """Return the whole reply; its calls get ids that are not among *taken*, those of the history.
+
+        Raises ModelUnavailableError if it is not whole, and ModelRefusedError if the provider held it back.
+        """
+        text, calls = "".join(self._text), tuple(self._whole_calls(set(taken)))
+        self._check(text, calls)
+        is_cut = self._finish == Finish("length") and not calls
+        return ReplyEntry(text + CUT_NOTE if is_cut else text, calls, self._name, self._usage)
+
+    def _check(self, text: str, calls: tuple[ToolCall, ...]) -> None:
+        """A stream that breaks off cleanly raises nothing in the clients: it lacks its finish reason."""
+        if self._finish is None:
+            raise ModelUnavailableError(f"{self._name}: the reply broke off")
+        if self._finish.how == "failed":
+            raise ModelUnavailableError(f"{self._name}: the provider reports an error within the reply")
+        if not text.strip() and not calls:
+            if self._finish.how == "filtered":
+                raise ModelRefusedError(f"{self._name}: the provider's content filter stopped the reply")
+            raise ModelUnavailableError(f"{self._name}: the reply is empty")
+        for call in calls:
+            self._check_arguments(call)
+
+    def _check_arguments(self, call: ToolCall) -> None:
+        try:
+            json.loads(call.arguments)
+        except (ValueError, RecursionError) as exc:
+            raise ModelUnavailableError(f"{self._name}: the arguments of a tool call are not JSON") from exc
+
+    def _whole_calls(self, taken: set[str]) -> Iterator[ToolCall]:
+        """Yield the calls; servers that number the calls of each reply anew get ids that are unique in the history."""
+        for _, call in sorted(self._calls.items()):
+            call_id = call.id
+            if not call_id or call_id in taken:
+                call_id = f"call_{uuid4().hex[:24]}"
+            taken.add(call_id)
+            yield ToolCall(call_id, call.name, "".join(call.arguments) or "{}")
