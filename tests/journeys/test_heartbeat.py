@@ -18,6 +18,7 @@ from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Reply, Script, Step
 from tests.gateway.web.house import open_house
+from tests.gateway.web.test_page import a_code, browser_at, until
 from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
 from tests.journeys.test_discord import STRANGER, configure
 from workspaces.access import AgentId
@@ -114,6 +115,27 @@ async def test_who_asks_by_http_hears_nothing_of_it(tmp_path: Path) -> None:
         asked = await house.guest.chat.completions.create(model="main", messages=[{"role": "user", "content": "hello"}])
         assert asked.choices[0].message.content == "Good day."
         assert await beats(house.app) == ["terminal"]
+
+
+async def test_on_the_page_it_reaches_the_owner_though_a_guest_wrote_last(tmp_path: Path) -> None:
+    """On the page of its own agent, and on no other; the guest's program gets its own answer alone."""
+    async with open_house(tmp_path, model_says(NEWS)) as house, asyncio.timeout(50):
+        lists(Home(tmp_path / "home"), "- [ ] daily 09:00 look at the plants")
+        async with browser_at(house.address) as browser:
+            await browser.sign_in(await a_code(house))
+            async with browser.events() as page, browser.events(agent="work") as other:
+                await until(page, "history")
+                await until(other, "history")
+                await browser.say("hello")
+                assert (await until(page, "answer"))["text"] == "Good day."
+                hello = [{"role": "user", "content": "hello"}]
+                asked = await house.guest.chat.completions.create(model="main", messages=hello)  # type: ignore[arg-type]
+                assert await beats(house.app) in (["web"], [])
+                assert (await until(page, "answer"))["text"] == NEWS
+                await browser.say("who are you?", agent="work")
+                assert NEWS not in (await until(other, "answer"))["text"]
+        again = await house.guest.chat.completions.create(model="main", messages=hello)  # type: ignore[arg-type]
+    assert [each.choices[0].message.content for each in (asked, again)] == ["Good day."] * 2
 
 
 async def test_the_word_of_silence_is_never_shown(tmp_path: Path) -> None:
