@@ -46,8 +46,10 @@ class Signs:
 
     async def show_draft(self, address: Address, text: str) -> None:
         """Implements `ShowsDrafts`: the end of *text*, in direct chats, the only ones where Telegram shows drafts."""
-        chat, parts = telegram_number(address.chat), [part for part in telegram_parts(text) if part.text.strip()]
-        if chat < 0 or not parts:
+        if (chat := telegram_number(address.chat)) < 0:
+            return
+        parts = [part for part in telegram_parts(text) if part.text.strip()]
+        if not parts:
             return
         request = SendMessageDraft(
             chat_id=chat,

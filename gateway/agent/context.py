@@ -1,5 +1,6 @@
 """This file gathers the workspace files of a turn's prompt; hooks may change them, and the access filter comes last."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -11,6 +12,7 @@ from workspaces.access import Access, rights
 from workspaces.bootstrap import BootstrapFile, Limits, Part, bootstrap_files, choose, gather, read_file, withheld_files
 from workspaces.errors import WorkspaceError
 from workspaces.files import Identity
+from workspaces.skills import Skill, read_skills
 
 
 async def project_context(
@@ -26,6 +28,23 @@ async def project_context(
     payload = Bootstrap(agent.id, access.session_type, tuple(files), partial(_read, agent, access))
     changed = await hooks.tell(AGENT_BOOTSTRAP, payload)
     return await agent.run(choose, agent.workspace, access, changed.files, limits, withheld)
+
+
+async def turn_context(
+    agent: Agent, access: Access, today: date, limits: Limits, hooks: Hooks
+) -> tuple[list[BootstrapFile], Sequence[Skill]]:
+    """Return the same, and the skills that the prompt lists: one errand to the workspace's thread for both."""
+    if hooks.handles(AGENT_BOOTSTRAP):
+        files = await project_context(agent, access, today, limits, hooks)
+        return files, (await agent.run(read_skills, agent.workspace, access)).listed
+    return await agent.run(_files_and_skills, agent, access, today, limits)
+
+
+def _files_and_skills(
+    agent: Agent, access: Access, today: date, limits: Limits
+) -> tuple[list[BootstrapFile], Sequence[Skill]]:
+    workspace = agent.workspace
+    return bootstrap_files(workspace, access, today, limits), read_skills(workspace, access).listed
 
 
 async def final_prompt(agent: Agent, access: Access, prompt: Prompt, hooks: Hooks) -> Prompt:

@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 
 from gateway.agent.calls import lead_past
-from gateway.agent.context import final_prompt, project_context
+from gateway.agent.context import final_prompt, project_context, turn_context
 from gateway.agent.entries import CallStartEntry, Entry, UsedEntry, UsedMemory
 from gateway.agent.guard import Guard
 from gateway.agent.loop import TurnLimits
@@ -43,7 +43,6 @@ from gateway.hooks import Hooks
 from workspaces.access import AgentId, SessionType, rights
 from workspaces.bootstrap import BootstrapFile, Limits
 from workspaces.errors import WorkspaceError
-from workspaces.skills import read_skills
 
 _TOO_LONG = (
     "(Your message is longer than my window: I read its beginning and its end. All of it is kept. "
@@ -79,11 +78,8 @@ class _Draft:
     shown: Shown
     scale: Scale
     window_tokens: int
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens the request takes."""
-        return self.scale.tokens(request_characters(self.request))
+    tokens: int
+    """How many of them the request takes."""
 
     @property
     def fullness(self) -> str:
@@ -116,15 +112,17 @@ class Planner:
             if memories:
                 await asked.transcript.append(asked.row.turn_id, UsedEntry(tuple(memories)))
 
-        draft = await self._draft(asked)
+        guard = self._guard(asked)
+        toolbox = await self._toolbox(asked, guard, used)
+        draft = await self._draft(asked, toolbox)
         order = _ordered(asked)
         if (order or self._is_full(draft)) and await self._made_room(asked, draft, order):
-            draft = await self._draft(asked)
+            draft = await self._draft(asked, toolbox)
         recalled = await self._recalled(asked, draft)
         await used(recalled.used)
         request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
-        guard = self._guard(asked, request)
-        toolbox = await self._toolbox(asked, guard, used)
+        for entry in request.entries:
+            guard.hears(entry)
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
 
     async def make_room(self, asked: Asked, focus: str = "") -> Compacted | None:
@@ -132,7 +130,8 @@ class Planner:
 
         Raises StoreError and WorkspaceError when it could not be noted before, HookError when a hook refused it.
         """
-        return await self._compacted(asked, await self._draft(asked), SummaryOrder(focus))
+        draft = await self._draft(asked, await self._unused_toolbox(asked))
+        return await self._compacted(asked, draft, SummaryOrder(focus))
 
     async def make_room_at_overflow(self, asked: Asked) -> Compacted | None:
         """Summarise after a provider said that the request is larger than the model's window.
@@ -140,12 +139,13 @@ class Planner:
         Then the window is smaller than the configuration says, so all is fitted into part of what was sent: it ends
         whatever the window really is, as each further overflow leaves less.
         """
-        sent = await self._draft(asked)
-        return await self._made_room(asked, await self._draft(asked, int(sent.tokens * _AFTER_OVERFLOW)))
+        toolbox = await self._unused_toolbox(asked)
+        sent = await self._draft(asked, toolbox)
+        return await self._made_room(asked, await self._draft(asked, toolbox, int(sent.tokens * _AFTER_OVERFLOW)))
 
     async def window(self, asked: Asked) -> WindowUse:
         """Return how full the model's window would be if it were asked now, without memories brought up."""
-        draft = await self._draft(asked)
+        draft = await self._draft(asked, await self._unused_toolbox(asked))
         return window_use(draft.request, draft.files, draft.shown, draft.window_tokens, draft.scale)
 
     async def between_turns(self, session: Session, records: Sequence[Record]) -> ModelRequest:
@@ -175,23 +175,20 @@ class Planner:
         crowded = Crowded(session, asked.row.turn_id, draft.request, draft.window_tokens, order)
         return await self.compaction.make_room(crowded)
 
-    async def _draft(self, asked: Asked, window_tokens: int | None = None) -> _Draft:
-        """Return the request of the turn, in the model's own window or in a smaller one."""
+    async def _draft(self, asked: Asked, toolbox: Toolbox, window_tokens: int | None = None) -> _Draft:
+        """Return the request of the turn, which offers *toolbox*, in the model's own window or in a smaller one."""
         agent, access, now = asked.agent, asked.access, asked.now
-        files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
-        skills = (await agent.run(read_skills, agent.workspace, access)).listed
+        files, skills = await turn_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         recalls = rights(access).memory_tools
         prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills)
         prompt = await final_prompt(agent, access, prompt, self.hooks)
         window = Window(window_tokens or agent.model.window_tokens, self.settings.prune, self.compaction.settings)
         records = self._remembered(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
-        bare = ModelRequest(prompt.stable, prompt.volatile, (), (), self.settings.temperature.get(agent.id))
-        tools = (await self._toolbox(asked, self._guard(asked, bare), _unused)).specs
-        base = scale.steady.tokens(request_characters(replace(bare, tools=tools)))
-        shown = show(records, window, base, scale)
-        request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries, tools=tools)
-        return _Draft(request, files, shown, scale, window.tokens)
+        bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
+        shown = show(records, window, scale.steady.tokens(request_characters(bare)), scale)
+        request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries)
+        return _Draft(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
 
     def _remembered(self, asked: Asked) -> Sequence[Record]:
         """Return what the turn knows of its session; a heartbeat and a job know nothing older: they never cost more."""
@@ -199,10 +196,15 @@ class Planner:
         is_alone = is_heartbeat(asked.row.message) or (kind is SessionType.CRON and not self.settings.jobs_remember)
         return [each for each in records if each.turn_id == turn_id] if is_alone else records
 
-    def _guard(self, asked: Asked, request: ModelRequest) -> Guard:
+    def _guard(self, asked: Asked) -> Guard:
+        """Return the guard of a turn that has seen nothing yet."""
         message = asked.row.message
         tray = self.approvals.tray(asked.agent.id, asked.origin, message.answers_to or message.address)
-        return Guard(asked.access, request.entries, tray)
+        return Guard(asked.access, (), tray)
+
+    async def _unused_toolbox(self, asked: Asked) -> Toolbox:
+        """Return what a turn would offer; nobody calls its tools."""
+        return await self._toolbox(asked, self._guard(asked), _unused)
 
     async def _toolbox(self, asked: Asked, guard: Guard, used: Used) -> Toolbox:
         toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)

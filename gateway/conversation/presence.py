@@ -12,8 +12,8 @@ from gateway.conversation.drafts import Draft
 
 log = structlog.get_logger()
 
-FIRST_AFTER_S = 0.5
-"""An answer that comes sooner needs no sign."""
+FIRST_AFTER_S = 1.0
+"""An answer that comes sooner needs no sign and no draft: each is a call of the platform."""
 REFRESH_S = 4.0
 """Telegram's sign fades after five seconds, Discord's after ten."""
 DRAFT_EVERY_S = 1.0
@@ -63,13 +63,19 @@ class Presence:
         shown = _Shown()
         draft = Draft(lambda text: self._tell(message, shown, text))
         over = asyncio.Event()
-        fading = [self._signs.create_task(sign) for sign in _fading(adapter, message.address, shown)]
+        fading: list[asyncio.Task[None]] = []
+
+        def show() -> None:
+            fading.extend(map(self._signs.create_task, _fading(adapter, message.address, shown)))
+
+        first = asyncio.get_running_loop().call_later(FIRST_AFTER_S, show)
         if self._reaction and isinstance(adapter, Reacts) and message.via in {Via.TEXT, Via.EDIT}:
             self._signs.create_task(_keep_reaction(adapter, message, self._reaction, over))
         try:
             yield draft
         finally:
             over.set()
+            first.cancel()
             for sign in fading:
                 sign.cancel()
 
@@ -97,7 +103,6 @@ def _fading(adapter: Adapter | None, address: Address, shown: _Shown) -> Iterato
 
 
 async def _keep_typing(adapter: ShowsTyping, address: Address) -> None:
-    await asyncio.sleep(FIRST_AFTER_S)
     try:
         while True:
             await adapter.show_typing(address)

@@ -1,5 +1,7 @@
 """This file lets a turn send a file of the workspace, as far as its access goes, to the chat that it answers."""
 
+from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
+
 from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
 from typing import Annotated

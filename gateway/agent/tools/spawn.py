@@ -1,5 +1,7 @@
 """This file lets an agent hand a task to a helper, and see to the helpers that it has."""
 
+from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
+
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated

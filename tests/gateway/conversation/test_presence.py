@@ -99,6 +99,19 @@ async def test_drafts_that_come_quickly_are_shown_together(monkeypatch: pytest.M
         assert adapter.drafts.empty()
 
 
+async def test_an_answer_that_comes_soon_has_neither_sign_nor_draft(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would be a call of the platform; who follows along is told of every draft all the same."""
+    monkeypatch.setattr("gateway.conversation.presence.FIRST_AFTER_S", 3600.0)
+    adapter, heard = Signing(), list[str]()
+    async with asyncio.timeout(5), presence_of(adapter) as presence:
+        with presence.follow(HOME, lambda _, text: heard.append(text)):
+            async with presence.answering(ASKED) as draft:
+                await draft("It is blue")
+                for _ in range(5):  # long enough for a sign to have been shown
+                    await asyncio.sleep(0)
+    assert (adapter.shown.is_set(), adapter.drafts.empty(), heard) == (False, True, ["It is blue"])
+
+
 async def test_a_follower_hears_each_draft_of_its_address_while_it_follows() -> None:
     """With the message that is being answered; other chats' drafts are not told, nor what comes after."""
     heard: list[tuple[str, str]] = []
