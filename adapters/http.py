@@ -23,6 +23,7 @@ class HttpAdapter:
     def __init__(self, account: str) -> None:
         self.account = account
         self._receive: Receive | None = None
+        self._is_closed = False
 
     async def take(self, message: InboundMessage) -> str | None:
         """Hand *message* over; on return it is durable, or refused for the reason that is returned.
@@ -36,7 +37,7 @@ class HttpAdapter:
 
     def render(self, markdown: str) -> Sequence[Body]:
         """Return *markdown* as it is: a program has no limit and a format of its own."""
-        return [Body(markdown)]
+        return [Body(markdown)] if markdown.strip() else []
 
     async def listen(self, receive: Receive) -> None:
         """Let messages through to *receive* until cancelled."""
@@ -47,9 +48,14 @@ class HttpAdapter:
             self._receive = None
 
     async def send(self, _: OutboundMessage) -> Sent:
-        """Confirm the message: whoever still waits was answered when its turn was committed."""
+        """Confirm the message: whoever still waits was answered when its turn was committed.
+
+        Raises ChannelUnavailableError on a closed adapter.
+        """
+        if self._is_closed:
+            raise ChannelUnavailableError("the http channel is closed")
         return Sent(str(uuid7()))
 
     async def close(self) -> None:
         """Refuse what comes from now on."""
-        self._receive = None
+        self._receive, self._is_closed = None, True

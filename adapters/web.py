@@ -4,33 +4,22 @@ What was said and answered lately has numbers that grow, so that a page whose co
 the last one that it has. The numbers begin anew with the process: what is older stands in the conversation.
 """
 
-import asyncio
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import NoReturn
 
-from uuid_utils import uuid7
+from adapters.channel import Address, Body, ChannelUnavailableError, InboundMessage, OutboundMessage, Receive, Sent
+from adapters.readers import Readers
+from adapters.spoken import CHAT, OWNER, Spoken
 
-from adapters.channel import (
-    Address,
-    Body,
-    ChannelUnavailableError,
-    ChatKind,
-    InboundMessage,
-    OutboundMessage,
-    Receive,
-    Sender,
-    Sent,
-)
+__all__ = ["CHANNEL", "CHAT", "OWNER", "Kind", "PageEvent", "Reader", "WebAdapter"]
 
 CHANNEL = "web"
-CHAT = "owner"
-OWNER = Sender(id="0", name="owner")
-"""Whoever is signed in at the page: nobody else can be."""
 REMEMBERED = 200
 """Events that a page can ask for again."""
 
@@ -51,7 +40,7 @@ class PageEvent:
     text: str
     at: datetime
     turn: str
-    """Which turn an answer belongs to, as the conversation's records name it; the id of what was said."""
+    """Which turn an answer belongs to, as the conversation's records name it; marks of what was said."""
 
 
 Reader = Callable[[PageEvent | None], None]
@@ -59,7 +48,7 @@ Reader = Callable[[PageEvent | None], None]
 
 
 class WebAdapter:
-    """The pages that are open for one agent."""
+    """The pages that are open for one agent; their owner is whoever is signed in."""
 
     channel = CHANNEL
 
@@ -70,28 +59,18 @@ class WebAdapter:
         self.epoch = secrets.token_hex(4)
         """Which process the numbers are of."""
         self._now = now
-        self._receive: Receive | None = None
+        self._spoken = Spoken(self.address, now)
+        self._readers = Readers[Reader]()
         self._recent: deque[PageEvent] = deque(maxlen=REMEMBERED)
-        self._readers: list[Reader] = []
-        self._wakes: list[Callable[[], None]] = []
         self._count = 0
 
-    async def say(self, text: str) -> str:
-        """Say *text* as the owner; return the message's id once it is durable.
+    async def say(self, text: str, message_id: str = "") -> InboundMessage:
+        """Say *text* as the owner; return the message once it is durable.
 
-        Raises ChannelUnavailableError while the gateway does not listen or refuses it, and what the gateway raises
-        when it cannot keep the message.
+        A page that does not know whether it was heard says it again by the same *message_id*. Raises
+        ChannelUnavailableError on a closed adapter, and what the gateway raises when it cannot keep the message.
         """
-        if self._receive is None:
-            raise ChannelUnavailableError("the gateway takes no messages now")
-        message = InboundMessage(
-            self.address, str(uuid7()), OWNER, ChatKind.DIRECT, text, is_for_us=True, sent_at=self._now()
-        )
-        refusal = await self._receive(message)
-        if refusal is not None:
-            raise ChannelUnavailableError(f"refused: {refusal}")
-        self._show(Kind.SAID, text, message.id)
-        return message.id
+        return await self._spoken.say(text, message_id)
 
     @property
     def readers(self) -> int:
@@ -110,53 +89,50 @@ class WebAdapter:
         """The number of the newest event."""
         return self._count
 
-    @contextmanager
-    def reading(self, reader: Reader) -> Iterator[None]:
+    def attach(self, reader: Reader) -> AbstractContextManager[None]:
         """Tell *reader* of everything that comes until the block ends; what waits for a reader is sent now."""
-        self._readers.append(reader)
-        for wake in self._wakes:
-            wake()
-        try:
-            yield
-        finally:
-            self._readers.remove(reader)
+        return self._readers.attached(reader)
 
     def on_reachable(self, wake: Callable[[], None]) -> None:
         """Call *wake* whenever a page is opened."""
-        self._wakes.append(wake)
+        self._readers.on_coming(wake)
 
     def render(self, markdown: str) -> Sequence[Body]:
         """Return *markdown* as it is: a page has no limit, and is given safe HTML by who serves it."""
-        return [Body(markdown)]
+        return [Body(markdown)] if markdown.strip() else []
 
-    async def listen(self, receive: Receive) -> None:
-        """Let messages through to *receive* until cancelled."""
-        self._receive = receive
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self._receive = None
+    async def listen(self, receive: Receive) -> NoReturn:
+        """Hand over what is said, in order; what was being handed over when we were cancelled comes again."""
+        await self._spoken.hand_over(receive)
 
     async def send(self, message: OutboundMessage) -> Sent:
         """Show *message* on every page that is open. Raises ChannelUnavailableError when none is."""
+        self._spoken.check_open()
         if not self._readers:
             raise ChannelUnavailableError("no page is open")
-        return Sent(str(self._show(Kind.ANSWER, message.body.text, message.turn)))
+        return Sent(str(self.tell(Kind.ANSWER, message.body.text, self._now(), message.turn)))
+
+    def tell(self, kind: Kind, text: str, at: datetime, turn: str) -> int:
+        """Show what belongs to the chat, on every page that is open or comes back; return its number.
+
+        The same is shown once, however often it is told.
+        """
+        for known in self._recent if turn else ():
+            if (known.kind, known.turn) == (kind, turn) and (kind is Kind.SAID or known.text == text):
+                return known.number
+        self._count += 1
+        event = PageEvent(self._count, kind, text, at, turn)
+        self._recent.append(event)
+        for reader in self._readers:
+            reader(event)
+        return event.number
 
     async def close(self) -> None:
-        """Part from all pages."""
+        """Part from all pages and refuse what was said and not yet handed over."""
         self.end()
+        self._spoken.close()
 
     def end(self) -> None:
         """Tell every page that this is the end."""
-        self._receive = None
-        for reader in tuple(self._readers):
+        for reader in self._readers:
             reader(None)
-
-    def _show(self, kind: Kind, text: str, turn: str) -> int:
-        self._count += 1
-        event = PageEvent(self._count, kind, text, self._now(), turn)
-        self._recent.append(event)
-        for reader in tuple(self._readers):
-            reader(event)
-        return event.number

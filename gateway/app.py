@@ -28,6 +28,7 @@ from gateway.commands.menu import Menus, menu_entries
 from gateway.composing import (
     backlog_of,
     commands_of,
+    follow_on_pages,
     heartbeats_of,
     is_stop,
     open_to_helpers,
@@ -235,6 +236,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     heartbeats = heartbeats_of(ground, owner_chats, queueing, delivery)
     ticker = ticker_of(ground, owner_chats, notices)
     outcomes.listeners += [heartbeats.committed, ticker.settled]
+    follow_on_pages(ground, outcomes)
     approvals.timetable = ticker.timetable
     desk = LocalDesk(
         str(ground.home.path),

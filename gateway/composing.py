@@ -22,6 +22,7 @@ from gateway.conversation.lane_work import Item
 from gateway.conversation.lanes import Lanes
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.notices import Notices
+from gateway.conversation.outcomes import Outcomes
 from gateway.conversation.owner_chat import OwnerChats
 from gateway.conversation.planning import Planner
 from gateway.conversation.queueing import Queueing
@@ -38,6 +39,7 @@ from gateway.hooks import Hooks, load_hooks
 from gateway.measuring import timed
 from gateway.media import intake_of
 from gateway.stores.ports import InboxRow, OutboxRow
+from gateway.web.elsewhere import Elsewhere
 
 
 def ticker_of(ground: Ground, owner_chats: OwnerChats, notices: Notices) -> Ticker:
@@ -66,6 +68,14 @@ def open_to_helpers(ground: Ground, subagents: Subagents, reception: Reception, 
     subagents.wake = lambda key: lanes.wake(lambda other: other == key)
     for agent in ground.agents:
         ground.adapters.loaded[HELPER, agent] = ResultChannel(agent, reception.enter, ground.clock.now)
+
+
+def follow_on_pages(ground: Ground, outcomes: Outcomes) -> None:
+    """Let each agent's page show what is said in the owner's conversation elsewhere."""
+    for agent in ground.agents if ground.config.web.enabled else ():
+        elsewhere = Elsewhere(agent, ground.routes, ground.adapters.loaded, ground.clock.now)
+        elsewhere.begin(ground.sessions)
+        outcomes.listeners.append(elsewhere.committed)
 
 
 def planner_of(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents: Subagents) -> Planner:

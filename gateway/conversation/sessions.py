@@ -1,7 +1,7 @@
 """This file finds the transcript of a session, and keeps those in use open."""
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ import structlog
 
 from gateway.agent.tools.tool import Run
 from gateway.conversation.purging import redact_file
-from gateway.conversation.transcript import Now, Repairs, Transcript
+from gateway.conversation.transcript import Follower, Now, Repairs, Transcript
 from gateway.door.routing import SessionKey, is_session
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.timing import utc_now
@@ -51,6 +51,7 @@ class Sessions:
         """What a turn still holds, though it was let go here: a session must not have two writers."""
         self._opening: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()
         self._repairs: dict[SessionKey, Repairs] = {}
+        self._followers: defaultdict[SessionKey, list[Follower]] = defaultdict(list)
 
     async def open(self, key: SessionKey) -> Transcript:
         """Return the transcript of *key*, begun if there is none. Raises StoreError."""
@@ -59,6 +60,10 @@ class Sessions:
         self._in_use[key] = transcript
         self._keep(key, transcript)
         return transcript
+
+    def follow(self, key: SessionKey, follower: Follower) -> None:
+        """Tell *follower* of all that is written down in the session of *key* from its next opening on."""
+        self._followers[key].append(follower)
 
     def _keep(self, key: SessionKey, transcript: Transcript) -> None:
         """Hold on to *transcript* as the latest one used, and let go of as many of the others as it takes."""
@@ -75,6 +80,7 @@ class Sessions:
 
     async def _read(self, key: SessionKey) -> Transcript:
         transcript = await Transcript.open(self.path(key), self.run, self._checkpoint, self._now)
+        transcript.followers = tuple(self._followers.get(key, ()))
         if transcript.repairs != Repairs():
             self._repairs[key] = transcript.repairs
             log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))

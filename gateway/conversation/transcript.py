@@ -22,10 +22,12 @@ from gateway.timing import utc_now
 from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.redaction import Redaction
 
-__all__ = ["Now", "Record", "Repairs", "Transcript"]
+__all__ = ["Follower", "Now", "Record", "Repairs", "Transcript"]
 
 Now = Callable[[], datetime]
 """Tells the time in UTC."""
+Follower = Callable[[Sequence[Record]], None]
+"""Told, at once and in the event loop, what was written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Transcript:
         self.size = 0
         """Of the lines of `records`, in bytes."""
         self.repairs = Repairs()
+        self.followers: Sequence[Follower] = ()
+        """Told of what is written down, once it is."""
 
     @classmethod
     async def open(cls, path: Path, run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now) -> "Transcript":
@@ -106,7 +110,10 @@ class Transcript:
     async def append(self, turn_id: TurnId, *entries: Entry | Mark) -> None:
         """Write *entries* down, durably, all or none. Raises StoreError; the file is then what it was before."""
         now = self._now()
-        await self._run(self._write, [Record(turn_id, now, entry) for entry in entries])
+        records = [Record(turn_id, now, entry) for entry in entries]
+        await self._run(self._write, records)
+        for follower in self.followers:
+            follower(records)
 
     async def purge(self, redaction: Redaction) -> int:
         """Take a passage out of all lines, for good; return how many held it. Raises StoreError."""

@@ -18,11 +18,11 @@ from starlette.routing import Route
 
 from adapters.channel import Adapter, ChannelUnavailableError
 from adapters.web import CHANNEL, Kind, PageEvent, WebAdapter
-from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
 from gateway.errors import StoreError
+from gateway.web.elsewhere import show_said, told
 from gateway.web.entrance import COOKIE, Entrance, read_body
 from gateway.web.errors import NOT_TAKEN, SERVER, HttpError
 from gateway.web.marked import marked
@@ -34,6 +34,8 @@ PAGES_AT_MOST = 20
 """Open for one agent."""
 LOOK_EVERY_S = 15.0
 """How often a stream says that it is alive, and looks whether its browser is still signed in."""
+PATIENCE_S = 10.0
+"""How long a page waits until what it says is durable; our choice."""
 TEXT_CAP = 100_000
 """Characters of one message."""
 
@@ -41,6 +43,8 @@ TEXT_CAP = 100_000
 class _Said(BaseModel):
     agent: str = Field(max_length=64)
     text: str = Field(max_length=TEXT_CAP)
+    id: str = Field("", pattern="^[A-Za-z0-9-]{0,64}$")
+    """Made by the page: said again by it, where nobody knows whether it was heard, it is the same message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +73,16 @@ class ChatPages:
         said = read_body(_Said, await request.body())
         if not said.text.strip():
             raise HttpError(400, "the message says nothing", param="text")
+        page = self._adapter(said.agent)
         try:
-            return JSONResponse({"id": await self._adapter(said.agent).say(said.text)})
+            async with asyncio.timeout(PATIENCE_S):
+                message = await page.say(said.text, said.id)
+        except TimeoutError as exc:
+            raise HttpError(503, "not taken yet: the gateway is busy; send it again", SERVER, code=NOT_TAKEN) from exc
         except (ChannelUnavailableError, StoreError) as exc:
             raise HttpError(503, f"not taken: {exc}", SERVER, code=NOT_TAKEN) from exc
+        show_said(page, message)
+        return JSONResponse({"id": message.id})
 
     async def events(self, request: Request) -> Response:
         await self.entrance.check(request)
@@ -85,7 +95,7 @@ class ChatPages:
     async def _stream(self, adapter: WebAdapter, last: str, secret: str) -> AsyncIterator[bytes]:
         heard = _Heard()
         with (
-            adapter.reading(heard.event),
+            adapter.attach(heard.event),
             self.presence.follow(adapter.address, lambda _, text: heard.draft(text)),
         ):
             for event in await self._missed(adapter, last):
@@ -108,20 +118,14 @@ class ChatPages:
         if missed is not None:
             return [_event(adapter, each) for each in missed]
         latest = adapter.latest
-        told = await self._told(AgentId(adapter.account))
-        return [_sse("history", {"messages": told}, f"{adapter.epoch}-{latest}")]
+        history = await self._history(AgentId(adapter.account))
+        return [_sse("history", {"messages": history}, f"{adapter.epoch}-{latest}")]
 
-    async def _told(self, agent: AgentId) -> list[dict[str, str]]:
+    async def _history(self, agent: AgentId) -> list[dict[str, str]]:
         """Return the end of the owner's conversation with *agent*, on whatever channel it was held."""
         transcript = await self.sessions.open(SessionKey(agent, SessionType.MAIN))
-        told: deque[dict[str, str]] = deque(maxlen=SHOWN_OF_THE_PAST)
-        for record in transcript.records:
-            match record.entry:
-                case UserEntry(text=text):
-                    told.append(_shown(Kind.SAID, text, record.at, record.turn_id))
-                case ReplyEntry(text=text, calls=calls) if text.strip() and not calls:
-                    told.append(_shown(Kind.ANSWER, text, record.at, record.turn_id))
-        return list(told)
+        every = (each for each in map(told, transcript.records) if each is not None)
+        return [_shown(each.kind, each.text, each.at, each.turn) for each in deque(every, maxlen=SHOWN_OF_THE_PAST)]
 
     def _adapter(self, agent: str) -> WebAdapter:
         adapter = self.adapters.get((CHANNEL, agent))

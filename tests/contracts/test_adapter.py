@@ -1,9 +1,15 @@
-"""This file is what every adapter must do; a new channel adds its platform below and passes."""
+"""This file is what every adapter must do; a new channel adds its platform below and passes.
+
+One differs: `http` is asked, not listened to. Whoever says something there hands it over with a request of their own
+and waits for what becomes of it, and for the answer. So there is nothing that its listener could bring again or fail
+at, and nobody else to show an answer to: tests/adapters/test_http.py says what holds instead. Tests that take a
+`listened` platform leave it out.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import pytest
@@ -17,13 +23,18 @@ from adapters.channel import (
     ChatKind,
     InboundMessage,
     OutboundMessage,
+    Sender,
 )
 from adapters.discord import DiscordAdapter
+from adapters.http import CHANNEL as HTTP
+from adapters.http import HttpAdapter
 from adapters.telegram import LongPoll, TelegramAdapter
 from adapters.terminal import CHANNEL, CHAT, TerminalAdapter
+from adapters.web import CHANNEL as WEB
+from adapters.web import Kind, PageEvent, WebAdapter
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.discord import Discord, servers_of
-from tests.fakes.discord_shapes import DIRECT
+from tests.fakes.discord_shapes import DIRECT, PERSON
 from tests.fakes.discord_shapes import TOKEN as DISCORD_TOKEN
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
@@ -36,6 +47,8 @@ class Platform(Protocol):
 
     adapter: Adapter
     address: Address
+    person: str
+    """Their id, as the transport knows it."""
 
     def says(self, text: str) -> None:
         """The person writes."""
@@ -51,6 +64,7 @@ class Terminal:
     """A person at a terminal."""
 
     address = Address(CHANNEL, "main", CHAT)
+    person = "0"
 
     def __init__(self, people: asyncio.TaskGroup) -> None:
         self._terminal = TerminalAdapter("main")
@@ -79,10 +93,80 @@ class Terminal:
         self._attached.close()
 
 
+class Page:
+    """The owner at the page, which is open."""
+
+    address = Address(WEB, "main", CHAT)
+    person = "0"
+
+    def __init__(self, people: asyncio.TaskGroup) -> None:
+        self._page = WebAdapter("main")
+        self.adapter: Adapter = self._page
+        self._people = people
+        self._shown: list[str] = []
+        self._open = ExitStack()
+        self._open.enter_context(self._page.attach(self._show))
+
+    def _show(self, event: PageEvent | None) -> None:
+        if event is not None and event.kind is Kind.ANSWER:
+            self._shown.append(event.text)
+
+    def says(self, text: str) -> None:
+        self._people.create_task(self._say(text))
+
+    async def _say(self, text: str) -> None:
+        try:
+            await self._page.say(text)
+        except (ChannelUnavailableError, StoreFullError):
+            return
+
+    def shown(self) -> Sequence[str]:
+        return self._shown
+
+    async def vanish(self) -> None:
+        self._open.close()
+
+
+class Program:
+    """A program that asks by HTTP, one request after another, and again while nobody listens yet."""
+
+    address = Address(HTTP, "laptop", "main", "main")
+    person = "laptop"
+
+    def __init__(self, people: asyncio.TaskGroup) -> None:
+        self._http = HttpAdapter("laptop")
+        self.adapter: Adapter = self._http
+        self._people = people
+        self._count = 0
+        self._one_by_one = asyncio.Lock()
+
+    def says(self, text: str) -> None:
+        self._people.create_task(self._ask(text))
+
+    async def _ask(self, text: str) -> None:
+        async with self._one_by_one:
+            self._count += 1
+            by, at = Sender(self.person, self.person), datetime.now(UTC)
+            asked = InboundMessage(self.address, f"r{self._count}", by, ChatKind.DIRECT, text, True, at)
+            while True:
+                try:
+                    await self._http.take(asked)
+                    return
+                except ChannelUnavailableError:
+                    await asyncio.sleep(0)
+
+    def shown(self) -> Sequence[str]:
+        return ()  # an answer goes with the request that asked
+
+    async def vanish(self) -> None:
+        """A program that is gone is not missed."""
+
+
 class TelegramChat:
     """A person in a direct chat on Telegram."""
 
     address = Address("telegram", "home", "42")
+    person = "42"
 
     def __init__(self, server: BotApi) -> None:
         self._server = server
@@ -103,6 +187,7 @@ class DiscordChat:
     """A person in a direct chat on Discord, who writes as soon as the bot is online."""
 
     address = Address("discord", "home", DIRECT)
+    person = PERSON
 
     def __init__(self, server: Discord) -> None:
         self._server = server
@@ -131,6 +216,22 @@ async def terminal() -> AsyncIterator[Platform]:
 
 
 @asynccontextmanager
+async def page() -> AsyncIterator[Platform]:
+    async with asyncio.TaskGroup() as people:
+        platform = Page(people)
+        yield platform
+        await platform.adapter.close()
+
+
+@asynccontextmanager
+async def program() -> AsyncIterator[Platform]:
+    async with asyncio.TaskGroup() as people:
+        platform = Program(people)
+        yield platform
+        await platform.adapter.close()
+
+
+@asynccontextmanager
 async def telegram() -> AsyncIterator[Platform]:
     async with BotApi() as server:
         platform = TelegramChat(server)
@@ -147,9 +248,20 @@ async def discord_chat() -> AsyncIterator[Platform]:
         assert server.problems == []
 
 
-@pytest.fixture(params=[terminal, telegram, discord_chat], ids=["terminal", "telegram", "discord"])
+LISTENED = {"terminal": terminal, "page": page, "telegram": telegram, "discord": discord_chat}
+EVERY = LISTENED | {"http": program}
+
+
+@pytest.fixture(params=list(EVERY.values()), ids=list(EVERY))
 async def platform(request: pytest.FixtureRequest) -> AsyncIterator[Platform]:
     """One adapter with its platform, and a person there."""
+    async with request.param() as platform:
+        yield platform
+
+
+@pytest.fixture(params=list(LISTENED.values()), ids=list(LISTENED))
+async def listened(request: pytest.FixtureRequest) -> AsyncIterator[Platform]:
+    """One adapter that brings messages by listening and shows the answers to a person."""
     async with request.param() as platform:
         yield platform
 
@@ -166,7 +278,7 @@ async def test_a_message_says_where_it_comes_from(platform: Platform) -> None:
     assert message.kind is ChatKind.DIRECT
     assert message.is_for_us
     assert message.id
-    assert message.sender.id.isdigit()
+    assert message.sender.id == platform.person
     assert not message.sender.is_bot
     assert message.sent_at.utcoffset() == timedelta(0)
 
@@ -186,30 +298,30 @@ async def test_messages_come_in_order_and_one_at_a_time(platform: Platform) -> N
     assert len({message.id for message in received.messages}) == 5
 
 
-async def test_what_was_not_yet_durable_comes_again(platform: Platform) -> None:
+async def test_what_was_not_yet_durable_comes_again(listened: Platform) -> None:
     """A listener that is stopped within `receive` loses nothing: the same message, by id, is handed over anew."""
     stopped, received = Received(hold=True), Received()
-    async with listening(platform.adapter, stopped):
-        platform.says("hold this")
+    async with listening(listened.adapter, stopped):
+        listened.says("hold this")
         await stopped.begun.wait()
-    async with listening(platform.adapter, received):
+    async with listening(listened.adapter, received):
         (message,) = await received.wait_for(1)
     assert stopped.messages == []
     assert message == stopped.offered[0]
 
 
-async def test_an_inbox_that_fails_stops_the_listener(platform: Platform) -> None:
+async def test_an_inbox_that_fails_stops_the_listener(listened: Platform) -> None:
     """The gateway learns of it; nothing is swallowed, and the adapter can listen again."""
 
     async def full(_: InboundMessage) -> None:
         raise StoreFullError
 
-    platform.says("hello")
+    listened.says("hello")
     with pytest.raises(StoreFullError):
-        await platform.adapter.listen(full)
+        await listened.adapter.listen(full)
     received = Received()
-    async with listening(platform.adapter, received):
-        platform.says("again")
+    async with listening(listened.adapter, received):
+        listened.says("again")
         await received.hear("again")
 
 
@@ -220,14 +332,14 @@ async def test_listening_ends_when_it_is_cancelled(platform: Platform) -> None:
     assert listener.cancelled()
 
 
-async def test_a_long_answer_arrives_whole_and_in_order(platform: Platform) -> None:
+async def test_a_long_answer_arrives_whole_and_in_order(listened: Platform) -> None:
     """Every part fits, each is receipted under its own id, and together they hold every word."""
-    bodies = platform.adapter.render(ANSWER)
-    ids = [(await platform.adapter.send(_part(platform, body, n))).message_id for n, body in enumerate(bodies)]
-    assert list(platform.shown()) == [body.text for body in bodies]
+    bodies = listened.adapter.render(ANSWER)
+    ids = [(await listened.adapter.send(_part(listened, body, n))).message_id for n, body in enumerate(bodies)]
+    assert list(listened.shown()) == [body.text for body in bodies]
     assert len(set(ids)) == len(ids)
     assert all(ids)
-    everything = "".join(platform.shown())
+    everything = "".join(listened.shown())
     for number in range(400):
         assert f"code {number}" in everything
     assert everything.count("<b>") == 400
@@ -239,11 +351,11 @@ async def test_rendering_is_repeatable_and_leaves_nothing_for_blank_text(platfor
     assert list(platform.adapter.render(" \n ")) == []
 
 
-async def test_nobody_there_is_said_to_be_temporary(platform: Platform) -> None:
+async def test_nobody_there_is_said_to_be_temporary(listened: Platform) -> None:
     """The reply stays in the outbox: surely not sent, and worth another try."""
-    await platform.vanish()
+    await listened.vanish()
     with pytest.raises(ChannelUnavailableError):
-        await platform.adapter.send(_part(platform, Body("hello"), 0))
+        await listened.adapter.send(_part(listened, Body("hello"), 0))
 
 
 async def test_a_closed_adapter_sends_nothing(platform: Platform) -> None:

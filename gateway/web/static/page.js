@@ -7,6 +7,7 @@ let csrf = "";
 let agent = "";
 let events = null;
 let fromHistory = new Set();
+let unsent = { text: "", id: "" };
 
 // --- what is said
 
@@ -69,21 +70,18 @@ function listen() {
   events.addEventListener("history", (event) => {
     const { messages } = JSON.parse(event.data);
     at("talk").replaceChildren();
-    fromHistory = new Set(messages.filter((each) => each.kind === "answer").map((each) => each.turn));
+    fromHistory = new Set(messages.map((each) => `${each.kind} ${each.turn}`));
     messages.forEach(show);
     toTheEnd(true);
   });
-  events.addEventListener("said", (event) => {
-    dropDraft();
-    show(JSON.parse(event.data));
-    toTheEnd(true);
-  });
-  events.addEventListener("answer", (event) => {
-    const message = JSON.parse(event.data);
-    dropDraft();
-    if (!fromHistory.has(message.turn)) show(message);
-    toTheEnd(false);
-  });
+  for (const kind of ["said", "answer"]) {
+    events.addEventListener(kind, (event) => {
+      const message = JSON.parse(event.data);
+      dropDraft();
+      if (!fromHistory.has(`${kind} ${message.turn}`)) show(message);
+      toTheEnd(kind === "said");
+    });
+  }
   events.addEventListener("draft", (event) => {
     let draft = at("talk").querySelector(".draft");
     if (!draft) {
@@ -151,6 +149,10 @@ at("sign-out").addEventListener("click", async () => {
 
 // --- saying something
 
+function newId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 function fit() {
   const text = at("text");
   text.style.height = "auto";
@@ -163,10 +165,14 @@ at("say").addEventListener("submit", async (event) => {
   if (!text.trim()) return;
   const button = at("say").querySelector("button");
   button.disabled = true;
-  const trouble = await post("/chat/messages", { agent, text });
+  if (text !== unsent.text) unsent = { text, id: newId() }; // what was perhaps heard is sent again under its own id
+  const trouble = await post("/chat/messages", { agent, text, id: unsent.id });
   button.disabled = false;
   at("state").textContent = trouble;
-  if (!trouble) at("text").value = "";
+  if (!trouble) {
+    at("text").value = "";
+    unsent = { text: "", id: "" };
+  }
   fit();
   at("text").focus();
 });

@@ -5,12 +5,14 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from adapters.web import Kind
 from gateway.control.browsers import BrowserOrder
 from gateway.control.wire import ChatOrder
 from gateway.door.sign_in import WRONG_AT_MOST
@@ -162,6 +164,56 @@ async def test_an_answer_that_came_while_no_page_was_open_is_there_at_the_next(h
     assert (sent["text"], sent["turn"]) == (told[1]["text"], told[1]["turn"])
 
 
+async def test_what_is_said_elsewhere_is_shown_while_the_page_is_open(house: House, browser: Browser) -> None:
+    """The owner's conversation is one: each message and answer once, in order, and to who comes back as well."""
+
+    async def hear(_: str, __: bool) -> None:
+        """Leave it."""
+
+    async with browser.events() as events:
+        start = (await until(events, "history"))["id"]
+        await house.app.desk.chat(ChatOrder("said at the terminal"), hear)
+        await house.owner.chat.completions.create(model="main", messages=[{"role": "user", "content": "by a program"}])
+        await browser.say("said here")
+        live = [await until(events, kind) for kind in ("said", "answer") * 3]
+    async with browser.events(start) as events:
+        missed = [await until(events, kind) for kind in ("said", "answer") * 3]
+    async with browser.events() as events:
+        kept = (await until(events, "history"))["messages"]
+    said = ["said at the terminal", "by a program", "said here"]
+    assert [each["text"] for each in live] == [text for each in said for text in (each, f"You said: {each}")]
+    assert missed == live
+    facts = ("kind", "turn", "text")
+    assert [[each[fact] for fact in facts] for each in kept] == [[each[fact] for fact in facts] for each in live]
+
+
+async def test_what_is_said_in_other_conversations_is_not_shown(house: House, browser: Browser) -> None:
+    """Neither a guest's words nor what another agent is asked."""
+    async with browser.events() as events:
+        await until(events, "history")
+        for program, agent in ((house.guest, "main"), (house.owner, "work")):
+            await program.chat.completions.create(model=agent, messages=[{"role": "user", "content": "not for you"}])
+        await browser.say("for me")
+        assert (await until(events, "said"))["text"] == "for me"
+        assert (await until(events, "answer"))["text"] == "You said: for me"
+
+
+async def test_what_is_said_again_under_its_id_is_said_once(house: House, browser: Browser) -> None:
+    """A page that does not know whether it was heard asks again, and loses nothing by it."""
+    said = {"agent": "main", "text": "once", "id": "0123456789abcdef"}
+    shown = browser.origin | {"x-csrf-token": browser.csrf}
+    async with browser.events() as events:
+        await until(events, "history")
+        for _ in range(2):
+            assert (await browser.http.post("/chat/messages", json=said, headers=shown)).json()["id"] == said["id"]
+        await browser.say("twice")
+        assert [(await until(events, "said"))["text"] for _ in range(2)] == ["once", "twice"]
+        assert (await until(events, "answer"))["text"] == "You said: once"
+        assert (await until(events, "answer"))["text"] == "You said: twice"
+    assert (await browser.http.post("/chat/messages", json=said | {"id": "a b"}, headers=shown)).status_code == 400
+    assert len(house.model.bodies) == 2
+
+
 async def test_a_number_of_another_start_begins_with_the_conversation(house: House, browser: Browser) -> None:
     """It tells what was said anywhere: a page is the owner's conversation, whatever channel it went on."""
 
@@ -187,7 +239,7 @@ def test_what_an_answer_holds_can_only_be_read() -> None:
 async def test_so_many_pages_and_no_more(house: House, browser: Browser) -> None:
     """What is open is bounded; one that is closed makes room."""
     adapter = house.app.adapters.loaded["web", "main"]
-    readers = [adapter.reading(lambda _: None) for _ in range(PAGES_AT_MOST)]  # type: ignore[attr-defined]
+    readers = [adapter.attach(lambda _: None) for _ in range(PAGES_AT_MOST)]  # type: ignore[attr-defined]
     for reader in readers:
         reader.__enter__()
     assert (await browser.http.get("/chat/events", params={"agent": "main"})).status_code == 503
@@ -256,7 +308,7 @@ async def test_a_code_counts_once_and_its_session_can_be_revoked(house: House, b
         await until(events, "history")
         await house.app.desk.browsers(BrowserOrder("revoke", sessions[0].session))
         adapter = house.app.adapters.loaded["web", "main"]
-        await adapter.say("said elsewhere")  # type: ignore[attr-defined]
+        adapter.tell(Kind.SAID, "said elsewhere", datetime.now(UTC), "t1")  # type: ignore[attr-defined]
         assert [event async for event in events] == []
     assert (await browser.say("hello")).status_code == 401
 

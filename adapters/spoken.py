@@ -1,0 +1,90 @@
+"""This file takes what the owner says where no platform stands between: at a terminal, at the page.
+
+Whoever speaks waits until it is durable. What is said is handed over in order, one after another.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NoReturn
+
+from uuid_utils import uuid7
+
+from adapters.channel import Address, ChannelUnavailableError, ChatKind, InboundMessage, Receive, Sender
+
+CHAT = "owner"
+OWNER = Sender(id="0", name="owner")
+"""The one person that such a channel knows: nobody else can speak there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    message: InboundMessage
+    durable: asyncio.Future[str | None]
+    """The reason for which it was refused, if it was."""
+
+
+class Spoken:
+    """What was said in one chat and is not yet durable."""
+
+    def __init__(self, address: Address, now: Callable[[], datetime]) -> None:
+        self._address = address
+        self._now = now
+        self._said: asyncio.Queue[_Said] = asyncio.Queue()
+        self._serving: _Said | None = None
+        self._is_closed = False
+
+    async def say(self, text: str, message_id: str = "") -> InboundMessage:
+        """Say *text* as the owner; return the message once it is durable.
+
+        The same *message_id*, where one is given, is the same message: to say it again changes nothing.
+        Raises what `receive` raised when it could not be made durable, and ChannelUnavailableError where it is
+        refused or the channel closed.
+        """
+        self.check_open()
+        id_ = message_id or str(uuid7())
+        message = InboundMessage(self._address, id_, OWNER, ChatKind.DIRECT, text, is_for_us=True, sent_at=self._now())
+        said = _Said(message, asyncio.get_running_loop().create_future())
+        self._said.put_nowait(said)
+        if refusal := await said.durable:
+            raise ChannelUnavailableError(f"refused: {refusal}")
+        return message
+
+    async def hand_over(self, receive: Receive) -> NoReturn:
+        """Hand over what is said, in order; what was being handed over when we were cancelled comes again."""
+        while True:
+            self._serving = self._serving or await self._said.get()
+            await self._serve(self._serving, receive)
+            self._serving = None
+
+    async def _serve(self, said: _Said, receive: Receive) -> None:
+        if said.durable.cancelled():
+            return
+        try:
+            refusal = await receive(said.message)
+        except Exception as exc:
+            self._serving = None
+            if not said.durable.done():
+                said.durable.set_exception(exc)
+            raise
+        if not said.durable.done():  # else whoever said it went away
+            said.durable.set_result(refusal)
+
+    def close(self) -> None:
+        """Refuse what was said and not yet handed over, and what is said from now on."""
+        self._is_closed = True
+        waiting = [self._serving] if self._serving else []
+        while not self._said.empty():
+            waiting.append(self._said.get_nowait())
+        for said in waiting:
+            if not said.durable.done():
+                said.durable.set_exception(self._closed())
+
+    def check_open(self) -> None:
+        """Raise ChannelUnavailableError if this is closed."""
+        if self._is_closed:
+            raise self._closed()
+
+    def _closed(self) -> ChannelUnavailableError:
+        return ChannelUnavailableError(f"the {self._address.channel} channel is closed")
