@@ -1,12 +1,13 @@
 """This file runs real Redis or Valkey servers, as processes of their own, each with its data in a folder."""
 
+import random
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from redis import Redis
 
 KINDS = ("valkey", "redis")
 """Valkey comes with a package of the test environment; Redis is the system's, where it is installed."""
+_PORTS = range(20_000, 32_000)
+"""Linux and macOS give none of these to a client, which would have it before the server that is about to start."""
+_DICE = random.SystemRandom()
 
 
 def program(kind: str) -> str | None:
@@ -29,8 +33,10 @@ def program(kind: str) -> str | None:
 
 def free_port() -> int:
     """Return a port of loopback that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    while True:
+        port = _DICE.choice(_PORTS)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 class RedisServer:

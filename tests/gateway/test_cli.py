@@ -26,6 +26,7 @@ from gateway.control.wire import Found, MemoryStatus
 from gateway.home import ControlFile, Home
 from gateway.serving import serving
 from tests.fakes.desk import FakeDesk, FakeGateway
+from tests.fakes.redis_server import free_port
 
 ENVIRON = {"TZ": "Europe/Berlin"}
 
@@ -412,28 +413,20 @@ async def test_a_gateway_looks_for_garbage_seldom(terminal: Terminal) -> None:
     assert gc.get_threshold() == before
 
 
-def test_the_greeting_says_how_to_go_on(at_home: Terminal, free_port: int) -> None:
+def test_the_greeting_says_how_to_go_on(at_home: Terminal) -> None:
     """What runs, with which model, what is open, and the command to talk to it."""
+    port = free_port()
 
     async def start() -> None:
-        async with up(at_home, free_port):
+        async with up(at_home, port):
             os.kill(os.getpid(), signal.SIGTERM)
 
     asyncio.run(start())
     shown = at_home("--version", home=False)
-    assert f"http://127.0.0.1:{free_port}\n" in shown.out
+    assert f"http://127.0.0.1:{port}\n" in shown.out
     assert "main: no language model is configured" in shown.out
     assert "terminal (everything else is closed)" in shown.out
     assert f"strandline chat --home {at_home.home.path}" in shown.out
-
-
-@pytest.fixture
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 STUCK = """
