@@ -20,7 +20,7 @@ from gateway.cli.locomo import read_locomo
 from workspaces.access import PRIVATE
 from workspaces.memory.embeddings.local import LocalEmbedder
 from workspaces.memory.finder import Found
-from workspaces.memory.search import LONGEST_SNIPPET, Hit
+from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 
 THRESHOLDS = (0.40, 0.45, 0.50, 0.55, 0.60)
 EVERY = 40

@@ -18,7 +18,8 @@ from gateway.agent.window.count import estimate_tokens
 from workspaces.access import Access, rights
 from workspaces.errors import WorkspaceError
 from workspaces.memory.dates import dates_named, relative_dates
-from workspaces.memory.search import Hit, MemoryIndex, Query
+from workspaces.memory.hits import Hit
+from workspaces.memory.search import MemoryIndex, Query
 
 RecallMode = Literal["on", "past", "off"]
 

@@ -21,7 +21,8 @@ from gateway.timing import utc_now
 from workspaces.access import Access, Scope
 from workspaces.memory.entry import Document
 from workspaces.memory.exact import ExactQuery, ExactResult
-from workspaces.memory.search import Hit, MemoryIndex, Query, SearchResult
+from workspaces.memory.hits import Hit
+from workspaces.memory.search import MemoryIndex, Query, SearchResult
 from workspaces.memory.tokens import identifiers, query_terms
 
 K = TypeVar("K", bound=Hashable)

@@ -8,7 +8,8 @@ from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import Hit, MemoryIndex, Query, SearchResult
+from workspaces.memory.hits import Hit
+from workspaces.memory.search import MemoryIndex, Query, SearchResult
 from workspaces.memory.status import IndexStatus
 
 _RESULTS = 5

@@ -69,7 +69,8 @@ from gateway.stores.ports import Store
 from gateway.timing import utc_now
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import Hit, Query
+from workspaces.memory.hits import Hit
+from workspaces.memory.search import Query
 from workspaces.skills import read_skills
 
 

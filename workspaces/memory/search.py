@@ -18,16 +18,15 @@ from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
-from workspaces.memory.exact import Day, ExactQuery, ExactResult, find_exact
+from workspaces.memory.exact import ExactQuery, ExactResult, find_exact
+from workspaces.memory.hits import Hit, hit_of_frame, hit_of_line
 from workspaces.memory.notices import LONGEST_QUERY, cut_notice, notice, plain_notice
 from workspaces.memory.outage import Outage
-from workspaces.memory.plain import PlainHit, documents_of, find_plainly
+from workspaces.memory.plain import documents_of, find_plainly
 from workspaces.memory.status import IndexStatus, Mode
 from workspaces.memory.sync import Calls, Progress, Run, Sync, SyncReport
-from workspaces.memory.wire import Frame, day_in, day_out, scopes_out
+from workspaces.memory.wire import Frame, day_out, scopes_out
 
-LONGEST_SNIPPET = 700
-"""In characters (the reference systems' own limit)."""
 MOST_RESULTS = 50
 CHECK_EVERY_S = 1.0
 """How often, at most, a search looks for files that were changed by others; `touched` makes the next one look."""
@@ -60,40 +59,6 @@ class Query:
     """Both days belong to it; undated notes are outside of any bounds."""
     as_of: date | None = None
     """Search the notes as they were at the end of this day, by the history; of conversations nothing is found then."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A passage that answers a query."""
-
-    path: str
-    start_line: int
-    """From 1; both ends belong to it."""
-    end_line: int
-    snippet: str
-    """At most 700 characters."""
-    section: str
-    date: date | None
-    scope: Scope
-    score: float
-    """Orders the hits of one query; not comparable between queries."""
-    similarity: float
-    """The dense part: cosine of the query's and the passage's vectors; 0 without an embedder."""
-    late: float
-    """The dense part by words: how well each word of the query is met by its nearest in the passage."""
-    keyword: float
-    """The sparse part: BM25."""
-    matched: float
-    """Share of the query's words, weighted by rarity, that the passage holds; 0 to 1."""
-    relevance: float
-    """How much it bears on the query, 0 to 1, whatever else was found: for thresholds (`ranking.CLEAR`)."""
-    as_of: Day | None = None
-    """The day at whose end it stood there; `None` is now."""
-
-    @property
-    def citation(self) -> str:
-        """Where it stands, as `path#Lx-Ly`, with `@` and a day for what stood there then."""
-        return f"{self.path}#L{self.start_line}-L{self.end_line}{f'@{self.as_of}' if self.as_of else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +189,7 @@ class MemoryIndex:
                 raise
             return await self._plainly(query, text, scopes, str(exc))
         self._mode = answer["mode"]
-        hits = tuple(hit for hit in map(_hit, answer["hits"]) if self._may_see(hit, scopes))
+        hits = tuple(hit for hit in map(hit_of_frame, answer["hits"]) if self._may_see(hit, scopes))
         # Whether private notes are still being indexed is no business of a group's.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
         return SearchResult(hits, answer["mode"], notice(text, answer, pending=pending, to_owner=scopes is None))
@@ -294,7 +259,7 @@ class MemoryIndex:
             documents += await self._run(documents_of, source, paths)
         dated = [document for document in documents if _is_within(document.date, query)]
         found = await self._run(find_plainly, text[:LONGEST_QUERY], dated, min(max(query.max_results, 1), MOST_RESULTS))
-        hits = (_plain_hit(each) for each in found)
+        hits = (hit_of_line(each) for each in found)
         kept = tuple(hit for hit in hits if query.min_score is None or hit.relevance >= query.min_score)
         return SearchResult(kept, "keyword", plain_notice(text, reason, to_owner=scopes is None))
 
@@ -359,44 +324,6 @@ class MemoryIndex:
 
 async def _uncounted(reason: str) -> None:
     """Nobody counts."""
-
-
-def _hit(frame: Frame) -> Hit:
-    text: str = frame["text"]
-    return Hit(
-        path=frame["path"],
-        start_line=frame["start_line"],
-        end_line=frame["end_line"],
-        snippet=text if len(text) <= LONGEST_SNIPPET else f"{text[: LONGEST_SNIPPET - 1]}…",
-        section=frame["section"],
-        date=day_in(frame["date"]),
-        scope=Scope(frame["scope"]),
-        score=frame["score"],
-        similarity=frame["similarity"],
-        late=frame["late"],
-        keyword=frame["keyword"],
-        matched=frame["matched"],
-        relevance=frame["relevance"],
-    )
-
-
-def _plain_hit(found: PlainHit) -> Hit:
-    document = found.document
-    return Hit(
-        path=document.path,
-        start_line=found.line,
-        end_line=found.line,
-        snippet=found.text if len(found.text) <= LONGEST_SNIPPET else f"{found.text[: LONGEST_SNIPPET - 1]}…",
-        section="",
-        date=document.date,
-        scope=document.scope,
-        score=found.matched,
-        similarity=0.0,
-        late=0.0,
-        keyword=found.matched,
-        matched=found.matched,
-        relevance=found.relevance,
-    )
 
 
 def _is_within(day: date | None, query: Query) -> bool:

@@ -15,7 +15,8 @@ from workspaces.access import PRIVATE, Access, Scope, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.exact import ExactQuery, ExactResult
-from workspaces.memory.search import Hit, Query, SearchResult
+from workspaces.memory.hits import Hit
+from workspaces.memory.search import Query, SearchResult
 from workspaces.memory.sync import Run
 from workspaces.workspace import Workspace
 

@@ -26,8 +26,9 @@ from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
 from workspaces.access import PRIVATE
 from workspaces.files import Folder
 from workspaces.memory.exact import ExactQuery
+from workspaces.memory.hits import Hit
 from workspaces.memory.scan import WorkspaceNotes
-from workspaces.memory.search import Hit, MemoryIndex, Query, QueryRefusedError
+from workspaces.memory.search import MemoryIndex, Query, QueryRefusedError
 
 QUESTION = "Which instruments do Ann and Ben play?"
 

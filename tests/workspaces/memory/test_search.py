@@ -17,16 +17,10 @@ from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.embeddings import Embedder
 from workspaces.memory.entry import Document
+from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.notices import LONGEST_QUERY, notice
 from workspaces.memory.scan import WorkspaceNotes
-from workspaces.memory.search import (
-    CHECK_EVERY_S,
-    LONGEST_SNIPPET,
-    Hit,
-    MemoryIndex,
-    Query,
-    QueryRefusedError,
-)
+from workspaces.memory.search import CHECK_EVERY_S, MemoryIndex, Query, QueryRefusedError
 from workspaces.memory.sync import Run
 
 
