@@ -45,7 +45,7 @@ def asked_focus(newest_first: Iterable[Entry | Mark]) -> str | None:
                 return None
             case ResultEntry(call_id=call_id, name="summarize_conversation", is_error=False):
                 answered.add(call_id)
-            case ReplyEntry(calls=calls) if asked := [call for call in calls if call.id in answered]:
+            case ReplyEntry(calls=calls) if answered and (asked := [call for call in calls if call.id in answered]):
                 return _focus(asked[-1].arguments)
             case _:
                 pass

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gateway.agent.entries import CallStartEntry, Entry, Mark, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.entries import CallStartEntry, Entry, Mark, ReplyEntry
 from gateway.agent.models.port import ModelRequest, ToolSpec
 
 CHARACTERS_A_TOKEN = 3
@@ -57,12 +57,12 @@ def request_characters(request: ModelRequest) -> int:
 def entry_characters(entry: Entry) -> int:
     """Return how many characters of *entry* a model is shown."""
     match entry:
-        case UserEntry(text=text) | ResultEntry(text=text):
-            return len(text)
-        case ReplyEntry(text=text, calls=calls):
-            return len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
+        case ReplyEntry() if entry.calls:
+            return len(entry.text) + sum(len(call.name) + len(call.arguments) for call in entry.calls)
         case CallStartEntry():
             return 0
+        case _:
+            return len(entry.text)
 
 
 def tool_characters(tools: Iterable[ToolSpec]) -> int:
@@ -77,4 +77,6 @@ def estimate_tokens(text: str) -> int:
 
 def entry_tokens(entry: Entry, scale: Scale = CAUTIOUS) -> int:
     """Return an estimate of what *entry* costs in a request."""
-    return 0 if isinstance(entry, CallStartEntry) else TOKENS_AN_ENTRY + scale.tokens(entry_characters(entry))
+    if isinstance(entry, CallStartEntry):
+        return 0
+    return TOKENS_AN_ENTRY - int(-entry_characters(entry) // scale.characters_a_token)  # `Scale.tokens`, said in place

@@ -61,7 +61,11 @@ def prune(
 
     *times* has the moment at which each entry was written down; *base_tokens* is what stands before the conversation.
     """
-    cold = _written_before_pause(times, settings.cache_ttl)
+    cold = 0
+    if any(isinstance(entry, ResultEntry) for entry in entries):
+        cold = _written_before_pause(times, settings.cache_ttl)
+    if not cold:
+        return Pruned(list(entries))
     end = _kept_from(entries[:cold], settings.kept_turns)
     prunable = [i for i, entry in enumerate(entries[:end]) if _is_prunable(entry, settings)]
     shown = list(entries)

@@ -61,7 +61,7 @@ class Shown:
     """The latest message is so long that its middle is not shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: to make one for each turn of a conversation, at each message, took thrice as long
 class Round:
     """A message, and all replies, calls and results up to the next one: what is shown whole or not at all."""
 
@@ -73,7 +73,7 @@ class Round:
     @property
     def is_command(self) -> bool:
         """Whether no language model answered it."""
-        return any(isinstance(entry, ReplyEntry) and entry.model == COMMAND for entry in self.entries)
+        return any(isinstance(entry, ReplyEntry) and entry.model == COMMAND for entry in reversed(self.entries))
 
 
 def show(records: Sequence[Dated], window: Window, base_tokens: int = 0, scale: Scale = CAUTIOUS) -> Shown:
@@ -87,7 +87,8 @@ def show(records: Sequence[Dated], window: Window, base_tokens: int = 0, scale: 
     pruned = prune(whole, times, window.tokens, base_tokens, window.prune)
     begins = list(accumulate((len(each.entries) for each in rounds), initial=0))
     steady = scale.steady
-    sizes = [sum(entry_tokens(entry, steady) for entry in pruned.entries[i:j]) for i, j in pairwise(begins)]
+    used = list(accumulate((entry_tokens(entry, steady) for entry in pruned.entries), initial=0))
+    sizes = [used[j] - used[i] for i, j in pairwise(begins)]
     before = base_tokens + sum(entry_tokens(entry, steady) for entry in summary)
     first = _first_shown(sizes, window.room - before)
     longest = int(window.tokens * MESSAGE_SHARE) * CHARACTERS_A_TOKEN
@@ -116,13 +117,17 @@ def _without_commands(rounds: Sequence[Round]) -> list[Round]:
 
 def _rounds(records: Iterable[Dated]) -> list[Round]:
     rounds: list[Round] = []
+    entries: list[Entry] = []
+    times: list[datetime] = []
     for record in records:
-        if isinstance(record.entry, Mark):
+        entry = record.entry
+        if not isinstance(entry, Entry):
             continue
-        if (isinstance(record.entry, UserEntry) and not record.entry.joins) or not rounds:
-            rounds.append(Round(record.turn_id, [], []))
-        rounds[-1].entries.append(record.entry)
-        rounds[-1].times.append(record.at)
+        if not rounds or (isinstance(entry, UserEntry) and not entry.joins):
+            entries, times = [], []
+            rounds.append(Round(record.turn_id, entries, times))
+        entries.append(entry)
+        times.append(record.at)
     return rounds
 
 
