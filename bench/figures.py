@@ -29,10 +29,10 @@ class Figure:
         return f"{self.name:52} {self.value:10.4g} {self.unit:10} {spread:22} {self.goal:10} {self.rivals}".rstrip()
 
 
-def resident_mb(pid: int) -> float:
-    """Return the resident memory of the process *pid* in megabytes."""
+def resident_mb(pid: int, kind: str = "VmRSS") -> float:
+    """Return the resident memory of the process *pid* in megabytes, or that of one *kind* such as `RssAnon`."""
     status = Path(f"/proc/{pid}/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(f"{kind}:")) / 1024
 
 
 def children_of(pid: int) -> list[int]:

@@ -20,9 +20,10 @@ CHATS = [OWNER, *range(-7, 0)]
 _WORDS_SAID, _WORDS_ANSWERED = 50, 90
 _LATEST = 20
 """Messages of a request among which an order to save notes stands."""
-KEPT_LINES, KEPT_FILES = 60, 24
+KEPT_LINES, KEPT_FILES = 60, 6
 """Lines of a day's notes, notes in a folder and ended conversations that the owner leaves: what grows with what is kept
-is no leak."""
+is no leak. A household is at rest once there are so many, after some 1,200 messages; from then on as much is forgotten
+as is noted."""
 _SLUG = "Name the conversation"
 _OUTAGES = (
     Fault("getUpdates", drops=True),
@@ -122,7 +123,7 @@ def tidy_once(agent: AgentHome) -> None:
     """Leave the newest lines of each file of notes, and the newest files of notes and of ended conversations."""
     notes = agent.workspace / "memory"
     for folder in (agent.archive, notes, *(path for path in notes.rglob("*") if path.is_dir())):
-        files = sorted(folder.glob("*.*"), key=lambda file: file.stat().st_mtime)
+        files = sorted((path for path in folder.glob("*.*") if path.is_file()), key=lambda file: file.stat().st_mtime)
         for file in files[:-KEPT_FILES]:
             file.unlink()
     for file in notes.rglob("*.md"):

@@ -20,6 +20,8 @@ class Sample:
     files: int
     """Open file descriptors."""
     threads: int
+    own_mb: float
+    """Of the resident memory, what is no file's page: those the system takes back when it needs them."""
 
 
 def sample(pid: int) -> Sample | None:
@@ -29,10 +31,10 @@ def sample(pid: int) -> Sample | None:
         # The second field, the program's name in brackets, may hold blanks; the third is the first one behind it.
         fields = (folder / "stat").read_text().rpartition(") ")[2].split()
         files = sum(1 for _ in (folder / "fd").iterdir())
-        resident = resident_mb(pid)
+        resident, own = resident_mb(pid), resident_mb(pid, "RssAnon")
     except (OSError, StopIteration):  # a process that has just ended shows a status without its memory
         return None
-    return Sample(pid, resident, (int(fields[11]) + int(fields[12])) / _TICKS, files, int(fields[17]))
+    return Sample(pid, resident, (int(fields[11]) + int(fields[12])) / _TICKS, files, int(fields[17]), own)
 
 
 def worker_of(pid: int) -> int | None:

@@ -4,6 +4,10 @@
 summarised all the time. Memory, open files and threads of the gateway and of its worker are looked at every five
 seconds; a line is fitted through what follows the warm-up. The end status is 1 if memory grows by more than 1 MB an
 hour, beyond the error of the fit, or if files are opened and not closed.
+
+Of the worker that is its own memory, less what its passages take of it: the rest are pages of the index's files, which
+the system lends while nobody else needs them, and counts twice, since the engine maps each file twice. The household
+is at rest (`household.py`), so that there are about as many passages all the time; that and the index's size are told.
 """
 
 import argparse
@@ -20,12 +24,15 @@ from typing import Any
 
 from bench.fleet import Around, Fleet, running
 from bench.household import CHATS, Script, disturb, tidy, write
+from bench.index_size import IndexSize, index_size, megabytes
 from bench.loopback import Recorder, SteadyModel
 from bench.observed import Sample, sample, worker_of
 from bench.slope import Slope, slope
 
 MB_AN_HOUR = 1.0
 """The most that memory may grow (our promise of months)."""
+OWN_MB_A_PASSAGE = 0.003
+"""What the worker itself knows of a passage: where it stands, its words, its text once it was found; measured."""
 FILES_MORE = 2
 """The most open files, in the median, that the second half may have above the first: connections come and go."""
 _HOUR_S = 3600.0
@@ -52,7 +59,11 @@ class Lived:
     """What was seen of one process, at which second."""
 
     name: str
+    memory: Callable[[Sample], float] = lambda each: each.resident_mb
+    """What of it must not grow, in MB."""
     samples: list[tuple[float, Sample]] = field(default_factory=list)
+    explained: dict[float, float] = field(default_factory=dict)
+    """How much of its memory, in MB, is known to be due to what is kept, at which second."""
 
     def after(self, second: float, of: Callable[[Sample], float]) -> list[tuple[float, float]]:
         """Return the values that *of* reads, from *second* on."""
@@ -60,7 +71,7 @@ class Lived:
 
     def growth(self, second: float) -> Slope:
         """Return the growth of memory after *second*, in MB an hour."""
-        found = slope(self.after(second, lambda each: each.resident_mb))
+        found = slope([(at, value - self.explained.get(at, 0.0)) for at, value in self.after(second, self.memory)])
         return Slope(found.value * _HOUR_S, found.error * _HOUR_S)
 
     def files_more(self, second: float) -> float:
@@ -81,6 +92,8 @@ class Lived:
             "resident first, MB": first.resident_mb,
             "resident when warm, MB": warm.resident_mb,
             "resident last, MB": last.resident_mb,
+            "its own when warm, MB": warm.own_mb,
+            "its own last, MB": last.own_mb,
             "growth, MB an hour": growth.value,
             "its standard error": growth.error,
             "files first": first.files,
@@ -89,6 +102,28 @@ class Lived:
             "threads first": first.threads,
             "threads last": last.threads,
             "processor time, s": last.cpu_s,
+        }
+
+
+@dataclass
+class Kept:
+    """What was seen of the index, at which second."""
+
+    sizes: list[tuple[float, IndexSize]] = field(default_factory=list)
+
+    def figures(self, second: float) -> dict[str, float]:
+        """Return what is worth telling of the time after *second*; nothing before the index is there."""
+        later = [each for at, each in self.sizes if at >= second]
+        if not later:
+            return {}
+        halves = later[: len(later) // 2] or later, later[len(later) // 2 :]
+        most = [max(each.files_mb for each in half) for half in halves]
+        return {
+            "passages when warm": later[0].passages,
+            "passages last": later[-1].passages,
+            "dead ones at most": max(each.dead for each in later),
+            "files at most in the first half, MB": most[0],
+            "files at most in the second half, MB": most[1],
         }
 
 
@@ -103,6 +138,7 @@ class Outcome:
     problems: Sequence[str]
     gateway: Lived
     worker: Lived
+    index: Kept
     sizes_mb: dict[str, float]
     """Of the parts of the home, at the end."""
 
@@ -124,6 +160,7 @@ class Outcome:
             "shown": self.shown,
             "model calls": self.model_calls,
             **{each.name: each.figures(self.warm_s) for each in (self.gateway, self.worker)},
+            "index": self.index.figures(self.warm_s),
             "sizes, MB": self.sizes_mb,
         }
 
@@ -135,21 +172,52 @@ async def run(plan: Plan) -> Outcome:
             around = Around(bot.url, model.url, CHATS, _WINDOW_TOKENS)
             async with running(Path(name), around, gateways=1) as fleet:
                 await bot.wait_for_polls(1, _FIRST_POLL_S)
-                gateway, worker = Lived("gateway"), Lived("memory worker")
-                said = await _lived(plan, bot, fleet, gateway, worker)
+                looks = _Looks(fleet)
+                said = await _lived(plan, bot, looks)
                 sizes = _sizes(Path(name) / "home")
                 await asyncio.to_thread(fleet.stop)
-            return Outcome(plan, said, len(bot.sent), model.calls, model.problems, gateway, worker, sizes)
+            seen = looks.gateway, looks.worker, looks.index
+            return Outcome(plan, said, len(bot.sent), model.calls, model.problems, *seen, sizes)
 
 
-async def _lived(plan: Plan, bot: Recorder, fleet: Fleet, gateway: Lived, worker: Lived) -> int:
+class _Looks:
+    """What is seen of a gateway, of its worker and of its agent's index."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.gateway = Lived("gateway")
+        self.worker = Lived("memory worker", lambda each: each.own_mb)
+        self.index = Kept()
+
+    async def go_on(self, every_s: float, over: asyncio.Event) -> None:
+        """Look every *every_s* seconds until it is *over*."""
+        start = asyncio.get_running_loop().time()
+        while not over.is_set():
+            self._look(asyncio.get_running_loop().time() - start)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(every_s):
+                    await over.wait()
+
+    def _look(self, now: float) -> None:
+        [pid] = self.fleet.pids()
+        size = index_size(self.fleet.agent.index)
+        if size is not None:
+            self.index.sizes.append((now, size))
+            self.worker.explained[now] = OWN_MB_A_PASSAGE * size.passages
+        for lived, seen in ((self.gateway, pid), (self.worker, worker_of(pid))):
+            is_whole = size is not None or lived is self.gateway
+            if seen is not None and is_whole and (found := sample(seen)) is not None:
+                lived.samples.append((now, found))
+
+
+async def _lived(plan: Plan, bot: Recorder, looks: _Looks) -> int:
     """Let everybody do what they do for as long as it takes; return how many messages were written."""
     over = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(write(bot, plan.a_second, over))
         tasks.create_task(disturb(bot, plan.outage_every_s, over))
-        tasks.create_task(tidy(fleet.agent, plan.tidy_every_s, over))
-        tasks.create_task(_looking(plan.look_every_s, fleet, gateway, worker, over))
+        tasks.create_task(tidy(looks.fleet.agent, plan.tidy_every_s, over))
+        tasks.create_task(looks.go_on(plan.look_every_s, over))
         await asyncio.sleep(plan.minutes * 60)
         over.set()
     with suppress(TimeoutError):
@@ -157,27 +225,10 @@ async def _lived(plan: Plan, bot: Recorder, fleet: Fleet, gateway: Lived, worker
     return writing.result()
 
 
-async def _looking(every_s: float, fleet: Fleet, gateway: Lived, worker: Lived, over: asyncio.Event) -> None:
-    start = asyncio.get_running_loop().time()
-    while not over.is_set():
-        [pid] = fleet.pids()
-        now = asyncio.get_running_loop().time() - start
-        for lived, seen in ((gateway, pid), (worker, worker_of(pid))):
-            if seen is not None and (found := sample(seen)) is not None:
-                lived.samples.append((now, found))
-        with suppress(TimeoutError):
-            async with asyncio.timeout(every_s):
-                await over.wait()
-
-
 def _sizes(home: Path) -> dict[str, float]:
     agent = home / "agents" / "main"
     parts = {part.name: part for part in (home, agent / "workspace", agent / "history.git", agent / "sessions")}
-    return {name: _megabytes(part) for name, part in (parts | {"index": agent / "index"}).items()}
-
-
-def _megabytes(folder: Path) -> float:
-    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file()) / 1e6
+    return {name: megabytes(part) for name, part in (parts | {"index": agent / "index"}).items()}
 
 
 def main() -> None:

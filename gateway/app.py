@@ -71,6 +71,7 @@ from gateway.media import enclosures_of
 from gateway.metrics import Meter
 from gateway.paying import unpriced_models
 from gateway.share import Share
+from gateway.reclaiming import keep_small
 from gateway.stores.ports import Store
 from gateway.timing import first_of, utc_now
 from gateway.tracing import traced
@@ -158,6 +159,7 @@ class App:
                 running += [tasks.create_task(_warm(agent.memory)) for agent in self.desk.agents.values()]
                 running.append(tasks.create_task(_tidy(self.desk.store, keepers, self.delivery.enclosures)))
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
+                running.append(tasks.create_task(keep_small()))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
                 running.append(tasks.create_task(self.desk.heartbeats.work()))
                 running.append(tasks.create_task(self.desk.ticker.work()))

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from bench.household import CHATS, KEPT_FILES, KEPT_LINES, Script, sayings, tidy_once
+from bench.index_size import IndexSize
 from bench.observed import Sample
 from bench.slope import slope
-from bench.soak import MB_AN_HOUR, Lived, Plan, run
+from bench.soak import MB_AN_HOUR, OWN_MB_A_PASSAGE, Kept, Lived, Plan, run
 from gateway.conversation.flush import PROMPT
 from gateway.home import Home
 from tests.fakes.provider_stub import Body, Reply
@@ -58,7 +59,9 @@ def test_a_moment_says_nothing() -> None:
 
 
 def lived(files: list[int], resident: float = 100.0) -> Lived:
-    return Lived("gateway", [(5.0 * at, Sample(1, resident, 1.0, each, 4)) for at, each in enumerate(files)])
+    return Lived(
+        "gateway", samples=[(5.0 * at, Sample(1, resident, 1.0, each, 4, resident)) for at, each in enumerate(files)]
+    )
 
 
 def test_files_that_stay_open_are_told() -> None:
@@ -66,6 +69,35 @@ def test_files_that_stay_open_are_told() -> None:
     assert lived([20, 22, 21, 20, 22, 21, 20, 22] * 10).is_steady(0)
     assert not lived([20 + at // 12 for at in range(120)]).is_steady(0)
     assert lived([20 + 40 * (at < 60) for at in range(120)]).is_steady(0), "what is closed again is no leak"
+
+
+def test_a_worker_may_grow_by_what_is_kept_and_by_nothing_else() -> None:
+    """Of its own memory what passages take is no growth, and pages of files are none; what is left is."""
+
+    def worker(own_mb: float, passages: int) -> Lived:
+        seen = Lived("memory worker", lambda each: each.own_mb)
+        for at in range(0, 1800, 5):
+            share = at / 1800
+            seen.samples.append((at, Sample(1, 300 + 900 * share, 1.0, 15, 6, 100 + own_mb * share)))
+            seen.explained[at] = OWN_MB_A_PASSAGE * passages * share
+        return seen
+
+    assert worker(0, 0).is_steady(0)
+    assert worker(OWN_MB_A_PASSAGE * 2_000, 2_000).is_steady(0)
+    assert not worker(OWN_MB_A_PASSAGE * 2_000, 0).is_steady(0)
+
+
+def test_the_size_of_an_index_is_told_as_most_of_each_half() -> None:
+    """It goes up and down with what went and is not swept yet, so that its end alone says nothing."""
+    kept = Kept([(at, IndexSize(1_000, at % 7, 50.0 + at % 7)) for at in range(20)])
+    assert kept.figures(7) == {
+        "passages when warm": 1_000,
+        "passages last": 1_000,
+        "dead ones at most": 6,
+        "files at most in the first half, MB": 55.0,
+        "files at most in the second half, MB": 56.0,
+    }
+    assert kept.figures(30) == {}
 
 
 def test_a_household_says_everything_everywhere() -> None:
@@ -128,3 +160,4 @@ async def test_a_gateway_lives_through_some_seconds() -> None:
         assert len(process.samples) > 20
         assert process.figures(done.warm_s)["resident last, MB"] > 50
     assert done.sizes_mb["sessions"] > 0
+    assert done.index.figures(0)["passages last"] > 0

@@ -18,7 +18,7 @@ from gateway.errors import StoreError
 from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ports import InboxRow, Outgoing, RowStateError, Store, TurnCommit
 from gateway.stores.retention import Retention
-from gateway.stores.schema import STEPS, VERSION, open_database
+from gateway.stores.schema import CACHE_KB, STEPS, VERSION, open_database
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.adapter import message
 from tests.fakes.clock import ManualClock
@@ -116,6 +116,13 @@ async def test_a_full_database_refuses_whole_and_recovers(path: Path, thread: Th
     await commits.run(lambda db: db.execute("PRAGMA max_page_count = 100000").fetchall())
     assert await store.inbox.append(big[1]) is not None
     await store.close()
+
+
+def test_no_more_of_the_file_is_kept_in_memory_than_is_said(path: Path) -> None:
+    """A negative size is one in kilobytes, however large the pages are."""
+    connection = open_database(path)
+    assert connection.execute("PRAGMA cache_size").fetchone() == (-CACHE_KB,)
+    connection.close()
 
 
 async def test_a_defect_in_an_operation_reaches_its_caller(path: Path, thread: ThreadPoolExecutor) -> None:

@@ -1,0 +1,41 @@
+"""This file looks at an agent's index from outside: its passages, and what it takes of the disk."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSize:
+    """An index at one moment."""
+
+    passages: int
+    dead: int
+    """Passages that went and whose room is not free yet."""
+    files_mb: float
+
+
+def index_size(folder: Path) -> IndexSize | None:
+    """Look at the index in *folder*; `None` while it is being made or changed."""
+    try:
+        [manifest] = folder.glob("*/manifest.db")
+        with closing(sqlite3.connect(f"{manifest.as_uri()}?mode=ro", uri=True, timeout=1)) as database:
+            [passages] = database.execute("SELECT count(*) FROM points").fetchone()
+            [dead] = database.execute("SELECT dead FROM leavings").fetchone()
+    except (ValueError, sqlite3.Error):
+        return None
+    return IndexSize(passages, dead, megabytes(folder))
+
+
+def megabytes(folder: Path) -> float:
+    """Return what the files below *folder* take of the disk; one that goes meanwhile takes nothing."""
+    return sum(_blocks(folder)) * 512 / 1e6
+
+
+def _blocks(folder: Path) -> Iterator[int]:
+    for file in folder.rglob("*"):
+        with suppress(OSError):
+            if file.is_file():
+                yield file.stat().st_blocks
