@@ -393,6 +393,17 @@ class Moves(Protocol):
 
 
 @runtime_checkable
+class Misses(Protocol):
+    """A channel that fetches what was said while we were away, as far back as it is set to."""
+
+    def on_missed(self, tell: Callable[[Address, datetime], Awaitable[None]]) -> None:
+        """Call *tell* from now on with the address of a chat where more was said, and until when all was heard.
+
+        It may be called with several chats of the same moment: whoever tells people says it once.
+        """
+
+
+@runtime_checkable
 class Examines(Protocol):
     """A channel that can be asked how its account is set up, without listening."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from adapters.channel import Adapter, Address, Moves, Wakes
+from adapters.channel import Adapter, Address, Misses, Moves, Wakes
 from gateway.agent.alarm import Alarm
 from gateway.agent.keeper import Keeper
 from gateway.agents import (
@@ -202,6 +202,8 @@ class App:
                 adapter.on_reachable(wake)
             if isinstance(adapter, Moves):
                 adapter.on_moved(self.notices.moved)
+            if isinstance(adapter, Misses):
+                adapter.on_missed(self.notices.missed)
 
             beside.create_task(self.menus.show(adapter))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from adapters.channel import Adapter, Address, ChatKind, Count, InboundMessage, Keeps, Sender
@@ -177,8 +177,9 @@ def adapter_of(
             groups = Groups({chat: not group.mention for chat, group in bot.groups.items()}, bot.moved)
             return TelegramAdapter(account, token, count, base_url=bot.base_url, way=way, groups=groups)
         case DiscordSettings():
-            from adapters.discord import DiscordAdapter, Servers
+            from adapters.discord import CatchUp, DiscordAdapter, Servers
 
             servers = Servers(bot.base_url, bot.gateway_url, bot.cdn_url)
-            return DiscordAdapter(account, token, count, servers=servers, keeps=keeps)
+            catch_up = CatchUp(timedelta(hours=bot.catch_up_hours), bot.catch_up_messages, frozenset(bot.groups))
+            return DiscordAdapter(account, token, count, servers=servers, keeps=keeps, catch_up=catch_up)
     raise TypeError(f"no adapter for {type(bot).__name__}")

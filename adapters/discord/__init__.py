@@ -1,7 +1,8 @@
 """This package is the Discord channel, by discord.py's client; it is imported when an account is built."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NoReturn
 
 from adapters.channel import (
@@ -17,16 +18,22 @@ from adapters.channel import (
     Sent,
 )
 from adapters.discord.calls import Calls
+from adapters.discord.catching_up import CatchingUp
 from adapters.discord.connection import CALL_TIMEOUT_S, Connection
 from adapters.discord.examine import examine
 from adapters.discord.faults import Faults
 from adapters.discord.files import Files
 from adapters.discord.listen import Listening
 from adapters.discord.menu import show_menu
+from adapters.discord.missed import CatchUp
 from adapters.discord.send import UPLOAD_LIMIT, Sending
 from adapters.discord.session import SessionKeeper
 from adapters.discord.signs import Signs
 from adapters.discord.text import DISCORD_LIMIT, discord_parts
+
+__all__ = ["CatchUp", "DiscordAdapter", "Servers"]
+
+_CATCH_UP = CatchUp()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +43,16 @@ class Servers:
     base_url: str | None = None
     gateway_url: str | None = None
     cdn_url: str | None = None
+    call_timeout_s: float = CALL_TIMEOUT_S
+    """Patience with each call."""
 
 
 class DiscordAdapter:
     """One Discord bot.
 
-    Beside the contract it shows the typing sign and reactions, fetches and sends files, has a menu (slash commands) and
-    can be examined. *count* hears of every event that is ignored (the codes of `parse.Ignored`).
+    Beside the contract it shows the typing sign and reactions, fetches and sends files, has a menu (slash commands),
+    fetches what was said while we were away, and can be examined. *count* hears of every event that is ignored (the
+    codes of `parse.Ignored`).
     """
 
     channel = "discord"
@@ -57,9 +67,11 @@ class DiscordAdapter:
         *,
         servers: Servers = Servers(),
         keeps: Keeps | None = None,
-        call_timeout_s: float = CALL_TIMEOUT_S,
+        catch_up: CatchUp = _CATCH_UP,
     ) -> None:
         """Take the bot's *token*; with *keeps* the next run is told what was said between this one and it.
+
+        *catch_up* says how far back that reaches where Discord does not tell it by itself.
 
         Raises ChannelConfigError if there is no token.
         """
@@ -68,11 +80,13 @@ class DiscordAdapter:
         if not token.strip():
             raise faults.bad_token()
         self._connection = Connection(token, faults, servers.base_url)
-        self._calls = Calls(self._connection, faults, call_timeout_s)
-        self._listening = Listening(self._calls, count, SessionKeeper(account, keeps), servers.gateway_url)
+        self._calls = Calls(self._connection, faults, servers.call_timeout_s)
+        catching_up = CatchingUp(account, self._calls, count, catch_up, keeps)
+        keeper = SessionKeeper(account, keeps)
+        self._listening = Listening(self._calls, count, keeper, catching_up, servers.gateway_url)
         self._sending = Sending(self._calls)
         self._signs = Signs(self._calls)
-        self._files = Files(self._calls, servers.cdn_url, call_timeout_s)
+        self._files = Files(self._calls, servers.cdn_url, servers.call_timeout_s)
         self._closed = False
 
     def render(self, markdown: str) -> Sequence[Body]:
@@ -108,6 +122,10 @@ class DiscordAdapter:
         """Make the slash commands those of *entries*, for everybody. Raises ChannelError."""
         self._check_open()
         await show_menu(self._calls, entries)
+
+    def on_missed(self, tell: Callable[[Address, datetime], Awaitable[None]]) -> None:
+        """Call *tell* from now on where more was said while we were away than is fetched."""
+        self._listening.catching_up.tell = tell
 
     async def examine(self) -> Sequence[str]:
         """Return what is missing in the Developer Portal. Raises ChannelError."""

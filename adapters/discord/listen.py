@@ -18,6 +18,7 @@ from yarl import URL
 
 from adapters.channel import ChannelError, ChannelUnavailableError, Count, InboundMessage, Receive, Via
 from adapters.discord.calls import Calls
+from adapters.discord.catching_up import CatchingUp
 from adapters.discord.connection import CALL_TIMEOUT_S
 from adapters.discord.faults import CALL_FAULTS
 from adapters.discord.interactions import parse_interaction
@@ -35,6 +36,8 @@ ACKNOWLEDGED_WITHIN_S = 3.0
 """Until then Discord has to hear that we have a command; later it tells whoever gave it that there is no answer."""
 NOT_ACKNOWLEDGED = "discord_not_acknowledged"
 """The reason code of a command that was taken in while Discord could not be told so: its answer comes all the same."""
+_CREATED = "MESSAGE_CREATE"
+_SAID = {_CREATED, "MESSAGE_UPDATE"}
 _KNOWN_ALREADY = 40060
 """What Discord says to a second acknowledgement: the command was told again after a restart."""
 _DEFERRED = {Via.SLASH: 5, Via.BUTTON: 6}
@@ -58,7 +61,10 @@ class _Socket(DiscordWebSocket):
 class Listening:
     """Follows one bot's events; keeps its session from one call of `follow` to the next."""
 
-    def __init__(self, calls: Calls, count: Count, keeper: SessionKeeper, gateway_url: str | None) -> None:
+    def __init__(
+        self, calls: Calls, count: Count, keeper: SessionKeeper, catching_up: CatchingUp, gateway_url: str | None
+    ) -> None:
+        self.catching_up = catching_up
         self._calls = calls
         self._faults = calls.faults
         self._count = count
@@ -73,6 +79,7 @@ class Listening:
         client = await self._calls.client()
         if not self._has_recalled:
             self._session = await self._keeper.recall(self._gateway)
+            await self.catching_up.heard.recall()
             self._has_recalled = True
         while True:
             socket = await self._open(client)
@@ -127,42 +134,60 @@ class Listening:
                     gateway=self._gateway,
                 )
                 await self._keeper.keep(self._session)
+            await self.catching_up.heard.keep()
 
     async def _hand_over(self, event: Event, client: discord.Client, receive: Receive) -> None:
-        try:
-            found = await self._parsed(event, client)
-        except ValidationError:
-            found = Ignored.UNREADABLE
-        if isinstance(found, Ignored):
-            logger.info("event ignored", extra={"account": self._faults.account, "event": event.name, "reason": found})
-            await self._count(found)
-        elif found is not None:
-            refused = await receive(found)
-            if refused is None and found.via in _DEFERRED:
-                await self._acknowledge(Interaction.model_validate(event.data), found.via)
-
-    async def _parsed(self, event: Event, client: discord.Client) -> InboundMessage | Ignored | None:
-        """Return what *event* is for the gateway; `None` for our own and for what is about channels."""
         bot_id = str(client.application_id if client.user is None else client.user.id)
-        match event.name:
-            case "MESSAGE_CREATE" | "MESSAGE_UPDATE":
-                return await self._said(event, bot_id)
-            case "INTERACTION_CREATE":
-                interaction = Interaction.model_validate(event.data)
-                if (channel := interaction.channel) and not self._places.knows(channel.id):
-                    self._places.note([channel])
-                place = await self._place(interaction.channel_id) if interaction.channel_id else None
-                return parse_interaction(interaction, place, self._me(bot_id))
-        self._places.learn(event, bot_id)
-        return None
+        try:
+            if event.name in _SAID:
+                await self._take(event.name, Message.model_validate(event.data), bot_id, receive)
+            elif event.name == "INTERACTION_CREATE":
+                await self._obey(Interaction.model_validate(event.data), bot_id, receive)
+            else:
+                self._places.learn(event, bot_id)
+                await self._catch_up(event, bot_id, receive)
+        except ValidationError:
+            await self._ignore(event.name, Ignored.UNREADABLE)
 
-    async def _said(self, event: Event, bot_id: str) -> InboundMessage | Ignored | None:
-        message = Message.model_validate(event.data)
+    async def _catch_up(self, event: Event, bot_id: str, receive: Receive) -> None:
+        async def take(message: Message | None) -> None:
+            if message is None:
+                await self._ignore(_CREATED, Ignored.UNREADABLE)
+            else:
+                await self._take(_CREATED, message, bot_id, receive)
+
+        await self.catching_up.begin(event, self._places, bot_id, take)
+
+    async def _obey(self, interaction: Interaction, bot_id: str, receive: Receive) -> None:
+        """Hand over the command that an *interaction* gives, and tell Discord that it was taken."""
+        if (channel := interaction.channel) and not self._places.knows(channel.id):
+            self._places.note([channel])
+        place = await self._place(interaction.channel_id) if interaction.channel_id else None
+        found = parse_interaction(interaction, place, self._me(bot_id))
+        if isinstance(found, Ignored):
+            await self._ignore("INTERACTION_CREATE", found)
+        elif await receive(found) is None:
+            await self._acknowledge(interaction, found.via)
+
+    async def _take(self, event: str, message: Message, bot_id: str, receive: Receive) -> None:
+        """Hand over what *message* is for the gateway, and note that its chat was heard so far."""
+        found = await self._said(event, message, bot_id)
+        is_admitted = isinstance(found, InboundMessage) and await receive(found) is None
+        if isinstance(found, Ignored):
+            await self._ignore(event, found)
+        if event == _CREATED and (place := self._places.find(message.channel_id)) is not None:
+            self.catching_up.heard.note(place, message.channel_id, message.id, is_admitted=is_admitted)
+
+    async def _ignore(self, event: str, reason: Ignored) -> None:
+        logger.info("event ignored", extra={"account": self._faults.account, "event": event, "reason": reason})
+        await self._count(reason)
+
+    async def _said(self, event: str, message: Message, bot_id: str) -> InboundMessage | Ignored | None:
         server = message.guild_id
         if message.mention_roles and server and not self._places.knows_roles(server):
             route = Route("GET", "/guilds/{guild_id}/roles", guild_id=server)
             self._places.note_roles(server, await self._calls.read(list[Role], route) or [], bot_id)
-        parse = parse_message if event.name == "MESSAGE_CREATE" else parse_edit
+        parse = parse_message if event == _CREATED else parse_edit
         return parse(message, await self._place(message.channel_id), self._me(bot_id))
 
     def _me(self, bot_id: str) -> BotUser:

@@ -83,5 +83,5 @@ class Places:
         return channel_id in self._known
 
     def find(self, channel_id: str) -> Place | None:
-        """Return what a known channel is; `None` if it is no place to talk."""
-        return self._known[channel_id]
+        """Return what a known channel is; `None` if it is no place to talk, or not known."""
+        return self._known.get(channel_id)

@@ -105,12 +105,22 @@ class Message(Content):
     referenced_message: "Message | None" = None
 
 
+class Numbered(Wire):
+    """A message of a history, of which no more is known than which it is and whose; the rest is kept as it came."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    id: Snowflake
+    author: User
+
+
 class Channel(Wire):
     """A place on Discord; a thread and a forum's post are channels too, with a parent."""
 
     id: str
     type: int
     parent_id: str | None = None
+    last_message_id: Snowflake | None = None
+    """The newest message that was ever written there; it may be gone."""
 
 
 class RoleTags(Wire):

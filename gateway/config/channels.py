@@ -161,6 +161,10 @@ class DiscordSettings(BotSettings):
     base_url: Url = "https://discord.com/api/v10"
     gateway_url: SocketUrl = "wss://gateway.discord.gg/"
     cdn_url: Url = "https://cdn.discordapp.com"
+    catch_up_hours: int = Field(default=24, ge=0, le=168)
+    """How far back is fetched what was said while the gateway was away; 0: nothing."""
+    catch_up_messages: int = Field(default=100, ge=1, le=1_000)
+    """Of one chat, the latest."""
 
 
 class ChannelsSettings(Section):

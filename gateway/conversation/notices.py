@@ -1,6 +1,7 @@
 """This file tells the owner what no conversation of theirs caused: a disk that is full, a reply nobody took."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 import structlog
 
@@ -46,6 +47,19 @@ class Notices:
             await self.tell(f"moved:{chat}:{now}", said)
         except StoreError as exc:
             log.error("owner not told of a chat that moved", detail=str(exc))
+
+    async def missed(self, chat: Address, since: datetime) -> None:
+        """Tell the owner, once for each *since*, that in *chat* more was said while we were away than was fetched."""
+        log.warning("more was missed than is fetched", chat=str(chat))
+        said = (
+            f"While I was away (since {since:%Y-%m-%d %H:%M} UTC) more was written on {chat.channel} than I read "
+            f"afterwards, in the chat {chat.chat} at least. What matters of it needs to be sent again. How far back I "
+            f"read say catch_up_hours and catch_up_messages of [channels.{chat.channel}.{chat.account}]."
+        )
+        try:
+            await self.tell(f"missed:{chat.channel}.{chat.account}:{since.isoformat()}", said)
+        except StoreError as exc:
+            log.error("owner not told of what was missed", detail=str(exc))
 
 
 def _leave(_: Sequence[OutboxRow]) -> None:

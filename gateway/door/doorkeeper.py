@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -20,6 +20,8 @@ log = structlog.get_logger()
 
 HEARD_CAP = 2_000
 """Characters that are kept of one overheard message. Our choice."""
+_LONG_AGO = timedelta(minutes=5)
+"""What was sent that long ago waited for us, not its sender: a platform brings all of it at once after an outage."""
 _SLOWER = (
     "That was faster than I can follow: I have not read your last message, nor will I read others before you pause. "
     "Please wait a minute and send again what matters."
@@ -85,9 +87,13 @@ class Doorkeeper:
         address = message.address
         account = self._policy.accounts.get((address.channel, address.account))
         is_exempt = account is not None and account.direct is DirectPolicy.TOKEN
-        if is_exempt or self._policy.is_owner(address.channel, message.sender):
+        if is_exempt or self._policy.is_owner(address.channel, message.sender) or self._has_waited(message):
             return True
         return self._rates.take(_who(message))
+
+    def _has_waited(self, message: InboundMessage) -> bool:
+        """Say whether *message* comes late through no haste of its sender; an edit has the time of what it changes."""
+        return message.via is Via.TEXT and self._now() - message.sent_at > _LONG_AGO
 
     async def _follow_up(self, message: InboundMessage, reason: Reason) -> None:
         match reason:

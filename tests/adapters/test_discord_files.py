@@ -38,7 +38,7 @@ async def server() -> AsyncIterator[Discord]:
 
 @pytest.fixture
 async def adapter(server: Discord) -> AsyncIterator[DiscordAdapter]:
-    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server), call_timeout_s=2)
+    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server, 2))
     yield adapter
     await adapter.close()
 

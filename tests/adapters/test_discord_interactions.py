@@ -53,7 +53,7 @@ def tally() -> Tally:
 
 @pytest.fixture
 async def adapter(server: Discord, tally: Tally) -> AsyncIterator[DiscordAdapter]:
-    adapter = DiscordAdapter("home", TOKEN, tally.count, servers=servers_of(server), call_timeout_s=2)
+    adapter = DiscordAdapter("home", TOKEN, tally.count, servers=servers_of(server, 2))
     yield adapter
     await adapter.close()
 

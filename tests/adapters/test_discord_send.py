@@ -38,7 +38,7 @@ async def server() -> AsyncIterator[Discord]:
 
 @pytest.fixture
 async def adapter(server: Discord) -> AsyncIterator[DiscordAdapter]:
-    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server), call_timeout_s=5)
+    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server, 5))
     yield adapter
     await adapter.close()
 
@@ -46,7 +46,7 @@ async def adapter(server: Discord) -> AsyncIterator[DiscordAdapter]:
 @pytest.fixture
 async def hasty(server: Discord) -> AsyncIterator[DiscordAdapter]:
     """An adapter that waits for nothing long."""
-    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server), call_timeout_s=0.3)
+    adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server, 0.3))
     yield adapter
     await adapter.close()
 

@@ -17,6 +17,7 @@ from typing import Any, Self
 from aiohttp import WSMsgType, web
 
 from adapters.discord import Servers
+from adapters.discord.connection import CALL_TIMEOUT_S
 from tests.fakes.discord_api import Answer, DiscordApi, Posted, Request
 from tests.fakes.discord_shapes import BOT_ID, GUILD, MESSAGE_CONTENT, ROLES, TOKEN, Json, user
 
@@ -58,6 +59,8 @@ class Discord(DiscordApi):
         self._session = ""
         self._log: list[Json] = []
         self._unsaid: list[tuple[str, Json]] = []
+        self.has_forgotten = False
+        """A session was lost, and with it what was said until the next one began."""
         self._sockets: dict[web.WebSocketResponse, _Wire] = {}
         self._waiting: set[asyncio.Event] = set()
         app = web.Application()
@@ -101,9 +104,9 @@ class Discord(DiscordApi):
     # What a test tells it.
 
     def dispatch(self, name: str, data: Json) -> None:
-        """Tell the bot of something; before its first session, once that begins."""
+        """Tell the bot of something; before its first session, once that begins, and between two sessions never."""
         if not self._session:
-            self._unsaid.append((name, data))
+            self._unsaid += [] if self.has_forgotten else [(name, data)]
             return
         event = {"op": 0, "t": name, "s": len(self._log) + 1, "d": data}
         self._log.append(event)
@@ -126,8 +129,8 @@ class Discord(DiscordApi):
             _reset(wire.transport)
 
     def forget_session(self) -> None:
-        """Let no session be resumed; what is said meanwhile waits for the next one."""
-        self._session = ""
+        """Let no session be resumed; what is said meanwhile stands in the histories alone."""
+        self._session, self.has_forgotten = "", True
         self._log.clear()
 
     def fault(self, *faults: Fault) -> None:
@@ -229,7 +232,7 @@ class Discord(DiscordApi):
                 wire.out.put_nowait({"op": 9, "d": False})
 
     def _begin(self) -> None:
-        self._session = f"session-{self.new_id()}"
+        self._session, self.has_forgotten = f"session-{self.new_id()}", False
         self._log.clear()
         self.dispatch(
             "READY",
@@ -241,7 +244,11 @@ class Discord(DiscordApi):
                 "guilds": [{"id": GUILD, "unavailable": True}],
             },
         )
-        here = [channel for channel in self.channels.values() if channel.get("guild_id") == GUILD]
+        here = [
+            channel | {"last_message_id": self.newest_in(channel["id"])}
+            for channel in self.channels.values()
+            if channel.get("guild_id") == GUILD
+        ]
         threads = [channel for channel in here if "parent_id" in channel]
         plain = [channel for channel in here if "parent_id" not in channel]
         self.dispatch("GUILD_CREATE", {"id": GUILD, "channels": plain, "threads": threads, "roles": ROLES})
@@ -277,9 +284,9 @@ class _Wire:
                     await self.ws.send_bytes(self._zlib.compress(text.encode()) + self._zlib.flush(zlib.Z_SYNC_FLUSH))
 
 
-def servers_of(server: Discord) -> Servers:
-    """Where an adapter finds *server*."""
-    return Servers(server.url, server.gateway_url, server.cdn_url)
+def servers_of(server: Discord, call_timeout_s: float = CALL_TIMEOUT_S) -> Servers:
+    """Where an adapter finds *server*, and its patience with each call."""
+    return Servers(server.url, server.gateway_url, server.cdn_url, call_timeout_s)
 
 
 async def _read(request: web.Request) -> tuple[Any, bytes | None]:

@@ -118,6 +118,7 @@ class DiscordApi(ABC):
             DIRECT: {"id": DIRECT, "type": 1, "recipients": [user(PERSON)]},
         }
         self.closed_channels: set[str] = set()
+        self.members: dict[str, Json] = {PERSON: {"nick": "Nick", "roles": ["77"], "user": user(PERSON)}}
         self._messages: dict[str, Json] = {}
         self._nonces: dict[tuple[str, str], Posted] = {}
         self._next_id = int(datetime.now(UTC).timestamp() * 1000 - _EPOCH_MS) << 22
@@ -141,6 +142,15 @@ class DiscordApi(ABC):
         self._messages[said["id"]] = said | extra
         self.dispatch("MESSAGE_CREATE", said | extra)
         return str(said["id"])
+
+    def wrote(self, text: str, channel: str, at: datetime, *, is_ours: bool = False) -> None:
+        """A person wrote at a moment that has passed, or the bot did."""
+        number, author = str(int(at.timestamp() * 1000 - _EPOCH_MS) << 22), user(BOT_ID if is_ours else PERSON)
+        self._messages[number] = message(number, channel, author, text) | {"timestamp": at.isoformat()}
+
+    def deletes(self, message_id: str) -> None:
+        """A person takes back what they wrote."""
+        del self._messages[message_id]
 
     def changes(self, message_id: str, text: str, edited: datetime) -> None:
         """A person changes what they wrote."""
@@ -221,6 +231,7 @@ class DiscordApi(ABC):
             "/applications/@me": self.application,
             f"/applications/{BOT_ID}/commands": self.commands,
             f"/guilds/{GUILD}/roles": ROLES,
+            **{f"/guilds/{GUILD}/members/{number}": member for number, member in self.members.items()},
             **channels,
         }
 
@@ -229,10 +240,7 @@ class DiscordApi(ABC):
             case ["POST"]:
                 return self._create(channel, asked)
             case ["GET"]:
-                after, limit = int(asked.query["after"]), int(asked.query["limit"])
-                here = [each for each in self._messages.values() if each["channel_id"] == channel]
-                newer = sorted((each for each in here if int(each["id"]) > after), key=lambda each: int(each["id"]))
-                return Answer(newer[:limit][::-1])
+                return Answer(self._history(channel, asked.query))
             case [_, number, *_] if number not in self._messages:
                 return refusal(404, "Unknown Message", 10008)
             case ["GET", number]:
@@ -242,11 +250,24 @@ class DiscordApi(ABC):
                 return NO_CONTENT
         return refusal(405, "405: Method Not Allowed", 0)
 
+    def _history(self, channel: str, query: Mapping[str, str]) -> list[Json]:
+        """As Discord gives it: the newest first, without what only an event tells."""
+        after, before = int(query.get("after", 0)), int(query.get("before", 1 << 63))
+        here = [each for each in self._messages.values() if each["channel_id"] == channel]
+        told = sorted((each for each in here if after < int(each["id"]) < before), key=lambda each: -int(each["id"]))
+        limit = int(query["limit"])
+        page = told[-limit:] if "after" in query else told[:limit]
+        return [{name: value for name, value in each.items() if name not in {"guild_id", "member"}} for each in page]
+
     def _sign(self, number: str, emoji: str, *, is_put: bool) -> None:
         others = [each for each in self._messages[number].get("reactions", []) if each["emoji"]["name"] != emoji]
         ours = [{"emoji": {"id": None, "name": emoji}, "me": True, "count": 1}] if is_put else []
         self._messages[number]["reactions"] = others + ours
         self.notify()
+
+    def newest_in(self, channel: str) -> str | None:
+        """The id of what was said last there."""
+        return max((each["id"] for each in self._messages.values() if each["channel_id"] == channel), default=None)
 
     def message(self, message_id: str) -> Json:
         """What Discord knows of a message; a test may change it."""

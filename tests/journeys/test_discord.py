@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,10 @@ def configure(home: Home, server: Discord, path: Path) -> None:
         f'gateway_url = "{server.gateway_url}"\ngroups = {{ "{CHANNEL}" = {{ mention = true }} }}\n'
     )
     home.write(home.config_file, f"{text}\n{account}")
+
+
+def has_posted(server: Discord, text: str) -> bool:
+    return any(text in posted.text for posted in server.posted)
 
 
 async def test_a_mention_in_a_channel_is_answered_with_a_reply(tmp_path: Path) -> None:
@@ -130,6 +135,59 @@ async def test_an_answer_that_was_taken_and_reset_comes_once(tmp_path: Path) -> 
         assert len(server.posted) == 1
         first, second = server.calls("/messages")
         assert first["nonce"] == second["nonce"]
+
+
+async def test_what_was_said_during_a_long_absence_is_answered_once(tmp_path: Path) -> None:
+    """Discord forgot the session: the histories are read, at the next start and no more after it."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        async with at_home(tmp_path / "home", server, provider):
+            server.says("before", DIRECT)
+            server.says(f"<@{BOT_ID}> before", CHANNEL)
+            await server.wait_for_posted(2)
+        server.forget_session()
+        missed = server.says(f"<@{BOT_ID}> missed", CHANNEL)
+        server.says("to nobody", CHANNEL)
+        server.says("missed too", DIRECT)
+        async with running(Home(tmp_path / "home")):
+            await server.wait_for_posted(4)
+        server.forget_session()
+        async with running(Home(tmp_path / "home")):
+            await server.until(lambda: not server.has_forgotten)
+            server.says("now", DIRECT)
+            await server.wait_for_posted(5)
+        answers = sorted((posted.channel, posted.text, posted.reply_to) for posted in server.posted[2:])
+        assert [(channel, reply_to) for channel, _, reply_to in answers] == [
+            (CHANNEL, missed),
+            (DIRECT, None),
+            (DIRECT, None),
+        ]
+        assert server.problems == []
+
+
+async def test_the_owner_learns_that_more_was_missed_than_is_read(tmp_path: Path) -> None:
+    """One line to them, instead of silence; and not again at the next start."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        async with at_home(tmp_path / "home", server, provider):
+            server.says("before", DIRECT)
+            await server.wait_for_posted(1)
+        home = Home(tmp_path / "home")
+        home.write(home.config_file, home.config_file.read_text("utf-8") + "catch_up_messages = 1\n")
+        server.forget_session()
+        server.says("too much", DIRECT)
+        server.says("the latest", DIRECT)
+        waiting: list[str] = []
+        for text in ("the latest", "now"):
+            async with running(home) as app:
+                await server.until(lambda: not server.has_forgotten)
+                if text == "now":
+                    server.says(text, DIRECT)
+                await server.until(partial(has_posted, server, text))
+                waiting = [row.outgoing.text for row in await app.desk.store.outbox.unfinished()]
+            server.forget_session()
+        told = [said for said in (*(posted.text for posted in server.posted), *waiting) if "While I was away" in said]
+        assert len(told) == 1
+        assert "[channels.discord.home]" in told[0]
+        assert not any("too much" in str(body) for body in provider.bodies)
 
 
 @pytest.mark.parametrize("fault", ["token", "intent"])

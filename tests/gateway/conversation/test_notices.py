@@ -1,6 +1,7 @@
 """This file checks what the owner is told besides answers."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,14 @@ async def test_a_store_that_fails_does_not_hold_up_the_answer(tmp_path: Path) ->
         ("chat moved", "warning"),
         ("owner not told of a chat that moved", "error"),
     ]
+
+
+async def test_the_owner_is_told_once_for_each_absence_that_more_was_missed(store: SqliteStore) -> None:
+    """However many chats and servers there are; with the settings that say how much is read."""
+    notices, monday = Notices(store, OWNER), datetime(2026, 3, 2, 8, 30, tzinfo=UTC)
+    for since in (monday, monday, monday + timedelta(days=2)):
+        await notices.missed(Address("discord", "home", "300"), since)
+    first, second = [each.outgoing.text for each in await store.outbox.unfinished()]
+    assert "since 2026-03-02 08:30 UTC" in first
+    assert "since 2026-03-04 08:30 UTC" in second
+    assert "catch_up_hours and catch_up_messages of [channels.discord.home]" in first

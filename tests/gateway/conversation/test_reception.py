@@ -108,6 +108,15 @@ async def test_a_guest_who_writes_too_fast_is_told_once(desk: Desk) -> None:
     assert await desk.reception.receive(message("later", chat="greta", id="later")) is None
 
 
+async def test_what_waited_for_us_was_not_written_too_fast(desk: Desk) -> None:
+    """A platform brings at once what was said in hours; an edit has the time of what it changes, and counts."""
+    desk.clock.advance(600)
+    for number in range(6):
+        assert await desk.reception.receive(message(f"g{number}", chat="greta", id=f"g{number}")) is None
+    edits = [replace(message("x", chat="greta", id=f"e{n}"), via=Via.EDIT, target="g0") for n in range(6)]
+    assert [await desk.reception.receive(edit) for edit in edits].count("rate") == 3
+
+
 def in_group(
     text: str, number: int, *, is_for_us: bool = False, sender: str = "sam", chat: str = "-1"
 ) -> InboundMessage:

@@ -1,0 +1,235 @@
+"""This file checks that what was said while nobody listened for long is fetched: in order, once, and within bounds."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from adapters.channel import Address, ChatKind, Via
+from adapters.discord import CatchUp, DiscordAdapter
+from adapters.discord.catching_up import MISSED
+from adapters.discord.heard import KEPT_EVERY_S, MOST_DIRECT, HeardKeeper, Marks
+from adapters.discord.missed import PAGE, first_id_of, moment_of
+from adapters.discord.places import Place
+from tests.adapters.test_discord_session import Kept
+from tests.fakes.discord import Discord, Fault, servers_of
+from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, PERSON, THREAD, TOKEN
+from tests.fakes.listening import Received, listening
+from tests.fakes.tally import Tally
+
+HERE = CatchUp(groups=frozenset({CHANNEL}))
+OTHER = "301"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Discord]:
+    async with Discord() as server:
+        server.channels[OTHER] = {"id": OTHER, "type": 0, "guild_id": GUILD}
+        yield server
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+class Run(Received):
+    """What one run of a bot hands over, counts and tells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tally = Tally()
+        self.told: list[tuple[Address, datetime]] = []
+
+    async def tell(self, chat: Address, since: datetime) -> None:
+        self.told.append((chat, since))
+
+
+@asynccontextmanager
+async def one_run(server: Discord, kept: Kept, rule: CatchUp = HERE) -> AsyncIterator[Run]:
+    run = Run()
+    adapter = DiscordAdapter("home", TOKEN, run.tally.count, servers=servers_of(server), keeps=kept, catch_up=rule)
+    adapter.on_missed(run.tell)
+    try:
+        async with listening(adapter, run):
+            yield run
+    finally:
+        await adapter.close()
+
+
+def heard(server: Discord, kept: Kept, *chats: str, ago: timedelta = timedelta(hours=3)) -> datetime:
+    """An earlier run heard something in each of the *chats*, a while *ago*; since then Discord forgot its session."""
+    server.forget_session()
+    mark = str(first_id_of(datetime.now(UTC) - ago))
+    direct = dict.fromkeys({DIRECT} & {*chats}, mark)
+    shared = dict.fromkeys({*chats} - {DIRECT}, mark)
+    kept.values["discord.heard.home"] = Marks(direct=direct, shared=shared, groups=(CHANNEL,)).model_dump_json()
+    return moment_of(int(mark))
+
+
+async def test_what_was_said_while_away_comes_first_and_in_order(server: Discord, kept: Kept) -> None:
+    """From direct chats, channels and threads, before what is said from now on; what was heard does not come again."""
+    heard(server, kept, DIRECT, CHANNEL)
+    for text in ("one", "two", "three"):
+        server.says(f"direct {text}", DIRECT)
+        server.says(f"<@{BOT_ID}> channel {text}", CHANNEL)
+        server.says(f"thread {text}", THREAD)
+    async with one_run(server, kept) as run:
+        await run.wait_for(9)
+        server.says("now", DIRECT)
+        await run.hear("now")
+    for place in ("direct", "channel", "thread"):
+        assert [text for text in run.texts if text.startswith(place)] == [
+            f"{place} {n}" for n in ("one", "two", "three")
+        ]
+    assert len(run.messages) == 10
+    assert run.texts[-1] == "now"
+    assert (run.told, run.tally.reasons) == ([], {})
+
+
+async def test_a_missed_message_is_what_an_event_would_have_told(server: Discord, kept: Kept) -> None:
+    """Where it was said, whether to us, by whom, with their name and their roles there: rules ask for all of them."""
+    heard(server, kept, CHANNEL)
+    number = server.says(f"<@{BOT_ID}> hello", THREAD)
+    async with one_run(server, kept) as run:
+        (found,) = await run.wait_for(1)
+    assert (found.address, found.id, found.via) == (Address("discord", "home", CHANNEL, THREAD), number, Via.TEXT)
+    assert (found.space, found.is_for_us, found.text) == (GUILD, True, "hello")
+    assert (found.sender.id, found.sender.name, found.sender.roles) == (PERSON, "Nick", ("77",))
+
+
+async def test_what_was_taken_back_is_gone_and_what_was_changed_reads_as_it_does_now(
+    server: Discord, kept: Kept
+) -> None:
+    """Nobody is answered to words that do not stand there any more."""
+    heard(server, kept, DIRECT)
+    server.deletes(server.says("never mind"))
+    server.changes(server.says("helo"), "hello", datetime.now(UTC))
+    async with one_run(server, kept) as run:
+        await run.wait_for(1)
+        server.says("now")
+        await run.hear("now")
+    assert [(each.text, each.via) for each in run.messages] == [("hello", Via.TEXT), ("now", Via.TEXT)]
+
+
+async def test_the_next_run_begins_where_this_one_ended(server: Discord, kept: Kept) -> None:
+    """What was fetched once is not fetched again."""
+    heard(server, kept, DIRECT)
+    server.says("missed")
+    async with one_run(server, kept) as run:
+        server.says("now", CHANNEL)
+        await run.hear("now")
+    server.forget_session()
+    del kept.values["discord.session.home"]
+    server.says("later")
+    async with one_run(server, kept) as run:
+        await run.hear("later")
+    assert run.texts == ["later"]
+
+
+async def test_a_channel_that_was_not_allowed_is_not_read(server: Discord, kept: Kept) -> None:
+    """Neither one that is not allowed now, nor one that was not when its words were said, nor a stranger's chat."""
+    heard(server, kept, CHANNEL)
+    server.says(f"<@{BOT_ID}> elsewhere", OTHER)
+    server.says("a stranger", DIRECT)
+    for rule in (HERE, CatchUp(groups=frozenset({CHANNEL, OTHER}))):
+        kept.values.pop("discord.session.home", None)
+        server.forget_session()
+        async with one_run(server, kept, rule) as run:
+            await server.until(lambda: server.has_forgotten is False)
+            server.says("now", CHANNEL)
+            await run.hear("now")
+        assert run.texts == ["now"]
+
+
+async def test_of_more_than_is_fetched_the_latest_come_and_somebody_is_told(server: Discord, kept: Kept) -> None:
+    """More than Discord gives at a time, too; the other chat is whole."""
+    since = heard(server, kept, DIRECT, CHANNEL)
+    for number in range(PAGE + 30):
+        server.says(f"{number}")
+    server.says("in the channel", CHANNEL)
+    async with one_run(server, kept, CatchUp(most=PAGE + 20, groups=frozenset({CHANNEL}))) as run:
+        await run.hear("in the channel")
+    assert run.texts == [*(str(number) for number in range(10, PAGE + 30)), "in the channel"]
+    assert run.told == [(Address("discord", "home", DIRECT), since)]
+    assert run.tally.reasons == {MISSED: 1}
+
+
+async def test_what_is_too_old_is_left_and_somebody_is_told(server: Discord, kept: Kept) -> None:
+    """Our own words are nothing that was missed."""
+    since = heard(server, kept, DIRECT, THREAD)
+    now = datetime.now(UTC)
+    server.wrote("too old", DIRECT, now - timedelta(minutes=119))
+    server.wrote("missed", DIRECT, now - timedelta(minutes=10))
+    server.wrote("our answer", THREAD, now - timedelta(hours=2), is_ours=True)
+    async with one_run(server, kept, CatchUp(timedelta(hours=1), groups=frozenset({CHANNEL}))) as run:
+        await run.hear("missed")
+        server.says("now")
+        await run.hear("now")
+    assert run.texts == ["missed", "now"]
+    assert run.told == [(Address("discord", "home", DIRECT), since)]
+
+
+async def test_a_history_that_cannot_be_read_holds_up_nobody(server: Discord, kept: Kept) -> None:
+    """The bot listens, and the owner is told."""
+    heard(server, kept, DIRECT, CHANNEL)
+    server.says("lost")
+    server.says("in the channel", CHANNEL)
+    server.fault(Fault(f"/channels/{DIRECT}/messages", page="<html>"))
+    async with one_run(server, kept) as run:
+        await run.hear("in the channel")
+        server.says("now")
+        await run.hear("now")
+    assert run.texts == ["in the channel", "now"]
+    assert [chat for chat, _ in run.told] == [Address("discord", "home", DIRECT)]
+
+
+async def test_a_message_of_a_history_that_cannot_be_read_is_passed_over(server: Discord, kept: Kept) -> None:
+    """The others come; a channel that the bot may not see any more has none."""
+    heard(server, kept, DIRECT, CHANNEL)
+    server.closed_channels.add(CHANNEL)
+    server.says("in the channel", CHANNEL)
+    server.message(server.says("odd"))["attachments"] = "none"
+    server.says("plain")
+    async with one_run(server, kept) as run:
+        await run.hear("plain")
+        server.says("now")
+        await run.hear("now")
+    assert run.texts == ["plain", "now"]
+    assert run.tally.reasons == {"discord_unreadable": 1}
+
+
+@pytest.mark.parametrize("kept_before", ["nothing", "rubbish", "switched off"])
+async def test_without_a_mark_nothing_is_fetched(server: Discord, kept: Kept, kept_before: str) -> None:
+    """At the very first start, or where it is switched off, a bot does not answer old words."""
+    heard(server, kept, DIRECT, CHANNEL)
+    if kept_before != "switched off":
+        kept.values["discord.heard.home"] = "" if kept_before == "nothing" else '{"direct": 7}'
+    server.says("long ago", DIRECT)
+    server.says("long ago", CHANNEL)
+    rule = CatchUp(timedelta(0), groups=frozenset({CHANNEL})) if kept_before == "switched off" else HERE
+    async with one_run(server, kept, rule) as run:
+        await server.until(lambda: not server.has_forgotten)
+        server.says("now")
+        await run.hear("now")
+    assert run.texts == ["now"]
+
+
+async def test_marks_are_few_and_kept_now_and_then(kept: Kept) -> None:
+    """A write for every message of a busy server is not worth it; the chat that was silent for longest makes way."""
+    now = 0.0
+    keeper = HeardKeeper("home", kept, frozenset({CHANNEL}), lambda: now)
+    direct, channel = Place(ChatKind.DIRECT, "1"), Place(ChatKind.GROUP, CHANNEL)
+    for number in range(1, MOST_DIRECT + 2):
+        keeper.note(direct, str(number), str(1000 + number), is_admitted=True)
+        await keeper.keep()
+    assert kept.puts == 1
+    now += KEPT_EVERY_S
+    keeper.note(direct, "9999", "1", is_admitted=False)
+    keeper.note(channel, CHANNEL, "5", is_admitted=False)
+    keeper.note(channel, CHANNEL, "4", is_admitted=False)
+    await keeper.keep()
+    marks = Marks.model_validate_json(kept.values["discord.heard.home"])
+    assert kept.puts == 2
+    assert (len(marks.direct), min(map(int, marks.direct)), marks.shared) == (MOST_DIRECT, 2, {CHANNEL: "5"})
