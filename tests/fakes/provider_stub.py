@@ -36,6 +36,8 @@ class Fault(StrEnum):
     """The text never ends."""
     HANG = "hang"
     """Nothing more comes after the first event, until the client goes away."""
+    LINGER = "linger"
+    """The reply is whole, and the stream does not end until the client goes away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,8 @@ class ProviderStub(ABC):
     def __init__(self, script: Script, port: int = 0) -> None:
         self.bodies: list[Body] = []
         self.headers: list[Mapping[str, str]] = []
+        self.callers: list[int] = []
+        """The port from which each request came: one for each connection."""
         self.problems: list[str] = []
         """What the provider would have found wrong with a request."""
         self.url = ""
@@ -135,6 +139,7 @@ class ProviderStub(ABC):
         body: Body = await request.json()
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
+        self.callers.append(request.transport.get_extra_info("peername")[1] if request.transport else 0)
         problems = list(self.problems_of(body))
         self.problems += problems
         step: Step = Refusal(400, message="; ".join(problems)) if problems else self._script(body)
@@ -160,7 +165,7 @@ class ProviderStub(ABC):
         match reply.fault:
             case Fault.CUT:
                 _abort(request)
-            case Fault.HANG:
+            case Fault.HANG | Fault.LINGER:
                 await asyncio.Event().wait()
         return response
 
@@ -168,7 +173,7 @@ class ProviderStub(ABC):
         events = list(self.events(reply))
         body = events[: -self.finishing_events]
         match reply.fault:
-            case Fault.NONE:
+            case Fault.NONE | Fault.LINGER:
                 yield from events
             case Fault.CUT:
                 yield from body[:-2]

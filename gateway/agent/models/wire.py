@@ -1,7 +1,8 @@
 """This file guards what a provider sends: a body that is too large or an event that is not JSON ends the attempt."""
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import suppress
 
 import httpx
@@ -9,15 +10,19 @@ import httpx
 BODY_CAP = 32_000_000
 """Largest response, in bytes; an event of a stream costs some 200 bytes for each token."""
 
+LINGER_S = 0.2
+"""How long the end of a body is waited for when the reply in it is whole."""
+
 
 class BrokenReplyError(Exception):
     """A response cannot be used; the message says why and holds nothing of it."""
 
 
-async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[object]:
-    """Yield the JSON of each `data:` line of *chunks*, up to the one that says `[DONE]`.
+async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[object]:
+    """Yield the JSON of each `data:` line of *chunks*, up to the one that says `[DONE]`; then read to the end.
 
-    Lines end with a line feed and nothing else: a text may hold the other separators that HTTP clients split at.
+    A body that is not read to its end costs its connection: the next request would make a new one. Lines end with a
+    line feed and nothing else: a text may hold the other separators that HTTP clients split at.
     Raises BrokenReplyError for a line that is no JSON, or more than `BODY_CAP` bytes.
     """
     lines = _Lines()
@@ -25,6 +30,7 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[object]:
         for line in lines.of(chunk):
             data = _data(line)
             if data == b"[DONE]":
+                await _read_out(chunks)
                 return
             if data:
                 yield _parsed(data)
@@ -33,7 +39,14 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[object]:
             yield _parsed(data)
 
 
-async def guarded(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+async def _read_out(chunks: AsyncIterator[bytes]) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            async for _ in chunks:
+                pass
+
+
+async def guarded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Pass on *chunks* while they are small enough and each `data:` line of theirs is JSON.
 
     For a client that reads a body of any size, and skips an event that it cannot parse, which loses a piece of the
@@ -42,7 +55,10 @@ async def guarded(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     lines = _Lines()
     async for chunk in chunks:
         for line in lines.of(chunk):
-            if (data := _data(line)) not in {b"", b"[DONE]"}:
+            data = _data(line)
+            if data == b"[DONE]":
+                await _read_out(chunks)
+            elif data:
                 _parsed(data)
         yield chunk
 
@@ -58,7 +74,7 @@ class _GuardedStream(httpx.AsyncByteStream):
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in guarded(self._stream):
+        async for chunk in guarded(aiter(self._stream)):
             yield chunk
 
     async def aclose(self) -> None:

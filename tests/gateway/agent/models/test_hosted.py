@@ -1,5 +1,6 @@
 """The hosted models, with the providers' real SDKs, against stubs on loopback."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -313,6 +314,21 @@ async def test_an_endless_body_is_stopped(desks: Desks, monkeypatch: pytest.Monk
     desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
     with pytest.raises(ModelUnavailableError, match="50,000 bytes"):
         await desk.ask()
+
+
+async def test_replies_one_after_the_other_come_over_one_connection(desks: Desks) -> None:
+    """A connection to a provider costs a handshake: it is kept for the next request."""
+    desk = await desks.open(steps("one", "two", "three"))
+    for _ in range(3):
+        await desk.ask()
+    assert len(set(desk.stub.callers)) == 1
+
+
+async def test_a_reply_that_is_whole_does_not_wait_for_the_end_of_its_stream(desks: Desks) -> None:
+    """A server that leaves the stream open after its last event delays nothing."""
+    desk = await desks.open(steps(Reply("whole", fault=Fault.LINGER)))
+    async with asyncio.timeout(5):
+        assert (await desk.ask()).text == "whole"
 
 
 async def test_a_provider_that_hangs_costs_its_timeout(desks: Desks) -> None:
