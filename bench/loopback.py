@@ -43,4 +43,5 @@ class SteadyModel(OpenAIStub):
             return web.Response()
         self.bodies.clear()
         self.headers.clear()
+        self.callers.clear()
         return response
