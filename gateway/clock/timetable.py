@@ -1,6 +1,6 @@
 """This file keeps the agents' jobs: it reads when they are due, bounds how many there are, and says what is due now."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import blake2b
@@ -11,6 +11,8 @@ from gateway.config.zone import load_zone
 from gateway.errors import ScheduleError
 from gateway.stores.jobs import Errand, Job, JobId, Jobs, Slot
 
+TOO_MANY = "limit.jobs"
+"""Reason code: a job was asked for, and not kept."""
 AT_GRACE = timedelta(hours=24)
 """How late a job that comes once is still run (issue's number)."""
 
@@ -61,6 +63,8 @@ class Timetable:
         self._now = now
         self.changed: Callable[[], None] = _nobody
         """Told whenever the next slot may be another one."""
+        self.count: Callable[[str], Awaitable[None]] = _uncounted
+        """Takes a reason code for the ledger."""
 
     def check(self, wish: Wish) -> tuple[Errand, datetime]:
         """Return what would be kept for *wish*, and its first slot."""
@@ -90,6 +94,7 @@ class Timetable:
         job = await self._jobs.add(errand, first, self.punctuality.most, key)
         if job is None:
             most = self.punctuality.most
+            await self.count(TOO_MANY)
             raise ScheduleError(f"an agent may have {most} jobs (schedule.jobs), and {wish.agent} has them; remove one")
         self.changed()
         return job
@@ -175,7 +180,7 @@ def schedule_of(errand: Errand) -> Schedule:
 
 
 def shown_schedule(errand: Errand, zone: tzinfo) -> str:
-    """Return when *errand* is due as a person reads it: `in 20m` as its moment in *zone*, all else as it was written."""
+    """Return when *errand* is due as a person reads it: `in 20m` as its moment in *zone*, all else as written."""
     if not errand.schedule.lower().startswith("in "):
         return errand.schedule
     schedule = read_schedule(errand.schedule, UTC, errand.begun_at)
@@ -199,3 +204,7 @@ def _zone(name: str) -> ZoneInfo:
 
 def _nobody() -> None:
     """Nobody waits."""
+
+
+async def _uncounted(_: str) -> None:
+    """Nobody counts."""

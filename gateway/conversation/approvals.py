@@ -21,6 +21,8 @@ from workspaces.workspace import Workspace
 
 MOST_WAITING = 20
 """Changes of one agent that wait at the same time: more than an owner reads, and each one is a message. Our choice."""
+TOO_MANY = "limit.approvals"
+"""Reason code: a change was asked for, and not kept."""
 OWNER = "owner"
 """Who approves: there is one."""
 
@@ -112,6 +114,7 @@ class Approvals:
         if same is not None:
             return same.id
         if len(waiting) >= MOST_WAITING:
+            await self._store.count(TOO_MANY)
             raise ToolError(f"{MOST_WAITING} changes wait for your owner already; nothing was kept of this one")
         diff = await home.run(difference, proposal.before, proposal.after)
         expires_at = self._clock() + self._patience

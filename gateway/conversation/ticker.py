@@ -57,7 +57,7 @@ class Ticker:
         self._ways = ways
         self._clock = clock
         self._woken = asyncio.Event()
-        timetable.changed = self._woken.set
+        timetable.changed, timetable.count = self._woken.set, store.count
 
     async def work(self) -> Never:
         """Run what comes due, until cancelled."""

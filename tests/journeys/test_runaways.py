@@ -2,14 +2,21 @@
 
 import asyncio
 import time
-from collections.abc import MutableMapping
+from collections.abc import AsyncIterator, Iterator, MutableMapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import cast
+
+import pytest
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
+from gateway.app import App
+from gateway.control.cron_wire import CronOrder
+from gateway.conversation.approvals import MOST_WAITING
 from gateway.errors import ModelFloodError
 from tests.crash.faults import Steps
 from tests.crash.platform import Platform, telegram
@@ -25,6 +32,12 @@ steps = 6
 tokens = 5000
 calls = 8
 turn_s = 0.5
+person_a_minute = 10000
+person_burst = 1000
+[subagents]
+children = 2
+[schedule]
+jobs = 3
 """
 WAYS = {
     "steps": "turn_steps",
@@ -34,12 +47,25 @@ WAYS = {
     "circle": "turn_circle",
     "calls": "turn_calls",
     "output": "turn_output",
+    "spawn": "subagent_children",
+    "schedule": "jobs",
 }
 """What the model does when it is asked to run away so, and the limit that it meets."""
+ROUNDS = 3
+"""So often all of it runs away: what else the machine does comes and goes, and is to hit both sides alike."""
+SLACK_S = 0.05
+"""What the neighbour may cost besides: a commit of its waits for a busy disk as long as one of ours."""
+TRIES = 3
+"""Other programs on the machine may slow one side more than the other: the best of the tries counts."""
+SAMPLES = 25
+"""Answers that are timed beside it in one round, and as many alone."""
 
 
 class Runaway(Secretary):
     """Runs away as the latest message says, and does what a `Secretary` does for every other one."""
+
+    def __init__(self) -> None:
+        self._plans = count()
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         last = max(i for i, entry in enumerate(request.entries) if isinstance(entry, UserEntry))
@@ -60,51 +86,97 @@ class Runaway(Secretary):
                 return says("", _look(step), usage=Usage(2_000, 1_000))
             case "calls":
                 return says("", *map(_look, range(9)))
-            case "repeats":
-                return says("", _look(0))
-            case "circle":
-                return says("", _look(step % 2))
-        return says("", _look(step))
+        wanted = {
+            "repeats": _look(0),
+            "circle": _look(step % 2),
+            "spawn": call("spawn", task=str(step)),
+            "schedule": call("schedule", when="every 7d", what=f"run schedule {next(self._plans)}", with_memory=True),
+        }
+        return says("", wanted.get(way, _look(step)))
 
 
 def _look(number: int) -> ToolCall:
     return call("read_file", path=f"{number}.md")
 
 
-async def quick_answers(platform: Platform, first: int, last: int) -> list[float]:
-    """Say something, wait for the answer, and again; return how long each took, in seconds."""
-    took = []
-    for number in range(first, last):
-        began = time.perf_counter()
-        platform.says(str(number), QUICK)
-        await platform.has_shown({answer_to(number)}, 20)
-        took.append(time.perf_counter() - began)
-    return sorted(took)
+async def quick_answer(platform: Platform, number: int) -> float:
+    """Say something, wait for the answer, and return how long it took, in seconds."""
+    began = time.perf_counter()
+    platform.says(str(number), QUICK)
+    await platform.has_shown({answer_to(number)}, 20)
+    return time.perf_counter() - began
 
 
 def p95(took: list[float]) -> float:
-    return took[int(len(took) * 0.95) - 1]
+    return sorted(took)[int(len(took) * 0.95) - 1]
 
 
+@asynccontextmanager
+async def let_loose(folder: Path, platform: Platform) -> AsyncIterator[App]:
+    """Run a gateway whose model runs away when it is told to."""
+    stop = asyncio.Event()
+    home = prepared(folder / "home", platform)
+    home.write(home.config_file, home.config_file.read_text("utf-8") + LIMITS)
+    async with running(home, Steps(), stop) as app:
+        agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
+        agents[app.desk.default_agent] = replace(agents[app.desk.default_agent], model=Runaway())
+        yield app
+        stop.set()
+
+
+async def run_away(platform: Platform, stop: asyncio.Event, laps: Iterator[int]) -> None:
+    """Have everything run away in the owner's chat, again and again, until *stop* is set."""
+    while not stop.is_set():
+        lap = next(laps)
+        for way in WAYS:
+            platform.says(f"run {way}", OWNER)
+        platform.says(str(lap), OWNER)  # the chat goes on, after all that came before
+        await platform.has_shown({answer_to(lap)}, 60)
+
+
+async def slowed(platform: Platform, numbers: Iterator[int], laps: Iterator[int]) -> tuple[float, float]:
+    """Return how long nearly every answer takes, alone and beside what runs away."""
+    alone, beside = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        alone += [await quick_answer(platform, next(numbers)) for _ in range(SAMPLES)]
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(run_away(platform, is_over := asyncio.Event(), laps))
+            beside += [await quick_answer(platform, next(numbers)) for _ in range(SAMPLES)]
+            is_over.set()
+    print(f"p95 {p95(alone) * 1e3:.1f} ms alone, {p95(beside) * 1e3:.1f} ms beside")
+    return p95(alone), p95(beside)
+
+
+@pytest.mark.timeout(180)
 async def test_every_way_to_run_away_has_its_own_end_and_hurts_nobody_else(tmp_path: Path) -> None:
     """Each is told in one sentence and counted under its code; meanwhile a group is answered as fast as before."""
-    stop = asyncio.Event()
-    async with telegram(groups=1) as platform:
-        home = prepared(tmp_path / "home", platform)
-        home.write(home.config_file, home.config_file.read_text("utf-8") + LIMITS)
-        async with running(home, Steps(), stop) as app:
-            agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
-            agents[app.desk.default_agent] = replace(agents[app.desk.default_agent], model=Runaway())
-            alone = p95(await quick_answers(platform, 100, 120))
-            for way in [*WAYS] * 2:
-                platform.says(f"run {way}", OWNER)
-            beside = p95(await quick_answers(platform, 200, 220))
-            platform.says("300", OWNER)  # its chat goes on, after all that came before
-            await platform.has_shown({answer_to(300)}, 30)
-            reasons = (await app.desk.status()).reasons
-            stop.set()
-    stopped = [text for text in platform.shown(OWNER) if text.startswith("I stopped: ")]
-    assert len(stopped) == 2 * len(WAYS)
-    assert {code: reasons.get(f"limit.{code}") for code in WAYS.values()} == dict.fromkeys(WAYS.values(), 2)
-    print(f"p95 {alone:.3f} s alone, {beside:.3f} s beside")
-    assert beside < max(3 * alone, 0.5)
+    numbers, laps = count(1_000), count(1)
+    async with telegram(groups=1) as platform, let_loose(tmp_path, platform) as app:
+        is_as_fast = False
+        for _ in range(TRIES):
+            alone, beside = await slowed(platform, numbers, laps)
+            if is_as_fast := (beside < 1.5 * alone + SLACK_S):
+                break
+        reasons = (await app.desk.status()).reasons
+        stopped = [text for text in platform.shown(OWNER) if text.startswith("I stopped: ")]
+    many = next(laps) - 1
+    assert len(stopped) == many * len(WAYS)
+    for code in WAYS.values():  # once a helper has told something, what is planned waits for the owner
+        assert reasons.get(f"limit.{code}", 0) >= (1 if code == "jobs" else many), code
+    assert is_as_fast
+
+
+async def test_a_job_that_plans_jobs_makes_none(tmp_path: Path) -> None:
+    """Each waits for the owner, up to a bound; more of it is refused under its code, and its turn has an end too."""
+    async with telegram() as platform, let_loose(tmp_path, platform) as app:
+        platform.says("1", OWNER)
+        await platform.has_shown({answer_to(1)}, 20)
+        await app.desk.cron(CronOrder("add", when="every 1h", what="run schedule", private=True))
+        for _ in range(4):
+            await app.desk.ticker.run_now(1)
+            await app.lanes.idle()
+        status = await app.desk.status()
+        assert len(await app.desk.ticker.timetable.all()) == 1
+    assert (status.approvals_waiting, status.reasons["approval_asked.unasked"]) == (MOST_WAITING, MOST_WAITING)
+    assert status.reasons["limit.turn_steps"] == 4
+    assert status.reasons["limit.approvals"] == 4 * 6 - MOST_WAITING
