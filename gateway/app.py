@@ -43,6 +43,7 @@ from gateway.conversation.approvals import Approvals
 from gateway.conversation.backlog import Arrival, Backlog
 from gateway.conversation.choices import Choices
 from gateway.conversation.delivery import Adapters, Delivery
+from gateway.conversation.doorbell import Doorbell
 from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.lane_work import Item, LaneWork
 from gateway.conversation.lanes import Lanes
@@ -224,7 +225,8 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     lifecycle = Lifecycle(
         agents, ground.sessions, lifecycle_settings(config.sessions, ground.zone.zone), ground.clock, ground.count
     )
-    outcomes, health, notices = Outcomes(), Health(ground.bots, ground.share.is_standby), Notices(store, ground.owner)
+    outcomes, health = Outcomes(), Health(ground.bots, ground.share.is_standby)
+    notices = Notices(store, ground.owner, partial(owner_chats.of, AgentId(config.default_agent)))
     delivery = Delivery(ground.tasks, store.outbox, ground.adapters, notices.dead_letter, Pacing(ground.clock))
     notices.wake = delivery.wake
     delivery.enclosures = enclosures_of(ground)
@@ -235,6 +237,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     limits = config.limits
     rates = Rates(limits.person_a_minute, limits.person_burst, ground.clock.now)
     door = Doorkeeper(ground.routes.policy, store, rates, ground.clock.now, delivery.wake)
+    door.pairing.on_asked = Doorbell(store, notices, ground.routes, owner_chats.of)
     choices = Choices(store)
     queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
     heartbeats = heartbeats_of(ground, owner_chats, queueing, delivery)

@@ -261,8 +261,7 @@ class Delivery:
     async def _bury(self, job: _Job, why: str) -> None:
         """Give the reply up; whoever must know is told first, so that a crash between the two hides nothing."""
         log.error("reply given up", outbox=job.row.id, channel=job.row.outgoing.address.channel, why=why)
-        if not job.row.is_notice:  # a notice about a notice would never end
-            await self._kept(partial(self._on_dead, job.row, why))
+        await self._kept(partial(self._on_dead, job.row, why))
         await self._kept(partial(self._outbox.bury, job.row.id, why))
 
     def _close(self, job: _Job) -> None:

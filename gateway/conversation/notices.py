@@ -1,38 +1,53 @@
 """This file tells the owner what no conversation of theirs caused: a disk that is full, a reply nobody took."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 import structlog
 
-from adapters.channel import Address
+from adapters.channel import Address, Button
 from gateway.errors import StoreError
 from gateway.stores.ports import OutboxRow, Outgoing, Store
 
 log = structlog.get_logger()
 
+Find = Callable[[], Awaitable[Address | None]]
+"""Gives the owner's direct chat; `None` if none is known where they want to be told. Raises StoreError."""
+
 
 class Notices:
     """Puts what the owner must know into the outbox, once for each key."""
 
-    def __init__(self, store: Store, owner: Address) -> None:
+    def __init__(self, store: Store, owner: Address, find: Find | None = None) -> None:
+        """*owner* is where they are told while *find* knows no chat of theirs: at the terminal."""
         self._store = store
         self._owner = owner
+        self._find = find
         self.wake: Callable[[Sequence[OutboxRow]], None] = _leave
         """Told of each notice that now waits to be sent."""
 
-    async def tell(self, key: str, said: str, where: Address | None = None) -> None:
-        """Tell the owner *said*, unless they were told under the same *key*; at the terminal unless it says *where*.
+    async def tell(self, key: str, said: str, where: Address | None = None, buttons: tuple[Button, ...] = ()) -> None:
+        """Tell the owner *said*, unless they were told under the same *key*; in their chat unless it says *where*.
 
         Raises StoreError.
         """
-        if notice := await self._store.notify(key, Outgoing(where or self._owner, said)):
+        there = where or await self._owners_chat()
+        if notice := await self._store.notify(key, Outgoing(there, said, buttons=buttons)):
             self.wake([notice])
 
     async def dead_letter(self, row: OutboxRow, why: str) -> None:
-        """Tell the owner that a reply can never be delivered. Raises StoreError."""
-        said = f"A reply to {row.outgoing.address} could not be delivered: {why}"
-        await self.tell(f"dead:{row.id}", said)
+        """Tell the owner that a reply can never be delivered; not where it could not. Raises StoreError.
+
+        A notice that their chat did not take is told again at the terminal; of any other one they are not told, for
+        a notice about a notice would never end.
+        """
+        there = await self._owners_chat()
+        is_lost = there == row.outgoing.address != self._owner
+        if row.is_notice and is_lost:
+            await self.tell(f"again:{row.id}", row.outgoing.text, self._owner)
+        elif not row.is_notice:
+            said = f"A reply to {row.outgoing.address} could not be delivered: {why}"
+            await self.tell(f"dead:{row.id}", said, self._owner if is_lost else there)
 
     async def moved(self, chat: Address, now: str) -> None:
         """Tell the owner that *chat* has the id *now*; where that cannot be stored, the log has it."""
@@ -60,6 +75,10 @@ class Notices:
             await self.tell(f"missed:{chat.channel}.{chat.account}:{since.isoformat()}", said)
         except StoreError as exc:
             log.error("owner not told of what was missed", detail=str(exc))
+
+    async def _owners_chat(self) -> Address:
+        found = None if self._find is None else await self._find()
+        return found or self._owner
 
 
 def _leave(_: Sequence[OutboxRow]) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 from adapters.channel import ChatKind, InboundMessage
@@ -52,6 +52,10 @@ async def examine(message: InboundMessage, policy: Policy, pairings: Pairings) -
     return admit(message, policy, is_guest=is_guest)
 
 
+OnAsked = Callable[[InboundMessage, PairingRequest], Awaitable[None]]
+"""Told of a stranger's message and of the request that was made of it; once for each. Raises StoreError."""
+
+
 class Pairing:
     """Who asks to be let in, and what the owner says to that."""
 
@@ -65,6 +69,8 @@ class Pairing:
     ) -> None:
         """*wake* is told of replies to deliver."""
         self._policy, self._store, self._now, self._wake, self._code = policy, store, now, wake, code
+        self.on_asked: OnAsked = _nobody
+        """Set where there is an owner to be told."""
 
     async def greet(self, message: InboundMessage) -> None:
         """Tell the sender of a direct *message* a code, unless they were told one. Raises StoreError."""
@@ -74,6 +80,7 @@ class Pairing:
         reply = Outgoing(address, _GREETING.format(code=shown(code)))
         if row := await self._store.pairings.ask(request, MOST_WAITING, reply):
             self._wake([row])
+            await self.on_asked(message, request)
 
     async def waiting(self) -> Sequence[PairingRequest]:
         """Return who waits, oldest first. Raises StoreError."""
@@ -123,6 +130,10 @@ class Pairing:
                 await self._store.inbox.drop(row.id, f"revoked.{refusal.reason}")
                 dropped += 1
         return dropped
+
+
+async def _nobody(_: InboundMessage, __: PairingRequest) -> None:
+    """Tell nobody: the owner asks by themselves."""
 
 
 def named(visitor: Visitor) -> str:

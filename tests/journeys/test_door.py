@@ -23,21 +23,57 @@ async def test_a_stranger_becomes_a_guest_by_a_code_and_a_stranger_again(tmp_pat
             (code,) = [line for line in greeting.text.splitlines() if line[5:6] == "-"]
             bot.says(EVE, "/pair approve " + code)
             bot.says(OWNER, f"/pair approve {code}")
-            assert (await bot.wait_for_sent(2, 30))[1].text.startswith("Person 99 (telegram:99) may now write to")
+            sent = (await bot.wait_for_sent(3, 30))[1:]
+            (let_in,) = [each for each in sent if each.text.startswith("Person 99 (telegram:99) may now write to")]
+            (rung,) = [each for each in sent if each is not let_in]
             assert provider.bodies == []
             bot.says(EVE, "what is in the vault?")
-            assert (await bot.wait_for_sent(3, 30))[2].chat == EVE
+            assert (await bot.wait_for_sent(4, 30))[3].chat == EVE
             bot.says(OWNER, f"/pair revoke telegram:{EVE}")
-            await bot.wait_for_sent(4, 30)
+            await bot.wait_for_sent(5, 30)
             bot.says(EVE, "are you there?")
+            again, rung_again = sorted((await bot.wait_for_sent(7, 30))[5:], key=lambda each: -each.chat)
             bot.says(OWNER, "/why silence")
-            again, told = sorted((await bot.wait_for_sent(6, 30))[4:], key=lambda each: -each.chat)
+            told = (await bot.wait_for_sent(8, 30))[7]
         (request,) = provider.bodies
     assert PRIVATE not in json.dumps(request)
     assert (greeting.chat, again.chat, told.chat) == (EVE, EVE, OWNER)
+    assert {each.chat for each in (rung, rung_again)} == {OWNER}
+    assert code in rung.text
     assert again.text != greeting.text  # another code: whoever was revoked is a stranger like any other
     assert PRIVATE not in greeting.text
     assert f"telegram.home.{EVE}, telegram:{EVE}: 3 times, because they have not been let in" in told.text
+
+
+async def test_the_owner_lets_in_and_refuses_by_a_press(tmp_path: Path) -> None:
+    """The notice's buttons are `/pair`: whoever asks cannot press them, and a second press finds nobody."""
+    async with BotApi() as bot, OpenAIStub(lambda _: "Good day.") as provider:
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        async with running(home):
+            bot.join(OWNER)
+            bot.says(EVE, "hello?")
+            sent = await bot.wait_for_sent(2, 30)
+            (rung,) = [each for each in sent if each.buttons]
+            ((approve, _),) = rung.buttons
+            for person in (EVE, OWNER, OWNER):
+                bot.presses(person, rung.message_id, approve["callback_data"])
+            decided = (await bot.wait_for_sent(4, 30))[2:]
+            bot.says(EVE, "may I?")
+            assert [each.text for each in (await bot.wait_for_sent(5, 30))[4:]] == ["Good day."]
+            bot.says(98, "and me?")
+            sent = (await bot.wait_for_sent(7, 30))[5:]
+            (rung,) = [each for each in sent if each.buttons]
+            ((_, refuse),) = rung.buttons
+            bot.presses(OWNER, rung.message_id, refuse["callback_data"])
+            refused = (await bot.wait_for_sent(8, 30))[7]
+            bot.says(98, "please?")
+            bot.says(EVE, "still there?")
+            assert (await bot.wait_for_sent(9, 30))[8].chat == EVE
+    assert {each.chat for each in (rung, *decided, refused)} == {OWNER}
+    assert decided[0].text.startswith("Person 99 (telegram:99) may now write")
+    assert decided[1].text.startswith("nobody waits with that code")
+    assert refused.text.startswith("Person 98 (telegram:98) was refused")
+    assert len(provider.bodies) == 2
 
 
 async def test_what_a_group_said_before_comes_with_the_question(tmp_path: Path) -> None:

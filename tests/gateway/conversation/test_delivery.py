@@ -328,14 +328,14 @@ async def test_a_reply_to_an_account_that_nobody_configured_is_buried(gateway: G
     assert "'gone'" in why
 
 
-async def test_a_dead_notice_makes_no_notice(gateway: Gateway) -> None:
-    """Or two unreachable chats would write about each other for ever."""
+async def test_a_dead_notice_is_told_of_like_any_reply(gateway: Gateway) -> None:
+    """Whoever must know decides what follows from it."""
     gateway.adapter.faults["owner"] = [SendRefusedError("blocked")]
     row = await gateway.store.notify("key", Outgoing(Address("fake", "home", "owner"), "a reply was given up"))
     assert row is not None
     gateway.delivery.wake([row])
     await gateway.delivered(row)
-    assert gateway.dead == []
+    assert gateway.dead == [(row.id, "blocked")]
     assert (await gateway.store.report()).outbox_dead == 1
 
 
