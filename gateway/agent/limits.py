@@ -10,6 +10,8 @@ from gateway.errors import TurnLimitError
 
 LONGEST_CIRCLE = 4
 """Calls that a model makes in turn, again and again; a longer circle meets the limit of calls alike."""
+Mark = tuple[str, str]
+"""A tool's name and its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +63,24 @@ def check_calls(replies: Sequence[ReplyEntry], limits: TurnLimits) -> None:
         raise TurnLimitError("turn_calls", f"one reply asked for {most:,} calls, more than {limits.calls:,}")
 
 
-def check_repeats(call: ToolCall, earlier: Sequence[ToolCall], limits: TurnLimits) -> None:
-    """Raise TurnLimitError if *call* was made too often among the *earlier* calls of its turn, or ends a circle."""
-    marks = [_signature(each) for each in (*earlier, call)]
+def check_repeats(marks: Sequence[Mark], limits: TurnLimits) -> None:
+    """Raise TurnLimitError if the last of a turn's calls, by their *marks*, was made too often, or ends a circle."""
     if marks.count(marks[-1]) >= limits.identical_calls:
-        raise TurnLimitError("turn_repeats", f"{call.name} was called {limits.identical_calls} times alike")
+        raise TurnLimitError("turn_repeats", f"{marks[-1][0]} was called {limits.identical_calls} times alike")
     rounds = limits.identical_calls - 1
     if rounds > 1 and (circle := _circle(marks, rounds)):
         raise TurnLimitError("turn_circle", f"the same {circle} calls were made {rounds} times in the same order")
 
 
-def _circle(marks: Sequence[tuple[str, str]], rounds: int) -> int:
+def mark_of(call: ToolCall) -> Mark:
+    """Return what calls alike have in common, whatever the order and spacing of their arguments."""
+    try:
+        return call.name, json.dumps(json.loads(call.arguments or "{}"), sort_keys=True)
+    except (ValueError, RecursionError):
+        return call.name, call.arguments
+
+
+def _circle(marks: Sequence[Mark], rounds: int) -> int:
     """Return how many different calls the latest ones repeat so often, one after the other; 0 if they do not."""
     lengths = range(2, min(LONGEST_CIRCLE, len(marks) // rounds) + 1)
     return next((n for n in lengths if list(marks[-n * rounds :]) == list(marks[-n:]) * rounds), 0)
@@ -79,10 +88,3 @@ def _circle(marks: Sequence[tuple[str, str]], rounds: int) -> int:
 
 def _tokens(replies: Sequence[ReplyEntry]) -> int:
     return sum(reply.usage.input_tokens + reply.usage.output_tokens for reply in replies)
-
-
-def _signature(call: ToolCall) -> tuple[str, str]:
-    try:
-        return call.name, json.dumps(json.loads(call.arguments or "{}"), sort_keys=True)
-    except (ValueError, RecursionError):
-        return call.name, call.arguments

@@ -16,7 +16,7 @@ from gateway.agent.entries import (
     not_run,
 )
 from gateway.agent.halt import Halt
-from gateway.agent.limits import TurnLimits, check_calls, check_repeats, check_steps
+from gateway.agent.limits import TurnLimits, check_calls, check_repeats, check_steps, mark_of
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.count import request_characters
@@ -93,6 +93,7 @@ async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits,
     """Run, in order, each call that no record shows as begun; one that was begun is never run again."""
     check_calls(record.replies(), limits)
     calls = [call for reply in record.replies() for call in reply.calls]
+    marks = [mark_of(call) for call in calls]
     done, begun = record.outcomes()
     for place, call in enumerate(calls):
         if call.id in done:
@@ -103,7 +104,7 @@ async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits,
         if halt.soon.is_set():
             await record.add(not_run(call))
             continue
-        check_repeats(call, calls[:place], limits)
+        check_repeats(marks[: place + 1], limits)
         await record.add(CallStartEntry(call.id))
         await record.add(await unless(halt.now, toolbox.call(call)) or interrupted(call))
 
