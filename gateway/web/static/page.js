@@ -46,15 +46,33 @@ function show(message) {
   time.textContent = when.toLocaleString([], isToday ? clock : { ...clock, day: "numeric", month: "short" });
   article.append(time);
   at("talk").append(article);
+  return article;
 }
 
+/** Remove what is shown of an answer that is being written; say whether there was any. */
 function dropDraft() {
-  at("talk").querySelector(".draft")?.remove();
+  const draft = at("talk").querySelector(".draft");
+  draft?.remove();
+  return draft !== null;
 }
 
-function toTheEnd(always) {
+function isAtTheEnd() {
   const talk = at("talk");
-  if (always || talk.scrollHeight - talk.scrollTop - talk.clientHeight < 240) talk.scrollTop = talk.scrollHeight;
+  return talk.scrollHeight - talk.scrollTop - talk.clientHeight < 80;
+}
+
+function toTheEnd() {
+  at("talk").scrollTop = at("talk").scrollHeight;
+}
+
+/** Show a new message; who reads at the end goes on there, and begins an answer that came at once at its beginning. */
+function add(message) {
+  const reads = isAtTheEnd() || message.kind === "said";
+  const wasRead = dropDraft();
+  const article = show(message);
+  if (!reads) return;
+  if (!wasRead && article.offsetHeight > at("talk").clientHeight) article.scrollIntoView({ block: "start" });
+  else toTheEnd();
 }
 
 // --- the stream of events; the browser connects again by itself, and names the last event that it has
@@ -72,17 +90,17 @@ function listen() {
     at("talk").replaceChildren();
     fromHistory = new Set(messages.map((each) => `${each.kind} ${each.turn}`));
     messages.forEach(show);
-    toTheEnd(true);
+    toTheEnd();
   });
   for (const kind of ["said", "answer"]) {
     events.addEventListener(kind, (event) => {
       const message = JSON.parse(event.data);
-      dropDraft();
-      if (!fromHistory.has(`${kind} ${message.turn}`)) show(message);
-      toTheEnd(kind === "said");
+      if (fromHistory.has(`${kind} ${message.turn}`)) dropDraft();
+      else add(message);
     });
   }
   events.addEventListener("draft", (event) => {
+    const reads = isAtTheEnd();
     let draft = at("talk").querySelector(".draft");
     if (!draft) {
       draft = document.createElement("article");
@@ -90,7 +108,7 @@ function listen() {
       at("talk").append(draft);
     }
     draft.textContent = JSON.parse(event.data).text;
-    toTheEnd(false);
+    if (reads) toTheEnd();
   });
 }
 

@@ -10,6 +10,7 @@ import httpx2
 from openai import AsyncOpenAI
 
 from gateway.app import App
+from gateway.home import Home
 from gateway.serving import serving
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Script
@@ -56,18 +57,30 @@ async def open_house(folder: Path, script: Script, extra: str = "") -> AsyncIter
     """
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(OpenAIStub(script))
-        home = make_home(folder / "home", model=openai_section(model.url))
-        home.write(home.config_file, home.config_file.read_text("utf-8") + WEB.replace("[web]\n", extra or "[web]\n"))
-        Workspace.create(home.agent("work").workspace, AgentId("work")).folder.close()
-        app = await stack.enter_async_context(running(home, TOKENS))
-        await _listening(app)
-        web = app.web(ENVIRON | TOKENS)
-        assert web is not None
-        address = await stack.enter_async_context(serving(web.app, "127.0.0.1", 0, on_stop=web.close))
+        app, address = await stack.enter_async_context(door(make_web_home(folder, model.url, extra)))
         http = await stack.enter_async_context(httpx2.AsyncClient(base_url=address, trust_env=False))
         owner = await stack.enter_async_context(client(address, OWNER_TOKEN))
         guest = await stack.enter_async_context(client(address, GUEST_TOKEN))
         yield House(app, model, address, http, owner, guest)
+
+
+def make_web_home(folder: Path, model_url: str, extra: str = "") -> Home:
+    """Write the configuration of a home as `open_house` has it, below *folder*."""
+    home = make_home(folder / "home", model=openai_section(model_url))
+    home.write(home.config_file, home.config_file.read_text("utf-8") + WEB.replace("[web]\n", extra or "[web]\n"))
+    Workspace.create(home.agent("work").workspace, AgentId("work")).folder.close()
+    return home
+
+
+@asynccontextmanager
+async def door(home: Home) -> AsyncIterator[tuple[App, str]]:
+    """Run the gateway of *home* and open its HTTP door, at the address that is given."""
+    async with running(home, TOKENS) as app:
+        await _listening(app)
+        web = app.web(ENVIRON | TOKENS)
+        assert web is not None
+        async with serving(web.app, "127.0.0.1", 0, on_stop=web.close) as address:
+            yield app, address
 
 
 async def _listening(app: App) -> None:

@@ -1,0 +1,311 @@
+"""The page in a real browser: what people see and do there, and what it never lets happen."""
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.async_api import BrowserContext, Locator, Page, Route, expect
+
+from gateway.app import App
+from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
+
+pytestmark = pytest.mark.timeout(300)
+
+expect.set_options(timeout=PATIENCE_MS)
+
+HOSTILE = """<script>document.title = "stolen"</script>
+<img src=x onerror="document.title = 'stolen'"> ![p](http://127.0.0.1:9/p.png) <svg/onload="document.title='stolen'">
+
+<iframe src="javascript:document.title='stolen'"></iframe> <style>body { display: none }</style>
+
+[script](javascript:document.title='stolen') [shouted](JaVaScRiPt:document.title='stolen')
+[data](data:text/html,<script>alert(1)</script>) [good](https://example.org/a?b=c "t")
+
+| <b>cell</b> | `<i>` |
+|---|---|
+| [x](vbscript:x) | &lt;img src=x onerror=alert(1)&gt; |
+"""
+HTML = """<img src=x onerror="stolen = 1"><script>stolen = 1</script><iframe src="javascript:1"></iframe>
+<svg><script>stolen = 1</script></svg><math><mtext></mtext></math><form action="/"><input></form><b>bold</b>"""
+INTRUDE = """() => new Promise(resolve => {
+  const violated = new Set();
+  document.addEventListener("securitypolicyviolation", (event) => {
+    violated.add(event.effectiveDirective);
+    if (violated.size === 5) resolve([...violated].sort());
+  });
+  const add = (tag, facts) => document.body.append(Object.assign(document.createElement(tag), facts));
+  add("script", { textContent: "window.stolen = 1" });
+  add("img", { src: "http://127.0.0.1:9/p.png" });
+  add("iframe", { src: "http://127.0.0.1:9/" });
+  document.body.setAttribute("style", "display: none");
+  fetch("http://127.0.0.1:9/").catch(() => null);
+})"""
+WIDE = f"""Here is `{"a-very-long-name-" * 12}` and https://example.org/{"path/" * 60}
+
+| {" | ".join(f"column {n}" for n in range(12))} |
+|{"---|" * 12}
+| {" | ".join(f"value number {n}" for n in range(12))} |
+
+```python
+{"x = " + "1 + " * 120}1
+```
+
+> {"quoted " * 80}
+"""
+
+
+def answers(page: Page) -> Locator:
+    return page.locator("#talk article.answer")
+
+
+def said(page: Page) -> Locator:
+    return page.locator("#talk article.said")
+
+
+async def say(page: Page, text: str) -> None:
+    await page.get_by_label("Message").fill(text)
+    await page.get_by_label("Message").press("Enter")
+
+
+async def texts(articles: Locator) -> list[str]:
+    """Return what they say, without the time below it."""
+    return [text.rpartition("\n")[0].strip() for text in await articles.all_inner_texts()]
+
+
+async def photograph(page: Page, name: str) -> None:
+    """Keep a picture of the page, where the environment says so: for people who want to look."""
+    if folder := os.environ.get("STRANDLINE_PICTURES"):
+        await page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+async def test_from_the_code_to_an_answer_that_is_written_as_you_read(
+    house: House, gateway: App, context: BrowserContext, complaints: Complaints
+) -> None:
+    """A wrong code is refused in words; the right one lets in once; a draft grows, and becomes the answer."""
+    page = await opened(house, context, complaints)
+    await photograph(page, "entrance")
+    await page.get_by_label("Code").fill("WRONG-CODES")
+    await page.get_by_label("Code").press("Enter")
+    await expect(page.get_by_role("alert")).to_contain_text("does not count")
+    code = await house.code()
+    await page.get_by_label("Code").fill(code.lower())
+    await page.get_by_label("Code").press("Enter")
+    await expect(page.get_by_role("heading", name="main")).to_be_visible()
+    await photograph(page, "empty")
+    house.model.says = ["The first half of what I have to say. **The second half**, with `code`."]
+    with house.model.held():
+        await say(page, "hello\nwith two lines")
+        await expect(said(page)).to_contain_text("with two lines")
+        await expect(page.locator("article.draft")).to_contain_text("The first half")
+        await expect(answers(page)).to_have_count(0)
+        await photograph(page, "draft")
+    await expect(answers(page).locator("strong")).to_have_text("The second half")
+    await expect(page.locator("article.draft")).to_have_count(0)
+    await expect(page.get_by_label("Message")).to_have_value("")
+    await photograph(page, "answer")
+    await page.reload()
+    await expect(answers(page)).to_have_count(1)
+    await context.clear_cookies()
+    other = await opened(house, context, complaints)
+    await other.get_by_label("Code").fill(code)
+    await other.get_by_label("Code").press("Enter")
+    await expect(other.get_by_role("alert")).to_contain_text("does not count")
+
+
+async def test_what_an_answer_holds_can_only_be_read(house: House, page: Page, complaints: Complaints) -> None:
+    """No tag, picture, style or script of a model's works; a link leads to the web or nowhere."""
+    house.model.says = [HOSTILE]
+    await say(page, f"look: {HOSTILE}")
+    await expect(answers(page)).to_have_count(1)
+    await photograph(page, "hostile")
+    shown = page.locator("#talk *")
+    tags = set(await shown.evaluate_all("elements => elements.map(e => e.tagName.toUpperCase())"))
+    assert not tags & {"SCRIPT", "IMG", "SVG", "IFRAME", "STYLE"}
+    attributes = set(await shown.evaluate_all("elements => elements.flatMap(e => e.getAttributeNames())"))
+    assert attributes == {"class", "datetime", "href", "rel", "target"}
+    links = await answers(page).locator("a").evaluate_all("links => links.map(a => [a.href, a.rel, a.target])")
+    kept = ["noopener noreferrer", "_blank"]
+    assert links == [["http://127.0.0.1:9/p.png", *kept], ["https://example.org/a?b=c", *kept]]
+    await expect(answers(page)).to_contain_text("<script>document.title")
+    await expect(said(page)).to_contain_text("<img src=x onerror=")
+    assert await page.title() == "main · Strandline"
+    assert complaints.said == []
+    assert await page.evaluate("html => harmless(html).children.length", HTML) == 0
+    assert await page.evaluate("window.stolen") is None
+    complaints.said.clear()  # the policy names the handler while it is read, before it is dropped
+
+
+async def test_the_browser_runs_and_loads_nothing_else(page: Page, complaints: Complaints) -> None:
+    """Whatever got into the page in spite of all that: the policy that comes with it holds."""
+    assert await page.evaluate(INTRUDE) == ["connect-src", "frame-src", "img-src", "script-src-elem", "style-src-attr"]
+    assert await page.evaluate("window.stolen") is None
+    assert len(complaints.said) >= 5
+    complaints.said.clear()
+    complaints.elsewhere.clear()
+
+
+async def test_a_stream_that_breaks_loses_nothing_and_shows_nothing_twice(
+    house: House, page: Page, complaints: Complaints
+) -> None:
+    """What came meanwhile is there when the page has connected again."""
+    complaints.bears_breaks = True
+    await say(page, "before")
+    await expect(answers(page)).to_have_count(1)
+    for number in range(2):
+        port, house.way.target = house.way.target, None
+        house.way.drop()
+        await expect(page.get_by_role("status")).not_to_be_empty()
+        await house.say_at_the_terminal(f"meanwhile {number}")
+        house.way.target = port
+        await expect(answers(page)).to_have_count(2 + number)
+    await say(page, "after")
+    await expect(answers(page)).to_have_count(4)
+    everything = ["before", "meanwhile 0", "meanwhile 1", "after"]
+    assert await texts(said(page)) == everything
+    assert await texts(answers(page)) == [f"You said: {each}" for each in everything]
+    await expect(page.get_by_role("status")).to_be_empty()
+
+
+async def test_a_message_that_may_have_been_lost_is_sent_again_and_counts_once(
+    house: House, page: Page, complaints: Complaints
+) -> None:
+    """The gateway had it, the browser could not know: the text stays, and to send it again changes nothing."""
+    complaints.bears_breaks = True
+
+    async def lose_the_answer(route: Route) -> None:
+        await route.fetch()
+        await route.abort()
+
+    await page.route("**/chat/messages", lose_the_answer, times=1)
+    await say(page, "only once")
+    await expect(page.get_by_role("status")).to_contain_text("cannot be reached")
+    await expect(page.get_by_label("Message")).to_have_value("only once")
+    await page.get_by_label("Message").press("Enter")
+    await expect(page.get_by_label("Message")).to_have_value("")
+    await say(page, "something else")
+    await expect(answers(page)).to_have_count(2)
+    assert await texts(said(page)) == ["only once", "something else"]
+
+
+async def test_a_gateway_that_starts_anew_is_found_again(
+    house: House, context: BrowserContext, complaints: Complaints
+) -> None:
+    """By an open page itself, with the conversation; what was written meanwhile is still there to be sent."""
+    complaints.bears_breaks = True
+    async with house.open():
+        page = await opened(house, context, complaints)
+        await page.get_by_label("Code").fill(await house.code())
+        await page.get_by_label("Code").press("Enter")
+        await say(page, "first")
+        await expect(answers(page)).to_have_count(1)
+    house.way.drop()
+    await expect(page.get_by_role("status")).not_to_be_empty()
+    await say(page, "to nobody")
+    await expect(page.get_by_role("status")).to_contain_text("cannot be reached")
+    async with house.open():
+        await expect(page.get_by_role("status")).to_be_empty()
+        await expect(answers(page)).to_have_count(1)
+        await page.get_by_label("Message").press("Enter")
+        await expect(answers(page)).to_have_count(2)
+        assert await texts(said(page)) == ["first", "to nobody"]
+
+
+async def test_what_is_said_elsewhere_appears(house: House, page: Page) -> None:
+    """The owner's conversation is one, wherever it goes on."""
+    await house.say_at_the_terminal("from the terminal")
+    await expect(answers(page)).to_have_count(1)
+    assert await texts(said(page)) == ["from the terminal"]
+
+
+async def test_a_narrow_screen_scrolls_one_way_only(house: House, page: Page) -> None:
+    """At 360 pixels whatever is wide scrolls within itself, and everything is within reach."""
+    await page.set_viewport_size({"width": 360, "height": 640})
+    house.model.says = [WIDE]
+    await say(page, f"a-long-word-{'x' * 300}")
+    await expect(answers(page)).to_have_count(1)
+    await photograph(page, "narrow")
+    widths = await page.evaluate("[document.scrollingElement.scrollWidth, document.querySelector('#talk').scrollWidth]")
+    assert max(widths) <= 360
+    buttons = [page.get_by_role("button", name=name) for name in ("work", "Sign out", "Send")]
+    for control in (*buttons, page.get_by_label("Message")):
+        box = await control.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+        assert box["y"] + box["height"] <= 640
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_day_and_night_can_be_read(house: House, page: Page, scheme: str) -> None:
+    """Text stands out from what is behind it by 4.5 to 1 at least (WCAG AA), and night is dark."""
+    await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    house.model.says = ["An answer with a [link](https://example.org), `code` and\n\n> a quotation"]
+    await say(page, "hello")
+    await expect(answers(page)).to_have_count(1)
+    await photograph(page, scheme)
+    pairs = await page.locator(READ).evaluate_all(COLOURS)
+    assert len(pairs) > 8
+    for name, ink, ground in pairs:
+        assert contrast(ink, ground) >= 4.5, (name, ink, ground)
+    ground = await page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert (luminance(rgb(ground)) < 0.1) is (scheme == "dark")
+
+
+async def test_a_keyboard_is_enough(
+    house: House, gateway: App, context: BrowserContext, complaints: Complaints
+) -> None:
+    """To sign in, say something over two lines, change the agent, and sign out; where one is can be seen."""
+    page = await opened(house, context, complaints)
+    await expect(page.get_by_label("Code")).to_be_focused()
+    await page.keyboard.type(await house.code())
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Message")).to_be_focused()
+    await page.keyboard.type("one")
+    await page.keyboard.press("Shift+Enter")
+    await page.keyboard.type("two")
+    await page.keyboard.press("Enter")
+    await expect(answers(page)).to_have_count(1)
+    assert await texts(said(page)) == ["one\ntwo"]
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("button", name="Send")).to_be_focused()
+    for _ in range(3):
+        await page.keyboard.press("Shift+Tab")
+    await expect(page.get_by_role("button", name="Sign out")).to_be_focused()
+    await page.keyboard.press("Shift+Tab")
+    await expect(page.get_by_role("button", name="work")).to_be_focused()
+    outline = await page.locator(":focus").evaluate("e => getComputedStyle(e).outlineStyle")
+    assert outline == "solid"
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="work")).to_be_visible()
+    await expect(said(page)).to_have_count(0)
+    for _ in range(2):
+        await page.keyboard.press("Shift+Tab")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Code")).to_be_focused()
+
+
+READ = "#who, article.said, article.answer p, article a, article code, article blockquote p, time, #text, aside button"
+COLOURS = """elements => elements.map(e => {
+  let under = e;
+  const of = (each) => getComputedStyle(each).backgroundColor;
+  while (under.parentElement && of(under) === "rgba(0, 0, 0, 0)") under = under.parentElement;
+  return [e.outerHTML.slice(0, 60), getComputedStyle(e).color, of(under)];
+})"""
+
+
+def rgb(colour: str) -> tuple[float, float, float]:
+    """Return a browser's `rgb(…)` as fractions."""
+    red, green, blue = (int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(","))
+    return red, green, blue
+
+
+def luminance(colour: tuple[float, float, float]) -> float:
+    """Return how bright it is: https://www.w3.org/TR/WCAG21/#dfn-relative-luminance."""
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Return their ratio, from 1 to 21: https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio."""
+    darker, lighter = sorted((luminance(rgb(one)), luminance(rgb(other))))
+    return (lighter + 0.05) / (darker + 0.05)
