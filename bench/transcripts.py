@@ -21,7 +21,6 @@ from gateway.agent.entries import (
     Usage,
     UserEntry,
 )
-from gateway.agents import Threads
 from gateway.control.sessions import Shelf, answer_sessions
 from gateway.control.wire import SessionsOrder
 from gateway.conversation.record import Record, header, to_line
@@ -29,6 +28,7 @@ from gateway.conversation.sessions import Sessions
 from gateway.conversation.transcript import Transcript
 from gateway.door.routing import SessionKey
 from gateway.stores.ports import TurnId
+from gateway.threads import Threads
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 
 TURNS = 5_000

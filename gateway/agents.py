@@ -1,15 +1,12 @@
 """This file turns the configuration's agents into agents, and closes what they hold."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from itertools import combinations
 from pathlib import Path, PurePosixPath
-from typing import ParamSpec, TypeVar
 
 from pydantic import SecretStr
 
@@ -38,6 +35,7 @@ from gateway.conversation.transcript_source import SETTLE_S, TranscriptNotes
 from gateway.embedding import SERVER_PATIENCE_S, memory_worker
 from gateway.errors import ConfigError
 from gateway.home import Home
+from gateway.threads import Threads
 from workspaces.access import Access, AgentId
 from workspaces.bootstrap import Limits
 from workspaces.errors import HistoryUnusableError
@@ -51,23 +49,6 @@ from workspaces.memory.search import Clock, MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings
 from workspaces.usage import Quota, Quotas
 from workspaces.workspace import Workspace
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-class Threads:
-    """Runs blocking work on threads of its own; on a single one, unless told otherwise, so one piece at a time."""
-
-    def __init__(self, name: str, count: int = 1) -> None:
-        self._threads = ThreadPoolExecutor(count, thread_name_prefix=name)
-
-    async def __call__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *args, **kwargs))
-
-    def close(self) -> None:
-        """Finish what was begun and end the threads."""
-        self._threads.shutdown()
 
 
 @asynccontextmanager

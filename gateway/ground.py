@@ -11,7 +11,7 @@ from adapters.terminal import CHAT, TerminalAdapter
 from gateway.agent.agent import Agent
 from gateway.agent.mcp.servers import ToolServers, open_servers
 from gateway.agent.models.paid import Purse
-from gateway.agents import Threads, open_agents
+from gateway.agents import open_agents
 from gateway.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of, web_accounts
 from gateway.config import Config, OwnerZone, owner_zone
 from gateway.conversation.delivery import Adapters
@@ -26,6 +26,7 @@ from gateway.outside import server_settings
 from gateway.paying import paid_agents, purses_of
 from gateway.share import Share, open_share
 from gateway.stores.ports import Store
+from gateway.threads import Threads
 from gateway.timing import Clock, SystemClock
 from gateway.tracing import traced_agents
 from workspaces.access import AgentId

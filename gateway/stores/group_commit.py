@@ -6,7 +6,6 @@ import shlex
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from gateway.errors import StoreError
 from gateway.stores.disk import disk_trouble
 from gateway.stores.ledger import count
 from gateway.stores.ports import STORE_TROUBLE
+from gateway.threads import Threads
 from workspaces.checkpoint import Checkpoint
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class GroupCommit:
     """The one writer of a database file; *connection* belongs to *thread*."""
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, thread: ThreadPoolExecutor, checkpoint: Checkpoint
+        self, path: Path, connection: sqlite3.Connection, thread: Threads, checkpoint: Checkpoint
     ) -> None:
         self._path = path
         self._connection = connection
@@ -69,8 +69,8 @@ class GroupCommit:
         self._next_batch()  # begun by `run` in the next round of the loop, which is too late now
         while self._batch:
             await asyncio.wait([self._batch])
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
-        self._thread.shutdown(wait=False)
+        await self._thread(self._connection.close)
+        self._thread.close(wait=False)
 
     def _next_batch(self) -> None:
         if self._batch:
@@ -79,7 +79,7 @@ class GroupCommit:
         batch, self._waiting = waiting[:LARGEST_BATCH], waiting[LARGEST_BATCH:]
         if batch:
             operations = [each.operation for each in batch]
-            self._batch = asyncio.get_running_loop().run_in_executor(self._thread, self._commit, operations)
+            self._batch = self._thread.begin(partial(self._commit, operations))
             self._batch.add_done_callback(partial(self._done, time.perf_counter(), batch))
 
     def _done(self, began: float, batch: Sequence[_Waiting[object]], done: asyncio.Future[list[object]]) -> None:

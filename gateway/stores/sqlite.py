@@ -1,9 +1,7 @@
 """This file keeps the gateway's durable state in one SQLite file."""
 
-import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -34,6 +32,7 @@ from gateway.stores.sqlite_jobs import SqliteJobs
 from gateway.stores.sqlite_outbox import SqliteOutbox, enqueue, unsure_sends
 from gateway.stores.sqlite_runs import settle_turn
 from gateway.stores.sqlite_spending import SqliteSpending
+from gateway.threads import Threads
 from gateway.timing import Clock, SystemClock
 from workspaces.checkpoint import Checkpoint, unchecked
 
@@ -69,12 +68,11 @@ class SqliteStore:
         The first message of a new state is the one after number *begin_after*.
         Raises StoreError, with the file untouched, if it is damaged, from a newer version, or cannot be written.
         """
-        thread = ThreadPoolExecutor(1, thread_name_prefix="state")
-        opening = asyncio.get_running_loop().run_in_executor(thread, open_database, path, begin_after)
+        thread = Threads("state")
         try:
-            connection = await opening
+            connection = await thread(open_database, path, begin_after)
         except BaseException:
-            thread.shutdown(wait=False)
+            thread.close(wait=False)
             raise
         commits = GroupCommit(path, connection, thread, checkpoint)
         return cls(commits, clock or SystemClock(), retention or Retention())

@@ -12,9 +12,9 @@ from gateway.agent.agent import Agent
 from gateway.agent.context import final_prompt, project_context
 from gateway.agent.keeper import Keeper
 from gateway.agent.prompt import Prompt
-from gateway.agents import Threads
 from gateway.errors import HookError
 from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Bootstrap, Handler, Hook, Hooks
+from gateway.threads import Threads
 from tests.fakes.model import ScriptedModel
 from tests.workspaces.turns import AGENT, GROUP, GUEST, MAIN, SUBAGENT
 from workspaces.access import Access

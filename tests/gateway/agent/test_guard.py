@@ -12,7 +12,7 @@ from gateway.agent.entries import ToolCall
 from gateway.agent.keeper import Keeper
 from gateway.agent.tools.memory import unrecorded
 from gateway.agent.tools.tool import Toolbox
-from gateway.agents import Threads
+from gateway.threads import Threads
 from tests.fakes.approvals import FORWARDED, PaperTray, guard
 from tests.fakes.memory import DeskWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel

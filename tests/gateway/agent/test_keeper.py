@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from gateway.agent.alarm import Alarm
 from gateway.agent.keeper import UNUSABLE, Keeper
-from gateway.agents import Threads
+from gateway.threads import Threads
 from tests.workspaces.history.home import START, Home
 from tests.workspaces.test_files import files_end_at
 from tests.workspaces.turns import AGENT, MAIN

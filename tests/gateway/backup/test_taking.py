@@ -16,7 +16,6 @@ from filelock import FileLock, Timeout
 
 from adapters.channel import Address
 from gateway.agent.entries import UserEntry
-from gateway.agents import Threads
 from gateway.backup.moment import held_moment
 from gateway.backup.parts import parts_of
 from gateway.backup.restoring import restore_backup
@@ -26,6 +25,7 @@ from gateway.errors import BackupError, StoreError
 from gateway.home import Home
 from gateway.stores.ports import Outgoing, TurnCommit
 from gateway.stores.sqlite import SqliteStore
+from gateway.threads import Threads
 from tests.fakes.adapter import message
 from tests.gateway.backup.homes import SECRET, back_up, files_below, make_home
 

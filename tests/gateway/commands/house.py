@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
+from gateway.threads import Threads
 from itertools import count
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.agent.agent import Agent
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
-from gateway.agents import Threads
 from gateway.clock.heartbeat import Rhythm
 from gateway.clock.timetable import Punctuality, Timetable
 from gateway.commands.command import Command

@@ -13,11 +13,11 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
-from gateway.agents import Threads
 from gateway.conversation.lifecycle import Due, Lifecycle, LifecycleSettings
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
 from gateway.stores.ports import TurnId
+from gateway.threads import Threads
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel
 from workspaces.access import AgentId

@@ -12,11 +12,11 @@ from adapters.channel import Address
 from gateway.agent.agent import Agent
 from gateway.agent.keeper import Keeper
 from gateway.agent.trust import Reason
-from gateway.agents import Threads
 from gateway.conversation.approvals import MOST_WAITING, Approvals, TurnTray
 from gateway.errors import ApprovalError, StoreError, ToolError
 from gateway.stores.ports import ChangeId, ChangeState, OutboxRow
 from gateway.stores.sqlite import SqliteStore
+from gateway.threads import Threads
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import DeskWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from gateway.threads import Threads
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -17,7 +18,6 @@ from adapters.channel import (
 )
 from gateway.agent.agent import Agent
 from gateway.agent.keeper import Keeper
-from gateway.agents import Threads
 from gateway.conversation.attachments import (
     LONG_PASTE,
     NO_ROOM,

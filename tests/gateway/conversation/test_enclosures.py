@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import Address, Button, ChannelUnavailableError, SendRefusedError, UnsureSendError
-from gateway.agents import Threads
 from gateway.conversation.delivery import Adapters, Delivery
 from gateway.conversation.enclosures import LOST, Enclosures, write_durably
 from gateway.conversation.pacing import Pacing
 from gateway.stores.ports import Enclosure, OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite import SqliteStore
+from gateway.threads import Threads
 from tests.fakes.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter

@@ -10,12 +10,12 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.offline import OfflineModel
-from gateway.agents import Threads
 from gateway.conversation.origin import Change, Passage, origin_of, passage_of
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.transcript import Record
 from gateway.door.routing import SessionKey
 from gateway.stores.ports import TurnId
+from gateway.threads import Threads
 from tests.fakes.memory import DeskWorker, SetClock, run_here
 from tests.workspaces import turns
 from tests.workspaces.history.home import START, Home

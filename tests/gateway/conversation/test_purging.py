@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
-from gateway.agents import Threads
 from gateway.conversation.purging import redact_file, redacted
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
 from gateway.stores.ports import TurnId
+from gateway.threads import Threads
 from gateway.timing import utc_now
 from workspaces.access import AgentId
 from workspaces.redaction import PURGED, Redaction

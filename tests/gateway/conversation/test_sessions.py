@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.entries import ReplyEntry, Usage
-from gateway.agents import Threads
 from gateway.conversation import sessions as module
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
 from gateway.stores.ports import TurnId
+from gateway.threads import Threads
 from tests.gateway.conversation.test_turn import MAIN
 
 GROUP = SessionKey(MAIN, "group:telegram.home.-100/../../main")

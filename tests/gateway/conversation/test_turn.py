@@ -13,7 +13,6 @@ from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolC
 from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agent.window.compact import CompactSettings
-from gateway.agents import Threads
 from gateway.conversation.approvals import Approvals
 from gateway.conversation.compaction import Compaction
 from gateway.conversation.flush import Flush, FlushSettings
@@ -30,6 +29,7 @@ from gateway.errors import ModelRefusedError, ModelUnavailableError
 from gateway.hooks import Hooks
 from gateway.stores.ports import InboxRow
 from gateway.stores.sqlite import SqliteStore
+from gateway.threads import Threads
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel, call, says
 from workspaces.access import Access, AgentId, SessionType

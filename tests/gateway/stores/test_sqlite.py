@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from gateway.stores.ports import InboxRow, Outgoing, RowStateError, Store, TurnC
 from gateway.stores.retention import Retention
 from gateway.stores.schema import CACHE_KB, STEPS, VERSION, open_database
 from gateway.stores.sqlite import SqliteStore
+from gateway.threads import Threads
 from tests.fakes.adapter import message
 from tests.fakes.clock import ManualClock
 from workspaces.checkpoint import unchecked
@@ -57,9 +57,10 @@ async def store(path: Path, steps: Steps) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-def thread() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(1) as thread:
-        yield thread
+def thread() -> Iterator[Threads]:
+    thread = Threads("state")
+    yield thread
+    thread.close()
 
 
 async def append(store: Store, *ids: object) -> list[InboxRow | None]:
@@ -101,9 +102,9 @@ async def test_a_failing_disk_refuses_and_recovers(store: Store, steps: Steps, s
     assert all(await append(store, 0, 1, 2))
 
 
-async def test_a_full_database_refuses_whole_and_recovers(path: Path, thread: ThreadPoolExecutor) -> None:
+async def test_a_full_database_refuses_whole_and_recovers(path: Path, thread: Threads) -> None:
     """SQLite's own "full" rolls back the whole transaction: those that fit are stored all the same, the rest whole."""
-    connection = await asyncio.get_running_loop().run_in_executor(thread, open_database, path)
+    connection = await thread(open_database, path)
     commits = GroupCommit(path, connection, thread, unchecked)
     store = SqliteStore(commits, ManualClock(), Retention())
     pages = await commits.run(lambda db: db.execute("PRAGMA page_count").fetchone()[0])
@@ -125,9 +126,9 @@ def test_no_more_of_the_file_is_kept_in_memory_than_is_said(path: Path) -> None:
     connection.close()
 
 
-async def test_a_defect_in_an_operation_reaches_its_caller(path: Path, thread: ThreadPoolExecutor) -> None:
+async def test_a_defect_in_an_operation_reaches_its_caller(path: Path, thread: Threads) -> None:
     """An exception that no store raises is neither swallowed nor half stored, and the writer goes on."""
-    connection = await asyncio.get_running_loop().run_in_executor(thread, open_database, path)
+    connection = await thread(open_database, path)
     commits = GroupCommit(path, connection, thread, unchecked)
 
     def defective(db: sqlite3.Connection) -> None:
@@ -236,6 +237,7 @@ import asyncio, json, sys
 from pathlib import Path
 from gateway.stores.ports import Outgoing, TurnCommit
 from gateway.stores.sqlite import SqliteStore
+from gateway.threads import Threads
 from tests.fakes.adapter import message
 
 def say(*fact): print(json.dumps(fact), flush=True)
