@@ -269,7 +269,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     subagents = Subagents(
         subagent_rules(config), turn_settings(config).limits, queueing, ground.count, ground.clock.now
     )
-    health.helpers = subagents.running
+    health.helpers, health.waits_for = subagents.running, ground.share.told
     planner = planner_of(ground, desk, lifecycle, subagents)
     lifecycle.listeners += [choices.ended, subagents.session_over, end_first_run]
     commands = commands_of(ground, desk, planner, lifecycle, queueing, choices)

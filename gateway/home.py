@@ -30,6 +30,11 @@ class AgentHome:
         return self.root / "history.git"
 
     @property
+    def mark(self) -> Path:
+        """Tells, where several gateways share a store, which copy of the agent's files this is."""
+        return self.root / "mark"
+
+    @property
     def sessions(self) -> Path:
         """One transcript a session."""
         return self.root / "sessions"

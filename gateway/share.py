@@ -15,6 +15,8 @@ from gateway.config import Config
 from gateway.door.routing import Routes, route
 from gateway.errors import ConfigError, StoreError
 from gateway.home import Home
+from gateway.pinning import MEND, Found, found, is_new, lock_of, objection, renewed, volume_of, write_mark
+from gateway.stores.pins import Known
 from gateway.stores.ports import Store
 from gateway.stores.sqlite import SqliteStore
 from gateway.timing import Clock
@@ -34,6 +36,22 @@ def at_most(agents: int, members: int) -> int:
     return math.ceil(agents / max(1, members))
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How many agents a gateway takes at most, so that those that share a volume have about the same."""
+
+    whole: int
+    """Of all whose files are here, or that are new."""
+    new: int
+    """Until it has so many, it also takes those of which nobody has files."""
+
+    @classmethod
+    def of(cls, usable: int, agents: int, volume: str, volumes: Sequence[str]) -> "Part":
+        """Return the part of a gateway on *volume*, which could take *usable* of all the *agents*."""
+        whole = at_most(usable, volumes.count(volume))
+        return cls(whole, min(whole, at_most(agents, len(volumes))))
+
+
 @dataclass(slots=True)
 class Share:
     """What one run of the app looks after; a gateway that is alone has everything, for ever."""
@@ -41,12 +59,18 @@ class Share:
     home: Home
     config: Config
     leases: "RedisLeases | None" = None
+    volume: str = ""
+    """Where our agents' folders are, if others share the store."""
     agents: list[str] = field(default_factory=list)
+    strays: dict[str, str] = field(default_factory=dict)
+    """Agents that nobody looks after, and why we cannot: the files that they worked with are not here."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the share has changed or the lease is lost: this run ends, and the next one begins with what is then."""
     is_leaving: bool = True
     """Whether the gateway stops altogether, so that others may have at once what was its."""
     locks: ExitStack = field(default_factory=ExitStack)
+    _seen: tuple[Sequence[str], int] = ((), 0)
+    """The gateways at the last claim, and how many agents were our part then."""
 
     @property
     def is_standby(self) -> bool:
@@ -88,37 +112,80 @@ class Share:
             if await self._has_changed(self.leases):
                 self.over.set()
 
-    async def claim(self, members: int) -> list[str]:
-        """Take agents that are free, up to our share; return those that are new."""
+    async def claim(self, volumes: Sequence[str]) -> list[str]:
+        """Take agents that are free and whose files are here, up to our share among gateways on these *volumes*.
+
+        Returns those that are new.
+        """
         assert self.leases is not None  # noqa: S101  # only gateways that share have to claim
-        wanted = at_most(len(self.config.agents), members)
-        new: list[str] = []
-        for agent in self.config.agents:
-            if len(self.agents) + len(new) < wanted and agent not in self.agents and await self._took(agent):
-                new.append(agent)
-        self.agents += new
-        return new
+        known = await self.leases.known(list(self.config.agents))
+        here = await asyncio.to_thread(self._look, list(known))
+        objections = {agent: objection(here[agent], each) for agent, each in known.items()}
+        usable = [agent for agent, why in objections.items() if not why]
+        part = Part.of(len(usable), len(known), self.volume, volumes)
+        taken: list[str] = []
+        for agent in usable:
+            most = part.new if is_new(here[agent], known[agent]) else part.whole
+            if agent in self.agents or not known[agent].is_free or len(self.agents) + len(taken) >= most:
+                continue
+            try:
+                if await self._took(agent, known[agent]):
+                    taken.append(agent)
+            except OSError as exc:
+                objections[agent] = f"its folder here cannot be written ({exc.strerror})"
+        self._tell({agent: why for agent, why in objections.items() if why and known[agent].is_free})
+        self.agents += taken
+        self._seen = volumes, part.whole
+        return taken
 
-    async def _took(self, agent: str) -> bool:
-        """Claim one agent and lock its folder: a gateway that stands still has lost its claim, but not the folder."""
-        assert self.leases is not None  # noqa: S101
-        if not await self.leases.claim(_names([agent])):
-            return False
-        if self._locked(agent):
-            return True
-        await self.leases.release(_names([agent]))
-        return False
+    def told(self) -> tuple[str, ...]:
+        """Return, for each agent that has no gateway because its files are not here, why and how to mend it."""
+        return tuple(
+            f"agent {agent} has no gateway, and this one cannot take it: {why}. To mend it, {MEND.format(agent=agent)}"
+            for agent, why in self.strays.items()
+        )
 
-    def _locked(self, agent: str) -> bool:
-        from filelock import FileLock, Timeout
+    def _look(self, agents: Sequence[str]) -> dict[str, Found]:
+        return {agent: found(self.home.agent(agent)) for agent in agents}
 
-        lock = FileLock(self.home.agents / f".{agent}.lock", blocking=False)
+    def _tell(self, strays: dict[str, str]) -> None:
+        is_told = strays.keys() <= self.strays.keys()
+        self.strays = strays
+        if not is_told:
+            for each in self.told():
+                log.warning("files are not here", detail=each)
+
+    async def _took(self, agent: str, known: Known) -> bool:
+        """Lock one agent's folder and claim it: a gateway that stands still has lost its claim, but not the folder."""
+        from filelock import Timeout
+
+        lock = lock_of(self.home, agent)
         try:
             lock.acquire()
         except Timeout:
             return False
-        self.locks.callback(lock.release)
-        return True
+        is_ours = False
+        try:
+            is_ours = await self._pinned(agent, known)
+        finally:
+            if is_ours:
+                self.locks.callback(lock.release)
+            else:
+                lock.release()
+        return is_ours
+
+    async def _pinned(self, agent: str, known: Known) -> bool:
+        """Claim *agent*, whose folder we have locked, under the next pin: first in the folder, then in the store."""
+        assert self.leases is not None  # noqa: S101
+        here = found(self.home.agent(agent))
+        if objection(here, known):
+            return False
+        fresh = renewed(here, known)
+        write_mark(self.home, agent, fresh)
+        if await self.leases.take(agent, known.pin, fresh):
+            return True
+        write_mark(self.home, agent, here.mark)
+        return False
 
     async def keep(self, leases: "RedisLeases") -> None:
         """Renew the lease; once it is lost, end the run."""
@@ -129,10 +196,12 @@ class Share:
 
     async def _has_changed(self, leases: "RedisLeases") -> bool:
         try:
-            members = await leases.members()
-            if len(self.agents) > at_most(len(self.config.agents), members):
-                return True
-            return bool(await self.claim(members))
+            volumes = await leases.members()
+            is_settled = (volumes, len(self.agents)) == self._seen and self.agents and not self.strays
+            if is_settled:  # what is free elsewhere is no concern of ours until somebody comes or goes
+                return False
+            is_more = bool(await self.claim(volumes))
+            return is_more or len(self.agents) > self._seen[1]
         except StoreError as exc:
             log.warning("share not looked at", detail=str(exc))
             return False
@@ -149,7 +218,7 @@ async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, 
         yield Share(home, config, agents=list(config.agents))
         return
     leases = await _joined(home, config, environ)
-    share = Share(home, config, leases)
+    share = Share(home, config, leases, volume_of(home))
     keeping = asyncio.get_running_loop().create_task(share.keep(leases), name="lease")
     try:
         await _first_claim(share, leases, alone=alone)
@@ -164,11 +233,10 @@ async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, 
 async def _joined(home: Home, config: Config, environ: Mapping[str, str]) -> "RedisLeases":
     try:
         from gateway.stores.redis.leases import RedisLeases
-        from gateway.stores.redis.server import Server
+        from gateway.stores.redis.server import server_of
     except ImportError as exc:
         raise ConfigError("redis.url: the package for it is missing; run: pip install 'strandline[redis]'") from exc
-    settings, source = config.redis, config.redis.password()
-    server = Server(str(settings.url), source.read(environ) if source else None)
+    settings, server = config.redis, server_of(config.redis, environ)
     name, lease_s = member_name(home), settings.lease_s
     return await RedisLeases.join(server, settings.prefix, name, lease_s, accept_loss=settings.accept_loss)
 
@@ -182,10 +250,13 @@ def member_name(home: Home) -> str:
 
 
 async def _first_claim(share: Share, leases: "RedisLeases", *, alone: bool) -> None:
-    if not await share.claim(1 if alone else await leases.members()):
+    await leases.dwell(share.volume)
+    if not await share.claim([share.volume] if alone else await leases.members()):
         if alone:
-            raise StoreError("every agent of this home is looked after by another gateway; stop that one first")
-        log.info("standing by: every agent has its gateway")
+            others = "every agent of this home is looked after by another gateway; stop that one first"
+            raise StoreError("; ".join(share.told()) or others)
+        if not share.strays:
+            log.info("standing by: every agent has its gateway")
     await leases.release(
         _names([name for name in share.config.agents if name not in share.agents])
     )  # of the run before

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 import typer
 
+from gateway.cli.adopting import adopt
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from gateway.config import Config
 
 app = typer.Typer(
-    help="Who answers in this gateway: list, show, add, remove.", no_args_is_help=True, rich_markup_mode=None
+    help="Who answers in this gateway: list, show, add, remove, adopt.", no_args_is_help=True, rich_markup_mode=None
 )
+app.command()(adopt)
 
 NAME = Annotated[str, typer.Argument(help="Small letters, digits and hyphens.")]
 _WANTED = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")

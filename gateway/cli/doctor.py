@@ -214,6 +214,8 @@ def _troubles(state: Status) -> Iterator[Finding]:
         if agent.history:
             detail = f"agent {agent.agent}: changes of its files are not recorded: {agent.history}"
             yield Finding("history", Level.WARN, detail, "the files are safe; it goes on by itself once that is mended")
+    for each in state.waits_for:
+        yield Finding("waiting", Level.WARN, each)
     if state.outbox_dead:
         yield Finding("outbox", Level.WARN, f"{state.outbox_dead} undeliverable replies", "strandline status says why")
     if state.approvals_waiting:

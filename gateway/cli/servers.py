@@ -47,12 +47,16 @@ async def _redis(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[
         from redis.exceptions import RedisError
 
         from gateway.stores.redis.about import about
-        from gateway.stores.redis.server import Server, told
+        from gateway.stores.redis.server import server_of, told
     except ImportError:
         yield Finding("redis", Level.FAIL, "the package for it is missing", "run: pip install 'strandline[redis]'")
         return
-    source = config.redis.password()
-    server = Server(str(config.redis.url), source.read(environ) if source else None, PATIENCE_S)
+    try:
+        server = server_of(config.redis, environ, PATIENCE_S)
+    except ConfigError as exc:
+        if not any(str(exc).startswith(source.key) for source in config.secret_sources()):  # told before
+            yield Finding("redis", Level.FAIL, str(exc), "name a PEM file; messages need the server")
+        return
     try:
         client = await server.connect()
         try:

@@ -59,6 +59,7 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
     for helper in state.helpers:
         yield f"helper    {helper}"
     yield f"approvals {state.approvals_waiting} waiting"
+    yield from (f"waits     {each}" for each in state.waits_for)
     yield from _oddities(state)
 
 
@@ -85,7 +86,8 @@ def _gateway(state: Status, address: str | None, start: str) -> str:
 
 def standing(state: Status) -> str:
     """Return in a word or two whether a gateway takes messages."""
-    return "ready" if state.ready else "standing by (every agent has its gateway)" if state.standby else "starting"
+    why = "see below what for" if state.waits_for else "every agent has its gateway"
+    return "ready" if state.ready else f"standing by ({why})" if state.standby else "starting"
 
 
 def memory_line(memory: MemoryStatus | None) -> str:

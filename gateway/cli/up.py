@@ -66,7 +66,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
                         if web is not None:
                             print(f"  web       {web}", flush=True)
                         if gateway.readiness.standby:
-                            print("  standby   every agent has another gateway; this one waits for one", flush=True)
+                            print("  standby   no agent is free for this gateway; it waits for one", flush=True)
                         await gateway.run(stop)
     print("Stopped.", flush=True)
 

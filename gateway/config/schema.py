@@ -285,6 +285,8 @@ class Config(Section):
             self.metrics.token(),
             self.memory.embeddings.api_key(),
             self.qdrant.api_key(),
+            self.redis.password(),
+            self.redis.sentinel_password(),
             self.memory.rerank.api_key(),
         ]
         servers = [source for name, server in self.mcp.items() for source in server.secret_sources(name)]

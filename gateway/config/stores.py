@@ -1,9 +1,10 @@
 """This file is the configuration's shape for servers that keep state: Qdrant for the index, Redis for the rest."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from gateway.config.secrets import SecretSource
 from gateway.config.section import EnvName, Section, Url
@@ -38,10 +39,13 @@ class QdrantSettings(Section):
         return SecretSource("qdrant.api_key_env", self.api_key_env, None) if self.url and self.api_key_env else None
 
 
+_ENCRYPTED = {"rediss", "rediss+sentinel"}
+
+
 def _redis_url(url: str) -> str:
     parts = urlsplit(url)
-    if parts.scheme not in {"redis", "rediss", "unix", "redis+sentinel"} or not (parts.netloc or parts.path):
-        raise ValueError("must begin with redis://, rediss://, unix:// or redis+sentinel://")
+    if parts.scheme not in {*_ENCRYPTED, "redis", "unix", "redis+sentinel"} or not (parts.netloc or parts.path):
+        raise ValueError("must begin with redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://")
     if "@" in parts.netloc:
         raise ValueError("must not hold a password; use the setting for the secret")
     return url
@@ -53,6 +57,11 @@ class RedisSettings(Section):
     url: Annotated[str, AfterValidator(_redis_url)] | None = None
     """Not set: a file in the home, for one gateway."""
     password_env: EnvName | None = None
+    sentinel_password_env: EnvName | None = None
+    ca_file: Path | None = None
+    """Not set: the system's authorities."""
+    cert_file: Path | None = None
+    key_file: Path | None = None
     prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
     lease_s: float = Field(default=10, ge=2, le=300)
     accept_loss: bool = False
@@ -60,3 +69,19 @@ class RedisSettings(Section):
     def password(self) -> SecretSource | None:
         """Return where the server's password is kept, `None` if it asks for none."""
         return SecretSource("redis.password_env", self.password_env, None) if self.url and self.password_env else None
+
+    def sentinel_password(self) -> SecretSource | None:
+        """Return where the sentinels' password is kept, `None` if they ask for none."""
+        name = self.sentinel_password_env if self.url else None
+        return SecretSource("redis.sentinel_password_env", name, None) if name else None
+
+    @model_validator(mode="after")
+    def _means_what_it_says(self) -> "RedisSettings":
+        scheme = urlsplit(self.url or "").scheme
+        if any((self.ca_file, self.cert_file, self.key_file)) and scheme not in _ENCRYPTED:
+            raise ValueError("ca_file, cert_file and key_file are for a url that begins with rediss")
+        if bool(self.cert_file) != bool(self.key_file):
+            raise ValueError("cert_file and key_file belong together")
+        if self.sentinel_password_env and not scheme.endswith("+sentinel"):
+            raise ValueError("sentinel_password_env is for a url that begins with redis+sentinel or rediss+sentinel")
+        return self

@@ -30,6 +30,7 @@ def _lines(state: Status) -> Iterator[str]:
     if state.approvals_waiting:
         yield f"- {state.approvals_waiting} changes of files wait for you: `/approve` lists them"
     yield from (f"- helper at work: {helper}" for helper in state.helpers)
+    yield from (f"- waits: {each}" for each in state.waits_for)
     yield from (f"- assumed: {each}" for each in state.assumed)
     yield from (f"- not usable: {each}" for each in state.troubles)
     yield from (f"- repaired: {repair}" for repair in state.repairs)

@@ -87,6 +87,8 @@ class Health:
     """Tells what waits for each agent."""
     helpers: Callable[[], Sequence[Helper]] = tuple
     """Tells which helpers work for agents."""
+    waits_for: Callable[[], tuple[str, ...]] = tuple
+    """Tells which agents cannot be looked after for want of their files, and how to mend it."""
 
     @property
     def loading(self) -> list[str]:
@@ -149,6 +151,7 @@ class LocalDesk:
             assumed=self.assumed,
             troubles=(*self.tool_servers.troubles(), *await self._broken_skills()),
             helpers=tuple(map(str, self.health.helpers())),
+            waits_for=self.health.waits_for(),
         )
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
@@ -283,7 +286,7 @@ class LocalDesk:
     def _named(self, name: str | None) -> Agent:
         found = self.agents.get(AgentId(name) if name is not None else self.default_agent)
         if found is None and self.health.standby:
-            raise StrandlineError("this gateway stands by: every agent has another one; ask there")
+            raise StrandlineError("this gateway stands by; ask the one that has the agent")
         if found is None:
             raise StrandlineError(f"there is no agent {name!r}; the agents are: {', '.join(self.agents)}")
         return found

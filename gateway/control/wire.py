@@ -134,7 +134,7 @@ class Status:
     approvals_waiting: int = 0
     """Changes of files that wait for the owner's decision."""
     standby: bool = False
-    """Not ready because every agent has another gateway: it waits until one becomes free."""
+    """Not ready because there is nothing that it may do: it waits for an agent, for files, or for the Redis."""
     repairs: tuple[str, ...] = ()
     """What was found damaged and mended, in words."""
     assumed: tuple[str, ...] = ()
@@ -143,6 +143,8 @@ class Status:
     """Tool servers and skills that cannot be used, in words."""
     helpers: tuple[str, ...] = ()
     """Which helpers are at work, for whom and since when, in words."""
+    waits_for: tuple[str, ...] = ()
+    """What of several gateways this one cannot begin without, in words: agents' files, the Redis."""
 
 
 @dataclass(frozen=True, slots=True)

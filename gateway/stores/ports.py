@@ -248,8 +248,11 @@ class Leases(Protocol):
     async def release(self, names: Sequence[str]) -> None:
         """Let others claim *names* at once."""
 
-    async def members(self) -> int:
-        """Return how many gateways hold a lease now."""
+    async def dwell(self, volume: str) -> None:
+        """Tell the others in which *volume* the files of our agents lie."""
+
+    async def members(self) -> Sequence[str]:
+        """Return, for each gateway that holds a lease now, in which volume the files of its agents lie."""
 
 
 class Outbox(Protocol):

@@ -53,6 +53,8 @@ class RedisServer:
         self.port = port
         self._command = [str(program(kind)), "--port", str(port), "--unixsocket", str(self.socket)]
         self._command += ["--dir", str(folder), "--save", "", "--appendonly", "yes", *options]
+        self.password: str | None = None
+        """What `tell` shows; the options say what is asked for."""
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -72,7 +74,7 @@ class RedisServer:
 
     def tell(self, *command: str | int) -> Any:
         """Return its answer to one command, as texts."""
-        with Redis.from_url(self.url, decode_responses=True, protocol=2) as client:
+        with Redis.from_url(self.url, password=self.password, decode_responses=True, protocol=2) as client:
             return client.execute_command(*command)
 
     def signal(self, number: signal.Signals) -> None:

@@ -107,13 +107,16 @@ class Watched:
 
 
 @contextmanager
-def watched(kind: str) -> Iterator[Watched]:
+def watched(kind: str, password: str | None = None, sentinel_password: str | None = None) -> Iterator[Watched]:
     """Run the three while the block runs; the replica takes over within two seconds of the primary's death."""
+    asked = ("--requirepass", password, "--masterauth", password) if password else ()
     with ExitStack() as stack:
-        primary = _started(stack, kind, free_port(), "--repl-diskless-sync-delay", "0")
-        replica = _started(stack, kind, free_port(), "--replicaof", "127.0.0.1", str(primary.port))
+        primary = _started(stack, kind, free_port(), "--repl-diskless-sync-delay", "0", *asked)
+        replica = _started(stack, kind, free_port(), "--replicaof", "127.0.0.1", str(primary.port), *asked)
+        primary.password = replica.password = password
         until(lambda: bool(replica.tell("INFO", "replication")["master_link_status"] == "up"))
-        sentinel = _Sentinel(kind, _folder(stack), free_port(), primary.port)
+        sentinel = _Sentinel(kind, _folder(stack), free_port(), primary)
+        sentinel.protect(sentinel_password)
         sentinel.start()
         stack.callback(sentinel.kill)
         until(lambda: len(sentinel.tell("SENTINEL", "REPLICAS", PRIMARY)) == 1)
@@ -123,14 +126,26 @@ def watched(kind: str) -> Iterator[Watched]:
 class _Sentinel(RedisServer):
     ready = "+monitor master"
 
-    def __init__(self, kind: str, folder: Path, port: int, watches: int) -> None:
+    def __init__(self, kind: str, folder: Path, port: int, watches: RedisServer) -> None:
         super().__init__(kind, folder, port=port)
-        settings = folder / "sentinel.conf"
-        settings.write_text(
-            f"port {port}\ndir {folder}\nsentinel monitor {PRIMARY} 127.0.0.1 {watches} 1\n"
+        self._settings = folder / "sentinel.conf"
+        self._settings.write_text(
+            f"port {port}\ndir {folder}\nsentinel monitor {PRIMARY} 127.0.0.1 {watches.port} 1\n"
             f"sentinel down-after-milliseconds {PRIMARY} 500\nsentinel failover-timeout {PRIMARY} 2000\n"
         )
-        self._command = [self._command[0], str(settings), "--sentinel"]
+        if watches.password:
+            self._add(f'sentinel auth-pass {PRIMARY} "{watches.password}"')
+        self._command = [self._command[0], str(self._settings), "--sentinel"]
+
+    def protect(self, password: str | None) -> None:
+        """Let nobody in without *password*."""
+        self.password = password
+        if password:
+            self._add(f'requirepass "{password}"')
+
+    def _add(self, line: str) -> None:
+        with self._settings.open("a") as file:
+            file.write(f"{line}\n")
 
 
 def _started(stack: ExitStack, kind: str, port: int, *options: str) -> RedisServer:

@@ -20,7 +20,7 @@ AT_ONCE_S = 5.0
 """With the interpreter's end on a busy machine; it waited 30 seconds for an agent before."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def redis() -> Iterator[RedisServer]:
     if (kind := next((kind for kind in KINDS if program(kind)), None)) is None:
         pytest.skip("no Redis or Valkey server is installed here")
@@ -77,7 +77,7 @@ def test_a_gateway_without_an_agent_answers_waits_and_takes_over(redis: RedisSer
         waiting.until(lambda probe: probe == {"ready": False, "standby": True, "loading": []})
         assert waiting.get("/healthz") == {"alive": True}
         assert "standing by (every agent has its gateway)" in status(waiting)
-        assert "this one waits for one" in waiting.log.read_text()
+        assert "it waits for one" in waiting.log.read_text()
         working.kill()
         waiting.until(lambda probe: bool(probe["ready"]))
         assert [agent["agent"] for agent in json.loads(status(waiting, "--json"))["agents"]] == ["main"]

@@ -1,13 +1,15 @@
 """This file holds a gateway's lease in Redis, and what hangs on it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
-from redis.exceptions import RedisError
+from redis.asyncio import Redis
+from redis.exceptions import MovedError, RedisError
 
 from gateway.errors import StoreError
+from gateway.stores.pins import Known, Pin
 from gateway.stores.redis.link import Link, Member, script
 from gateway.stores.redis.server import Server, check, end_if_cancelled, told
 
@@ -17,12 +19,16 @@ START_PATIENCE_S = 30.0
 """How long a start waits for a server that does not answer or lets nobody in."""
 LEAVE_S = 2.0
 """How long a gateway that stops tries to give its lease back; others have only to wait for its end."""
+ASKED_AT_ONCE = 1_000
+"""Agents that one script tells of; Lua takes some 8,000 arguments."""
+CLUSTER_HOPS = 3
+"""Nodes that a single question is carried to; our choice."""
 RENEWALS = 4
 """How often a lease is renewed while it could run out once."""
 
 
 class RedisLeases:
-    """Implements `Leases`; made by `join`."""
+    """Implements `Leases` and `Pins`; made by `join`."""
 
     def __init__(self, server: Server, member: Member, lease_s: float) -> None:
         self.server = server
@@ -49,8 +55,24 @@ class RedisLeases:
     async def release(self, names: Sequence[str]) -> None:
         await self._link.run("release", *names)
 
-    async def members(self) -> int:
-        return len(await self._link.run("members"))
+    async def dwell(self, volume: str) -> None:
+        await self._link.run("dwell", volume)
+
+    async def members(self) -> Sequence[str]:
+        volumes: list[str] = await self._link.run("members")
+        return sorted(volumes)
+
+    async def known(self, agents: Sequence[str]) -> Mapping[str, Known]:
+        rows: list[tuple[str, int, int]] = []
+        for first in range(0, len(agents), ASKED_AT_ONCE):
+            rows += await self._link.run("known", *agents[first : first + ASKED_AT_ONCE])
+        return {
+            agent: Known(Pin.read(pin), bool(is_free), bool(had_messages))
+            for agent, (pin, is_free, had_messages) in zip(agents, rows, strict=True)
+        }
+
+    async def take(self, agent: str, had: Pin | None, fresh: Pin) -> bool:
+        return bool(await self._link.run("take_agent", agent, str(had or ""), str(fresh)))
 
     async def keep(self) -> None:
         """Renew the lease until it is lost or this is cancelled."""
@@ -95,6 +117,18 @@ class RedisLeases:
                 continue  # it waited for the server already; the deadline ends this
 
 
+async def adopt(server: Server, prefix: str, agent: str, fresh: Pin) -> str:
+    """Make *fresh* the pin of *agent*; return which gateway looks after it, empty if none does and it is done.
+
+    Raises StoreError for a server that cannot be used.
+    """
+    nobody = Member(f"{{{prefix}}}", "nobody", 0)
+    try:
+        return str(await _asked(server, nobody, "adopt", agent, str(fresh)))
+    except (RedisError, OSError) as exc:
+        raise StoreError(told(exc, server)) from exc
+
+
 async def _first_lease(server: Server, nobody: Member, lease_s: float, *, accept_loss: bool) -> int:
     loop = asyncio.get_running_loop()
     deadline, wait_s, said = loop.time() + START_PATIENCE_S, 0.1, ""
@@ -118,7 +152,23 @@ async def _ask(server: Server, nobody: Member, lease_s: float, *, accept_loss: b
     client = await server.connect()
     try:
         await check(client, server, accept_loss=accept_loss)
-        operation: Sequence[Any] = (nobody.prefix, nobody.name, 0, "", 0, 0, "join", round(lease_s * 1000))
-        return int(await client.eval(script(), *nobody.keys, *operation))
+        return int(await _eval(client, nobody, "join", round(lease_s * 1000)))
     finally:
         await client.aclose()
+
+
+async def _asked(server: Server, nobody: Member, operation: str, *arguments: str) -> Any:
+    for _ in range(CLUSTER_HOPS):
+        client = await server.connect()
+        try:
+            return await _eval(client, nobody, operation, *arguments)
+        except MovedError as exc:
+            server.heed(exc)
+        finally:
+            await client.aclose()
+    raise StoreError(f"the cluster at {server} sends us from node to node; try again")
+
+
+async def _eval(client: Redis, nobody: Member, operation: str, *arguments: str | int) -> Any:
+    head: Sequence[Any] = (nobody.prefix, nobody.name, 0, "", 0, 0)
+    return await client.eval(script(), *nobody.keys, *head, operation, *arguments)

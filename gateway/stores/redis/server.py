@@ -1,8 +1,9 @@
 """This file finds the Redis server that takes writes, refuses one that would forget, and says plainly what is wrong."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
@@ -23,12 +24,19 @@ from redis.exceptions import (
     ResponseError,
     TryAgainError,
 )
+from redis.exceptions import ConnectionError as RedisConnectionError
 
+from gateway.config import RedisSettings
 from gateway.errors import ConfigError, StoreError
 from gateway.stores.ports import LeaseLostError, RowStateError
+from gateway.stores.redis.tls import TRUSTING, Tls, tls_fault
 
 OLDEST = (7, 0)
 SENTINEL_PORT = 26_379
+
+
+class SentinelRefusalError(AuthenticationError):
+    """A sentinel lets us not in; its password is another than the server's."""
 
 
 @dataclass(slots=True)
@@ -36,7 +44,8 @@ class Server:
     """Where the store is, and how to get in."""
 
     url: str
-    """`redis://host:port/0`, `rediss://…`, `unix:///path`, or `redis+sentinel://host:port,host:port/<name>/0`."""
+    """`redis://host:port/0`, `unix:///path`, or `redis+sentinel://host:port,host:port/<name>/0`; with `rediss` in place
+    of `redis` by TLS."""
     password: str | None = field(default=None, repr=False)
     timeout_s: float = 5.0
     """How long one round trip may take before the connection counts as broken."""
@@ -44,9 +53,19 @@ class Server:
     """How long an operation waits for a server that does not answer before it fails, not yet sent."""
     moved_to: tuple[str, int] | None = None
     """Where a cluster keeps our keys, once it has told us."""
+    sentinel_password: str | None = field(default=None, repr=False)
+    tls: Tls = TRUSTING
 
     def __str__(self) -> str:
-        return self.url if self.moved_to is None else f"redis://{self.moved_to[0]}:{self.moved_to[1]}"
+        return self.url if self.moved_to is None else f"{self._scheme}://{self.moved_to[0]}:{self.moved_to[1]}"
+
+    @property
+    def _scheme(self) -> str:
+        return urlsplit(self.url).scheme.removesuffix("+sentinel")
+
+    @property
+    def _tls_options(self) -> dict[str, Any]:
+        return self.tls.options() if self._scheme == "rediss" else {}
 
     async def connect(self) -> Redis:
         """Return a client of the server that takes writes now. Raises RedisError or OSError."""
@@ -68,9 +87,9 @@ class Server:
 
     async def _address(self) -> str:
         parts = urlsplit(self.url)
-        if parts.scheme == "redis+sentinel":
+        if parts.scheme.endswith("+sentinel"):
             name, _, database = parts.path.strip("/").partition("/")
-            return f"redis://{_netloc(*await self._discover(parts.netloc, name))}/{database or 0}"
+            return f"{self._scheme}://{_netloc(*await self._discover(parts.netloc, name))}/{database or 0}"
         return parts._replace(netloc=_netloc(*self.moved_to)).geturl() if self.moved_to else self.url
 
     def _client(self, address: str) -> Redis:
@@ -82,17 +101,48 @@ class Server:
             socket_timeout=self.timeout_s,
             socket_connect_timeout=self.timeout_s,
             retry=Retry(NoBackoff(), 0),
+            **self._tls_options,
         )
 
     async def _discover(self, hosts: str, name: str) -> tuple[str, int]:
         watchers = [(each.partition(":")[0], int(each.partition(":")[2] or SENTINEL_PORT)) for each in hosts.split(",")]
-        sentinel = Sentinel(watchers, socket_timeout=self.timeout_s, socket_connect_timeout=self.timeout_s)  # type: ignore[no-untyped-call]
+        options: dict[str, Any] = {"socket_timeout": self.timeout_s, "socket_connect_timeout": self.timeout_s}
+        options |= {"protocol": 2, "password": self.sentinel_password, "ssl": self._scheme == "rediss"}
+        options |= self._tls_options
+        sentinel = Sentinel(watchers, sentinel_kwargs=options)  # type: ignore[no-untyped-call]
         try:
             host, port = await sentinel.discover_master(name)
+        except MasterNotFoundError:
+            await self._complain(sentinel)
+            raise
         finally:
             for each in sentinel.sentinels:
                 await each.aclose()
         return str(host), int(port)
+
+    async def _complain(self, sentinel: Sentinel) -> None:
+        """Raise what a sentinel has against us, which redis-py takes for its not being there."""
+        for each in sentinel.sentinels:
+            try:
+                await each.ping()
+            except AuthenticationError as exc:
+                raise SentinelRefusalError(str(exc)) from None
+            except RedisConnectionError as exc:
+                if tls_fault(exc):
+                    raise
+
+
+def server_of(settings: RedisSettings, environ: Mapping[str, str], timeout_s: float = 5.0) -> Server:
+    """Return the server that the *settings* name, which have a url.
+
+    Raises ConfigError for a secret that is not there, or a file for TLS that cannot be used.
+    """
+    passwords = [
+        source.read(environ) if source else None for source in (settings.password(), settings.sentinel_password())
+    ]
+    tls = Tls(settings.ca_file, settings.cert_file, settings.key_file)
+    tls.check()
+    return Server(str(settings.url), passwords[0], timeout_s, sentinel_password=passwords[1], tls=tls)
 
 
 def end_if_cancelled() -> None:
@@ -137,6 +187,8 @@ _SAID = {
     MovedError: "the cluster at {server} keeps our keys elsewhere ({exc}); that is tried next",
     ClusterDownError: "the cluster at {server} takes no writes now ({exc}); it is tried again",
     MasterDownError: "the cluster at {server} takes no writes now ({exc}); it is tried again",
+    SentinelRefusalError: "a sentinel of {server} refuses the password ({exc}); check redis.sentinel_password_env. "
+    "It is tried again",
     MasterNotFoundError: "no sentinel of {server} knows a primary ({exc}); it is tried again. If it stays so, "
     "check the name after the hosts in redis.url",
     ResponseError: "{server} refuses what is asked of it ({exc}); nothing was stored",
@@ -148,7 +200,7 @@ _SAID = {
 def told(exc: RedisError | OSError, server: Server) -> str:
     """Return *exc*, met while talking to *server*, as a sentence that says how to mend it."""
     cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps what the handshake met
-    sentence = next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
+    sentence = tls_fault(exc) or next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
     return sentence.format(server=server, exc=str(exc) or type(exc).__name__)
 
 

@@ -663,19 +663,49 @@ function writes.release(...)
     end
 end
 
+-- Pins: which copy of an agent's files is the one. The same stands in the folder; who claims the agent compares.
+
+local function is_free(agent)
+    local owner = owner_of('agent:' .. agent)
+    return not owner or owner == member .. '#' .. fence or not is_alive(owner)
+end
+
+function reads.known(...)
+    local rows = {}
+    for _, agent in ipairs({ ... }) do
+        local pin = call('HGET', key('pins'), agent) or ''
+        local had_messages = pin == '' and owner_of('agent:' .. agent) and call('EXISTS', key('inbox', agent)) == 1
+        rows[#rows + 1] = { pin, is_free(agent) and 1 or 0, had_messages and 1 or 0 }
+    end
+    return rows
+end
+
+function writes.take_agent(agent, had, fresh)
+    if not is_free(agent) or (call('HGET', key('pins'), agent) or '') ~= had then
+        return {}
+    end
+    call('HSET', key('pins'), agent, fresh)
+    call('HSET', key('owners'), 'agent:' .. agent, member .. '#' .. fence)
+    return { agent }
+end
+
+function writes.dwell(volume)
+    call('HSET', key('members'), member .. '#' .. fence, volume)
+end
+
 function writes.leave()
     call('DEL', KEYS[1])
     call('HDEL', key('members'), member .. '#' .. fence)
 end
 
 function reads.members()
-    local alive = {}
-    for _, known in ipairs(call('HKEYS', key('members'))) do
-        if is_alive(known) then
-            alive[#alive + 1] = known
+    local volumes, all = {}, call('HGETALL', key('members'))
+    for n = 1, #all, 2 do
+        if is_alive(all[n]) then
+            volumes[#volumes + 1] = all[n + 1]
         end
     end
-    return alive
+    return volumes
 end
 
 -- Before there is a lease: take one under a new fence, with all that hangs on this name already. Whoever held it under this name before is gone: the caller has
@@ -697,6 +727,17 @@ if operation == 'join' then
         end
     end
     return fresh
+end
+
+-- Without a lease: an operator says that other files are the agent's from now on. Returns who looks after it, if anybody.
+if operation == 'adopt' then
+    local agent, fresh = unpack(args)
+    local owner = owner_of('agent:' .. agent)
+    if owner and is_alive(owner) then
+        return owner
+    end
+    call('HSET', key('pins'), agent, fresh)
+    return ''
 end
 
 if operation == 'renew' then -- never answered from what is known: the caller counts its time from this very call

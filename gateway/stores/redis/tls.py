@@ -1,0 +1,62 @@
+"""This file says how a Redis and we prove by TLS who we are, and what is wrong when that fails."""
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How both ends prove who they are; names of PEM files."""
+
+    ca_file: Path | None = None
+    """Who signs the server's certificate; `None`: whom the system trusts."""
+    cert_file: Path | None = None
+    """Our own, if the server wants one."""
+    key_file: Path | None = None
+
+    def options(self) -> dict[str, str]:
+        """Return it as redis-py takes it."""
+        named = {"ssl_ca_certs": self.ca_file, "ssl_certfile": self.cert_file, "ssl_keyfile": self.key_file}
+        return {name: str(file) for name, file in named.items() if file is not None}
+
+    def check(self) -> None:
+        """Raise ConfigError, which names the setting, for a file that cannot be used."""
+        context = ssl.create_default_context()
+        try:
+            if self.ca_file is not None:
+                context.load_verify_locations(self.ca_file)
+        except OSError as exc:
+            raise ConfigError(f"redis.ca_file: {self.ca_file} holds no certificate that can be read ({exc})") from exc
+        try:
+            if self.cert_file is not None:
+                context.load_cert_chain(self.cert_file, self.key_file)
+        except OSError as exc:
+            raise ConfigError(f"redis.cert_file: {self.cert_file} and its key cannot be used ({exc})") from exc
+
+
+TRUSTING = Tls()
+"""Whom the system trusts, and no certificate of ours."""
+
+_SAID = {
+    "certificate has expired": "the certificate of {server} is out of date; renew it. It is tried again",
+    "certificate verify failed: IP address mismatch": "the certificate of {server} is another host's; name the host "
+    "that it is for in redis.url. It is tried again",
+    "certificate verify failed: Hostname mismatch": "the certificate of {server} is another host's; name the host "
+    "that it is for in redis.url. It is tried again",
+    "certificate verify failed": "the certificate of {server} is signed by nobody whom we trust ({exc}); name the "
+    "authority's file in redis.ca_file. It is tried again",
+    "certificate required": "{server} asks for a certificate of ours; name it in redis.cert_file and redis.key_file. "
+    "It is tried again",
+    "wrong version number": "{server} does not speak TLS; write its address with redis in place of rediss. "
+    "It is tried again",
+}
+"""By words of OpenSSL's errors, the first that fits."""
+
+
+def tls_fault(exc: BaseException) -> str:
+    """Return what to say of *exc* where it comes from TLS, with places for `server` and `exc`; else nothing."""
+    words = str(exc).replace("_", " ").lower()
+    return next((said for error, said in _SAID.items() if error.lower() in words), "")

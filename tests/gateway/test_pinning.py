@@ -1,0 +1,237 @@
+"""An agent is looked after where its files are: gateways on one Redis whose homes share no folder."""
+
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+from structlog.testing import capture_logs
+
+from gateway.config import Config
+from gateway.errors import StoreError
+from gateway.home import Home
+from gateway.pinning import Found, is_new, objection, renewed, volume_of
+from gateway.share import Part, Share, open_share
+from gateway.stores.pins import Known, Pin
+from tests.fakes.redis_server import KINDS, RedisServer, program, running
+
+NOW, BEFORE, OTHER = Pin("here", 7), Pin("here", 6), Pin("there", 9)
+
+
+def free(pin: Pin | None, *, had_messages: bool = False) -> Known:
+    """Return what the store knows of an agent that anybody may have."""
+    return Known(pin, is_free=True, had_messages=had_messages)
+
+
+@pytest.mark.parametrize(
+    ("here", "known", "said"),
+    [
+        (Found(None, False), free(None), ""),
+        (Found(None, True), free(None), ""),
+        (Found(NOW, True), free(None), ""),
+        (Found(NOW, True), free(NOW), ""),
+        (Found(NOW, True), free(BEFORE), ""),
+        (Found(BEFORE, True), free(NOW), "an older copy"),
+        (Found(None, True), free(NOW), "somewhere else"),
+        (Found(OTHER, True), free(NOW), "and others are here"),
+        (Found(None, False), free(None, had_messages=True), "none of them is here"),
+        (Found(None, True), free(None, had_messages=True), ""),
+        (Found(None, True, "a mark is damaged"), free(None), "a mark is damaged"),
+    ],
+)
+def test_files_are_known_by_their_mark(here: Found, known: Known, said: str) -> None:
+    """Those that the store tells of, or newer ones; where it tells of none, those that have a past, if it has one."""
+    assert said in objection(here, known)
+    assert bool(said) == bool(objection(here, known))
+
+
+def test_each_claim_is_newer_than_both_sides_know() -> None:
+    """The identity stays; files and store that know nothing get a new one."""
+    assert renewed(Found(BEFORE, True), free(NOW)) == Pin("here", 8)
+    assert renewed(Found(NOW, True), free(None)) == Pin("here", 8)
+    fresh = [renewed(Found(None, True), free(None)) for _ in range(2)]
+    assert fresh[0].identity != fresh[1].identity
+    assert [is_new(Found(None, False), free(None)), is_new(Found(None, True), free(None))] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("usable", "agents", "volumes", "part"),
+    [
+        (6, 6, ["v", "v", "v"], Part(2, 2)),
+        (6, 6, ["v", "w"], Part(6, 3)),
+        (4, 6, ["v", "v", "w"], Part(2, 2)),
+        (0, 6, ["v", "w", "w"], Part(0, 0)),
+        (1, 1, ["v"], Part(1, 1)),
+    ],
+)
+def test_a_volumes_agents_are_divided_among_its_gateways(
+    usable: int, agents: int, volumes: list[str], part: Part
+) -> None:
+    """Nobody else can have them; what is new is divided among all."""
+    assert Part.of(usable, agents, "v", volumes) == part
+
+
+def test_a_volume_has_one_name_for_all_and_a_copy_has_another(tmp_path: Path) -> None:
+    """It is the same by a link, and the second time."""
+    home, linked, copy = Home(tmp_path / "home"), Home(tmp_path / "linked"), Home(tmp_path / "copy")
+    home.create()
+    linked.path.mkdir()
+    linked.agents.symlink_to(home.agents)
+    assert volume_of(home) == volume_of(home) == volume_of(linked)
+    shutil.copytree(home.path, copy.path)
+    assert volume_of(copy) != volume_of(home)
+
+
+# --- gateways with homes of their own
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    if (kind := next((kind for kind in KINDS if program(kind)), None)) is None:
+        pytest.skip("no Redis or Valkey server is installed here")
+    with running(kind) as server:
+        yield server
+
+
+class Homes:
+    """Homes with agent folders of their own, and one configuration."""
+
+    def __init__(self, folder: Path, redis: RedisServer, agents: str) -> None:
+        self._folder = folder
+        self.prefix = folder.name.replace("_", "-").lower()[-40:]
+        self.config = Config.model_validate(
+            {"agents": {agent: {} for agent in agents}, "redis": {"url": redis.url, "prefix": self.prefix}}
+        )
+
+    def home(self, name: str) -> Home:
+        """Return the home called *name*."""
+        home = Home(self._folder / name)
+        home.create()
+        return home
+
+    @asynccontextmanager
+    async def up(self, name: str, *, alone: bool = False) -> AsyncIterator[Share]:
+        """Let a gateway of that home run while the block runs."""
+        async with open_share(self.home(name), self.config, {}, alone=alone) as share:
+            yield share
+
+    def talk(self, name: str, agent: str) -> None:
+        """Leave the trace of a conversation."""
+        sessions = self.home(name).agent(agent).sessions
+        sessions.mkdir(parents=True)
+        (sessions / "somebody.jsonl").write_text("{}\n")
+
+
+@pytest.fixture
+def homes(redis: RedisServer, tmp_path: Path) -> Homes:
+    return Homes(tmp_path, redis, "ab")
+
+
+async def test_an_agent_is_not_taken_over_without_its_files(homes: Homes) -> None:
+    """Once, in one line, it is said which agent, why and how to mend it; where the files are, all goes on."""
+    async with homes.up("one") as one:
+        assert one.agents == ["a", "b"]
+    with capture_logs() as logs:
+        async with homes.up("two") as two:
+            assert (two.agents, two.is_standby) == ([], True)
+            assert two.leases is not None
+            assert await two.claim(await two.leases.members()) == []
+            assert "agent a has no gateway" in two.told()[0]
+            assert "strandline agents adopt b" in two.told()[1]
+            assert len([log for log in logs if log["event"] == "files are not here"]) == 2
+            async with homes.up("one") as again:
+                assert again.agents == ["a", "b"]
+                assert await two.claim(await two.leases.members()) == []
+                assert two.told() == ()  # they have a gateway again
+
+
+async def test_a_command_without_a_gateway_says_so_too(homes: Homes) -> None:
+    """It fails with the reason, not with a gateway that does not exist."""
+    async with homes.up("one"):
+        pass
+    with pytest.raises(StoreError, match=r"its files are somewhere else.*agents adopt a"):
+        async with homes.up("two", alone=True):
+            pass
+
+
+async def test_each_volume_keeps_its_agents_and_new_ones_are_divided(redis: RedisServer, tmp_path: Path) -> None:
+    """A gateway that is alone on its volume has all agents of it, however many gateways there are elsewhere."""
+    homes = Homes(tmp_path, redis, "abcdef")
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(homes.up("one"))
+        two = await stack.enter_async_context(homes.up("two"))
+        assert (one.agents, two.agents) == (list("abcdef"), [])
+        assert one.leases is not None
+        assert not await one._has_changed(one.leases)  # the other one changes nothing here
+        assert two.told() == ()
+    homes.config = homes.config.model_copy(
+        update={"agents": {**homes.config.agents, **dict.fromkeys("xyz", homes.config.agents["a"])}}
+    )
+    async with homes.up("two") as two, homes.up("one") as one:
+        assert (two.agents, one.agents) == (list("xyz"), list("abcdef"))
+
+
+async def test_a_copy_takes_the_place_of_what_it_was_made_of(homes: Homes) -> None:
+    """Whichever of the two works first is the one; the other is an older copy from then on."""
+    async with homes.up("one"):
+        pass
+    shutil.copytree(homes.home("one").agents, homes.home("two").agents, dirs_exist_ok=True)
+    async with homes.up("two") as two:
+        assert two.agents == ["a", "b"]
+    async with homes.up("one") as one:
+        assert one.agents == []
+        assert "an older copy of its files is here" in one.told()[0]
+    async with homes.up("two") as two:
+        assert two.agents == ["a", "b"]
+
+
+async def test_files_from_before_there_were_marks_are_known_by_their_past(homes: Homes) -> None:
+    """After an upgrade the gateway with the conversations gets the agent, though an empty one is there first."""
+    homes.talk("one", "a")
+    async with Redis.from_url(str(homes.config.redis.url)) as client:  # what an earlier version left
+        for agent in "a":
+            await client.hset(f"{{{homes.prefix}}}:owners", f"agent:{agent}", "gone#1")
+            await client.xadd(f"{{{homes.prefix}}}:inbox:{agent}", {"message": "{}", "received_at": ""})
+    async with homes.up("two") as two, homes.up("one") as one:
+        assert "none of them is here" in two.told()[0]
+        assert (two.agents, one.agents) == (["b"], ["a"])
+
+
+async def test_a_claim_that_fails_leaves_the_mark_as_it_was(homes: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or a copy whose gateway lost the race would look newer than the one that won it."""
+    async with homes.up("one") as one:
+        marks = {agent: homes.home("one").agent(agent).mark for agent in "ab"}
+        before = {agent: mark.read_text() for agent, mark in marks.items()}
+        assert one.leases is not None
+        known = await one.leases.known(["a"])
+        assert await one.leases.take("a", known["a"].pin, Pin("else", 1))
+        one.locks.close()
+        assert not await one._took("a", known["a"])  # what it knew is over
+        assert {agent: mark.read_text() for agent, mark in marks.items()} == before
+
+
+async def test_a_mark_that_cannot_be_read_is_told(homes: Homes) -> None:
+    """The other agents are looked after."""
+    async with homes.up("one"):
+        pass
+    homes.home("one").agent("a").mark.write_text("nonsense")
+    async with homes.up("one") as one:
+        assert one.agents == ["b"]
+        assert "mark is damaged" in one.told()[0]
+
+
+async def test_a_redis_that_forgot_the_pins_gets_them_anew(homes: Homes) -> None:
+    """From files that have a mark, and from an older state of its own."""
+    async with homes.up("one"):
+        pass
+    async with homes.up("one"):
+        pass
+    async with Redis.from_url(str(homes.config.redis.url)) as client:
+        await client.hdel(f"{{{homes.prefix}}}:pins", "a")
+        mark = Pin.read(homes.home("one").agent("b").mark.read_text())
+        assert mark is not None
+        await client.hset(f"{{{homes.prefix}}}:pins", "b", f"{mark.identity} 1")
+    async with homes.up("one") as one:
+        assert (one.agents, one.told()) == (["a", "b"], ())
