@@ -103,8 +103,8 @@ class Keeper:
 
     def ended(self, turn: str) -> None:
         """Say that the turn is over, for now: what it changed becomes one commit, soon."""
-        self._pending.end(turn)
-        self._has_work.set()
+        if self._pending.end(turn):
+            self._has_work.set()
 
     async def record(self, paths: Sequence[PurePosixPath], origin: Origin) -> None:
         """Record the files at *paths* as they are on disk, changed outside of any turn, as *origin*'s."""

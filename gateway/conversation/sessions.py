@@ -55,9 +55,9 @@ class Sessions:
 
     async def open(self, key: SessionKey) -> Transcript:
         """Return the transcript of *key*, begun if there is none. Raises StoreError."""
-        async with self._opening.setdefault(key, asyncio.Lock()):
-            transcript = self._in_use.get(key) or await self._read(key)
-        self._in_use[key] = transcript
+        if (transcript := self._in_use.get(key)) is None:
+            async with self._opening.setdefault(key, asyncio.Lock()):
+                transcript = self._in_use[key] = self._in_use.get(key) or await self._read(key)
         self._keep(key, transcript)
         return transcript
 

@@ -76,7 +76,8 @@ class Doorkeeper:
     async def context(self, message: InboundMessage) -> Context:
         """Return what was said in the chat of *message*, admitted, since we were last asked. Raises StoreError."""
         group = self._policy.group(message.address) if message.kind is ChatKind.GROUP else None
-        if group is None or not group.heard or message.text.startswith("/"):  # a command reads no context
+        overhears = group is not None and group.heard and group.mention  # else all that is said there is for us
+        if not overhears or message.text.startswith("/"):  # a command reads no context
             return Context()
         return await self._store.overheard.of(message.address)
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 
@@ -28,7 +28,7 @@ def _add(key: tuple[str, str, str], spend: Spend, db: sqlite3.Connection) -> Non
         "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (agent, day, cause) DO UPDATE SET "
         "input = input + excluded.input, output = output + excluded.output, cached = cached + excluded.cached, "
         "nanos = nanos + excluded.nanos, unpriced = unpriced + excluded.unpriced",
-        (*key, *astuple(spend)),
+        (*key, spend.input_tokens, spend.output_tokens, spend.cached_tokens, spend.nanos, spend.unpriced_tokens),
     )
 
 

@@ -65,12 +65,13 @@ class Pending:
             if theirs.texts:
                 self._closed.append(theirs)
 
-    def end(self, turn: str) -> None:
-        """Close what *turn* wrote: it is over, for now."""
+    def end(self, turn: str) -> bool:
+        """Close what *turn* wrote: it is over, for now. Return whether anything is to be recorded."""
         with self._lock:
             step = self._turns.pop(turn, None)
             if step is not None and step.texts:
                 self._closed.append(step)
+            return bool(self._closed)
 
     def end_all(self) -> None:
         """Close everything: no turn runs any more."""

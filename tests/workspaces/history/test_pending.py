@@ -29,10 +29,19 @@ def test_a_turn_is_one_step_below_what_the_owner_had() -> None:
     pending.written("t-1", Written(A, b"one", b"two"))
     pending.written("t-1", Written(B, None, b"new"))
     assert steps(pending) == [("editor", {"a.md": b"mine"}), ("editor", {"b.md": None})]
-    pending.end("t-1")
+    assert pending.end("t-1")
     assert steps(pending) == [("main", {"a.md": b"two", "b.md": b"new"})]
-    pending.end("t-1")
-    assert steps(pending) == []
+
+
+def test_a_turn_that_wrote_nothing_asks_for_no_record() -> None:
+    """Its end says so, unless something else waits: most turns write no file, and cost the history's thread nothing."""
+    pending = Pending()
+    pending.begin("t-1", ORIGIN)
+    assert not pending.end("t-1")
+    pending.written(None, Written(A, None, b"one"))
+    assert pending.end("t-1")
+    assert steps(pending) == [(None, {"a.md": b"one"})]
+    assert not pending.end("t-1")
 
 
 def test_what_a_look_finds_is_the_owners_unless_a_turn_left_it() -> None:
