@@ -40,7 +40,7 @@ def test_a_turn_that_wrote_nothing_asks_for_no_record() -> None:
     assert not pending.end("t-1")
     pending.written(None, Written(A, None, b"one"))
     assert pending.end("t-1")
-    assert steps(pending) == [(None, {"a.md": b"one"})]
+    assert steps(pending) == [("editor", {"a.md": None}), (None, {"a.md": b"one"})]
     assert not pending.end("t-1")
 
 
