@@ -242,7 +242,8 @@ class Folder:
     def _opened(self, path: PurePosixPath, *, create: bool = False) -> Iterator[int]:
         """Open the folder at *path*, one component at a time; the handle that is yielded is closed afterwards."""
         parts = clean_path(str(path)).parts
-        handle = os.dup(self._handle)
+        # Opened anew: copies of a handle share how far a listing has come, and two threads would see a part, or none.
+        handle = os.open(".", _FOLDER, dir_fd=self._handle)
         try:
             for part in parts:
                 if create:

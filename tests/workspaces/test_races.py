@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
@@ -213,3 +214,18 @@ def test_an_edit_and_notes_at_once_lose_nothing(root: Path) -> None:
         thread.join()
     assert writer.read(path).data.decode().splitlines()[1:] == [f"- {number}" for number in range(added)]
     assert edits > 5
+
+
+def test_two_threads_that_list_the_workspace_both_see_all_of_it(tmp_path: Path) -> None:
+    """A listing cut short would take every note out of the index, as if the owner had removed them."""
+    wanted = [PurePosixPath(f"{number}.md") for number in range(8)]
+    for path in wanted:
+        (tmp_path / path).touch()
+    folder = Folder(tmp_path)
+
+    def listings(count: int) -> set[tuple[PurePosixPath, ...]]:
+        return {tuple(found.path for found in folder.walk()) for _ in range(count)}
+
+    with ThreadPoolExecutor(3) as threads:
+        assert set().union(*threads.map(listings, [2_000] * 3)) == {tuple(wanted)}
+    folder.close()
