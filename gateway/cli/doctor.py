@@ -13,6 +13,7 @@ import typer
 
 from gateway.cli.bots import check_bots
 from gateway.cli.finding import Finding, Level
+from gateway.cli.http_door import check_http_door
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.reach import reach
 from gateway.cli.servers import check_servers
@@ -60,6 +61,7 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
         ]
     findings += check_config(config, home, invocation.environ)
     findings += [finding async for finding in check_servers(config, invocation.environ)]
+    findings += [finding async for finding in check_http_door(config, invocation.environ)]
     if home.exists and all(finding.level is not Level.FAIL for finding in findings):
         findings += [finding async for finding in check_bots(config, invocation.environ)]
         findings += [finding async for finding in check_tool_servers(config, invocation.environ, home)]

@@ -64,7 +64,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
                         for line in greeting(config, address, invocation, home):
                             print(line, flush=True)
                         if web is not None:
-                            print(f"  web       {web}", flush=True)
+                            print(f"  page      {web}   ({invocation.command('web link', home)})", flush=True)
                         if gateway.readiness.standby:
                             print("  standby   no agent is free for this gateway; it waits for one", flush=True)
                         await gateway.run(stop)
@@ -105,7 +105,8 @@ def greeting(config: "Config", address: str, invocation: Invocation, home: Home)
     yield f"  home      {home.path}"
     for agent, settings in config.agents.items():
         yield f"  agent     {agent}: {_model(settings.model)}"
-    yield f"  channels  {', '.join(['terminal', *bots])}{'' if bots else ' (everything else is closed)'}"
+    ways = [*bots, "page"] if config.web.enabled else bots
+    yield f"  channels  {', '.join(['terminal', *ways])}{'' if ways else ' (everything else is closed)'}"
     yield f"  talk      {invocation.command('chat', home)}   (in another terminal)"
     yield "  stop      Ctrl-C"
 

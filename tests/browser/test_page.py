@@ -33,6 +33,7 @@ INTRUDE = """() => new Promise(resolve => {
     violated.add(event.effectiveDirective);
     if (violated.size === 5) resolve([...violated].sort());
   });
+  setTimeout(() => resolve([...violated].sort()), 10_000);
   const add = (tag, facts) => document.body.append(Object.assign(document.createElement(tag), facts));
   add("script", { textContent: "window.stolen = 1" });
   add("img", { src: "http://127.0.0.1:9/p.png" });
