@@ -6,7 +6,6 @@ from http import HTTPStatus
 from typing import NoReturn
 
 from aiogram import Bot
-from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
 from aiogram.methods import Response
 from aiogram.types import File, Message, Update, User
@@ -31,6 +30,7 @@ from adapters.telegram.incoming import Incoming
 from adapters.telegram.listen import LongPoll, Polling
 from adapters.telegram.moved import MovedChats
 from adapters.telegram.send import CAPTION_LIMIT, LARGEST_UPLOAD, Sending
+from adapters.telegram.session import JsonSession
 from adapters.telegram.signs import Signs
 from adapters.telegram.webhook import Bringing, Webhook
 from adapters.text import telegram_parts
@@ -75,7 +75,7 @@ class TelegramAdapter:
         self.account = account
         faults = Faults(account, token)
         api = PRODUCTION if base_url is None else TelegramAPIServer.from_base(base_url)
-        self._session = AiohttpSession(api=api)
+        self._session = JsonSession(api=api)
         try:
             calls = Calls(Bot(token, session=self._session), faults)
         except TokenValidationError:

@@ -120,9 +120,14 @@ class BotApi(Telegram):
 async def _params(request: web.Request) -> Json:
     """Form fields that hold JSON are read as JSON; texts and ids stay as they are."""
     if request.content_type == "application/json":
-        return dict(await request.json())
+        told = await request.json()
+        return {name: value if isinstance(value, list | dict) else _as_in_a_form(value) for name, value in told.items()}
     form = await request.post()
     return {name: _field(name, value) for name, value in form.items()}
+
+
+def _as_in_a_form(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _field(name: str, value: object) -> Any:

@@ -1,0 +1,27 @@
+"""This file sends the SDK's calls as JSON, which the Bot API takes as well as a form, and which costs less to write."""
+
+import json
+from typing import Any
+
+from aiogram import Bot
+from aiogram.client.session.aiohttp import AiohttpSession
+from aiogram.methods import TelegramMethod
+from aiogram.types import InputFile
+from aiohttp import BytesPayload, FormData
+
+
+class JsonSession(AiohttpSession):
+    """The SDK's session; a call that uploads a file stays a form, as the Bot API asks."""
+
+    def build_form_data(self, bot: Bot, method: TelegramMethod[Any]) -> FormData:
+        """Return the body of *method*: the same fields as the SDK's, with what is empty left out."""
+        files: dict[str, InputFile] = {}
+        fields = {
+            name: value
+            for name, raw in method.model_dump(warnings=False).items()
+            if (value := self.prepare_value(raw, bot=bot, files=files, _dumps_json=False)) not in (None, "")
+        }
+        if files:
+            return super().build_form_data(bot, method)
+        told = json.dumps(fields).encode()
+        return BytesPayload(told, content_type="application/json")  # type: ignore[return-value]  # aiohttp takes both
