@@ -1,5 +1,6 @@
 """This file looks at an agent's index from outside: its passages, and what it takes of the disk."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -30,12 +31,13 @@ def index_size(folder: Path) -> IndexSize | None:
 
 
 def megabytes(folder: Path) -> float:
-    """Return what the files below *folder* take of the disk; one that goes meanwhile takes nothing."""
-    return sum(_blocks(folder)) * 512 / 1e6
+    """Return what the files below *folder* take of the disk; those that go meanwhile, with their folders, nothing."""
+    return sum(blocks(folder)) * 512 / 1e6
 
 
-def _blocks(folder: Path) -> Iterator[int]:
-    for file in folder.rglob("*"):
-        with suppress(OSError):
-            if file.is_file():
-                yield file.stat().st_blocks
+def blocks(folder: Path) -> Iterator[int]:
+    """Yield the blocks of 512 bytes of each file below *folder*."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                yield Path(place, name).lstat().st_blocks

@@ -3,12 +3,13 @@
 import math
 import os
 import random
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bench.household import CHATS, KEPT_FILES, KEPT_LINES, Script, sayings, tidy_once
-from bench.index_size import IndexSize
+from bench.index_size import IndexSize, blocks, megabytes
 from bench.observed import Sample
 from bench.slope import slope
 from bench.soak import MB_AN_HOUR, OWN_MB_A_PASSAGE, Kept, Lived, Plan, run
@@ -100,6 +101,19 @@ def test_the_size_of_an_index_is_told_as_most_of_each_half() -> None:
     assert kept.figures(30) == {}
 
 
+def test_a_folder_that_goes_while_it_is_weighed_weighs_nothing(tmp_path: Path) -> None:
+    """The engine removes whole segments at any time."""
+    segments = [tmp_path / "segments" / str(number) / "vectors" for number in range(3)]
+    for segment in segments:
+        segment.mkdir(parents=True)
+        (segment / "chunk").write_bytes(bytes(5_000))
+    assert megabytes(tmp_path) == pytest.approx(3 * 8_192 / 1e6, rel=0.4)
+    weighed = blocks(tmp_path)
+    assert next(weighed) > 0
+    shutil.rmtree(tmp_path / "segments")
+    assert list(weighed) == []
+
+
 def test_a_household_says_everything_everywhere() -> None:
     """Within a few hundred messages each chat has had talk, notes, searches, commands, and a new conversation."""
     words = sayings(random.Random(4))
@@ -129,7 +143,7 @@ def test_the_model_does_what_it_is_asked_to() -> None:
 
 
 def test_the_owner_leaves_what_is_new(tmp_path: Path) -> None:
-    """The newest lines of notes, the newest of many files; what is short and few stays as it is."""
+    """The newest lines of notes, the newest of many files, every folder; what is short and few stays as it is."""
     agent = Home(tmp_path).agent("main")
     shared = agent.workspace / "memory" / "shared"
     shared.mkdir(parents=True)
@@ -141,14 +155,18 @@ def test_the_owner_leaves_what_is_new(tmp_path: Path) -> None:
         ended = agent.archive / f"main.{number}.jsonl"
         ended.write_text("{}")
         os.utime(ended, (number, number))
+    chats = [shared / f"telegram.home.-{number}" for number in range(KEPT_FILES + 2)]
+    for chat in chats:
+        chat.mkdir()
     tidy_once(agent)
+    assert all(chat.is_dir() for chat in chats)
     assert long.read_text().splitlines() == [f"- {number}" for number in range(5, KEPT_LINES + 5)]
     assert short.read_text() == "- one\n"
     assert not list(tmp_path.rglob("*.draft"))
     assert {file.stem for file in agent.archive.iterdir()} == {f"main.{number}" for number in range(2, KEPT_FILES + 2)}
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 async def test_a_gateway_lives_through_some_seconds() -> None:
     """Outages, edits and a small window included: all is answered, and both processes are seen all the time."""
     plan = Plan(0.12, 0.04, a_second=9.0, look_every_s=0.25, outage_every_s=2.5, tidy_every_s=1.0)
