@@ -232,6 +232,7 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
         settings.window,
         settings.request_timeout_s,
         settings.temperature,
+        settings.vision,
     )
 
 
@@ -257,6 +258,7 @@ def turn_settings(config: Config) -> TurnSettings:
         flush=_flush_settings(config.context),
         jobs_remember=config.schedule.remembers,
         temperature={name: value for name, value in temperatures.items() if value is not None},
+        seeing=frozenset(name for name, model in config.models.items() if model.vision),
     )
 
 

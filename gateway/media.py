@@ -26,7 +26,9 @@ def intake_of(ground: Ground, wake: Callable[[Sequence[OutboxRow]], None]) -> In
 
 def intake_settings(caps: AttachmentSettings) -> IntakeSettings:
     """Return what the configuration says about what a message may bring."""
-    return IntakeSettings(caps.max_mb * 1024 * 1024, caps.per_message, caps.paste_chars)
+    return IntakeSettings(
+        caps.max_mb * 1024 * 1024, caps.per_message, caps.paste_chars, caps.pictures, caps.picture_mb * 1024 * 1024
+    )
 
 
 def enclosures_of(ground: Ground) -> Enclosures:

@@ -46,6 +46,11 @@ def store(workspace: Workspace, access: Access, incoming: Incoming) -> PurePosix
     return path
 
 
+def is_content_of(path: PurePosixPath, digest: str) -> bool:
+    """Say whether the file that `store` put at *path* had the SHA-256 *digest*, in hex."""
+    return path.name.partition("-")[0] == digest[:_DIGITS]
+
+
 def cleaned_name(name: str, mime: str) -> str:
     """Return *name*, others' words, as one word that holds nothing but letters, digits and what joins them.
 

@@ -6,6 +6,21 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that came with a message: what lies in the workspace, for a model that sees."""
+
+    path: str
+    """In the workspace; its name begins with a digest of its content."""
+    mime: str
+    """As its content says, not as its sender did."""
+    size: int
+    """In bytes."""
+    width: int
+    """In pixels."""
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
 class UserEntry:
     """What a person said, or what started a turn that nobody asked for."""
 
@@ -21,6 +36,8 @@ class UserEntry:
     """It was said while another message waited or was answered, and the turn of that one answers both."""
     source: str = ""
     """Marks of which message of which chat it is, and of how that read: by them an edit is known."""
+    pictures: tuple[Picture, ...] = ()
+    """Described in the text; a model that sees is shown them in the turn that they came with."""
 
 
 @dataclass(frozen=True, slots=True)

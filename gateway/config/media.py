@@ -12,6 +12,10 @@ class AttachmentSettings(Section):
     per_message: int = Field(default=10, ge=0, le=100)
     paste_chars: int = Field(default=50_000, ge=10_000, le=10_000_000)
     """A longer text is kept as files."""
+    pictures: int = Field(default=4, ge=0, le=20)
+    """Of one message, that a model that sees is shown."""
+    picture_mb: int = Field(default=4, ge=1, le=20)
+    """A larger one is described alone."""
 
 
 class SignSettings(Section):

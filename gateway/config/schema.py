@@ -141,6 +141,8 @@ class ModelSettings(Section):
     window_tokens: int | None = Field(default=None, ge=4_000)
     request_timeout_s: float = Field(default=120, gt=0, le=3_600)
     temperature: Temperature | None = None
+    vision: bool = False
+    """It takes pictures."""
     price_in: Price | None = None
     price_out: Price | None = None
     price_cached: Price | None = None

@@ -9,6 +9,7 @@ import structlog
 
 from adapters.channel import Attachment, AttachmentKind, ChannelError, ChatKind, InboundMessage
 from gateway.agent.agent import Agent
+from gateway.agent.entries import Picture
 from gateway.conversation.fetching import Fetcher, TooLargeToTakeError, once
 from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
 from workspaces.access import Access, AgentId
@@ -24,6 +25,8 @@ NOT_FETCHED = "attachment_not_fetched"
 LONG_PASTE = "long_paste"
 """Reason codes: what was not taken in as it came."""
 
+LONGEST_SIDE = 8_000
+"""Of a picture that models are shown, in pixels: providers refuse larger ones, or make them smaller. Our choice."""
 _HEAD_CHARS, _TAIL_CHARS = 4_000, 1_000
 """What a model is shown of a long paste: as much of it as of a long tool result."""
 _PASTE_BYTES = 1_000_000
@@ -49,6 +52,10 @@ class IntakeSettings:
     per_message: int = 10
     paste_chars: int = 50_000
     """A longer text is kept as files; a model is shown its beginning and its end."""
+    pictures: int = 4
+    """Of one message, that a model that sees is shown."""
+    picture_bytes: int = 4 * 1024 * 1024
+    """Together they stay below 20 MB, what Cohere takes in a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class _Taken:
     """What the model is told of the files, a line each."""
     notices: list[str] = field(default_factory=list)
     """What the sender is told: sentences."""
+    pictures: list[Picture] = field(default_factory=list)
 
     @property
     def message(self) -> InboundMessage:
@@ -74,13 +82,23 @@ class _Taken:
             self.notices.append(notice)
 
 
-TakeIn = Callable[[InboxRow, Access, Agent], Awaitable[str]]
-"""Returns a message's text as the conversation keeps it; what `Intake` does."""
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """A message as the conversation keeps it."""
+
+    text: str
+    """Its words, and a line for each file."""
+    pictures: tuple[Picture, ...] = ()
+    """Those of its files that a model that sees may be shown."""
 
 
-async def text_alone(row: InboxRow, _: Access, __: Agent) -> str:
+TakeIn = Callable[[InboxRow, Access, Agent], Awaitable[TakenIn]]
+"""What `Intake` does."""
+
+
+async def text_alone(row: InboxRow, _: Access, __: Agent) -> TakenIn:
     """Return the text: what comes with it is left where it is."""
-    return row.message.text
+    return TakenIn(row.message.text)
 
 
 class Intake:
@@ -99,8 +117,8 @@ class Intake:
         self.wake: Callable[[Sequence[OutboxRow]], None] = _leave
         """Told of each notice that now waits to be sent."""
 
-    async def __call__(self, row: InboxRow, access: Access, agent: Agent) -> str:
-        """Return the message's text as the conversation keeps it, its files described.
+    async def __call__(self, row: InboxRow, access: Access, agent: Agent) -> TakenIn:
+        """Return the message as the conversation keeps it, its files described.
 
         Raises WorkspaceUnusableError and StoreError: then nothing is lost, and it is to be called again.
         """
@@ -115,7 +133,7 @@ class Intake:
             )
             await self._store.count(TOO_MANY, count - most)
         await self._tell(taken)
-        return "\n".join(filter(None, [text, *taken.lines]))
+        return TakenIn("\n".join(filter(None, [text, *taken.lines])), tuple(taken.pictures))
 
     async def _take(self, taken: _Taken, attachment: Attachment, spool: Path) -> None:
         if attachment.kind is AttachmentKind.STICKER:  # its meaning is its emoji, which is the text
@@ -140,8 +158,17 @@ class Intake:
             await self._store.count(NOT_FETCHED)
         else:
             taken.tells(_described(attachment, incoming, str(path)))
+            await self._note_picture(taken, incoming, str(path))
         finally:
             await self._fetcher.remove(spool)
+
+    async def _note_picture(self, taken: _Taken, incoming: Incoming, path: str) -> None:
+        """Note that *incoming*, still where it was fetched to, is a picture, if it is one that models take."""
+        if len(taken.pictures) == self.settings.pictures or incoming.size > self.settings.picture_bytes:
+            return
+        facts = await self._fetcher.picture(incoming)
+        if facts is not None and max(facts.width, facts.height) <= LONGEST_SIDE:
+            taken.pictures.append(Picture(path, facts.mime, incoming.size, facts.width, facts.height))
 
     async def _text(self, taken: _Taken) -> str:
         """Return the message's text; one that is very long is kept as files, and cut to its ends."""

@@ -13,6 +13,7 @@ from gateway.conversation.delivery import Adapters
 from gateway.stores.disk import disk_trouble
 from gateway.timing import Clock
 from workspaces.attachments import Incoming
+from workspaces.pictures import PictureFacts, picture_facts
 
 FETCH_TIMEOUT_S = 60.0
 """How long one file may take; our choice."""
@@ -64,6 +65,11 @@ class Fetcher:
             finally:
                 await self._run(file.close)
         return Incoming(spool, name, size, digest.hexdigest())
+
+    async def picture(self, incoming: Incoming) -> PictureFacts | None:
+        """Return what a fetched file says of itself if it is a picture. Raises StoreError when the disk refuses."""
+        with _on_disk(incoming.place):
+            return picture_facts(await self._run(incoming.place.read_bytes))
 
     async def remove(self, spool: Path) -> None:
         """Remove what was fetched, if it is there."""

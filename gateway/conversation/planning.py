@@ -34,6 +34,7 @@ from gateway.conversation.hooked import conversation_of
 from gateway.conversation.plan import Asked, Plan
 from gateway.conversation.schedule_book import job_tools
 from gateway.conversation.session import Session
+from gateway.conversation.sight import sight_of
 from gateway.conversation.subagents import Subagents, is_task
 from gateway.conversation.transcript import Record
 from gateway.door.inner import is_heartbeat
@@ -67,6 +68,8 @@ class TurnSettings:
     jobs_remember: bool = False
     """Whether a job that runs in a session of its own is shown its earlier times."""
     temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
+    seeing: frozenset[str] = frozenset()
+    """The names of the models that take pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,8 @@ class Planner:
         recalled = await self._recalled(asked, draft)
         await used(recalled.used)
         request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
+        if asked.agent.model.name in self.settings.seeing:  # a summary or a flush of the draft is shown no pictures
+            request = replace(request, look=sight_of(asked.agent, asked.access))
         for entry in request.entries:
             guard.hears(entry)
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
@@ -182,7 +187,9 @@ class Planner:
         recalls = rights(access).memory_tools
         prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills)
         prompt = await final_prompt(agent, access, prompt, self.hooks)
-        window = Window(window_tokens or agent.model.window_tokens, self.settings.prune, self.compaction.settings)
+        sees = agent.model.name in self.settings.seeing
+        tokens = window_tokens or agent.model.window_tokens
+        window = Window(tokens, self.settings.prune, self.compaction.settings, sees)
         records = self._remembered(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))

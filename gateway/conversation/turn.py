@@ -182,11 +182,11 @@ class Turns:
 
     async def _said(self, envelope: Envelope, row: InboxRow) -> UserEntry:
         transcript = await self.sessions.open(envelope.key)
-        text = await self.take_in(row, envelope.access, self.agents[envelope.key.agent])
-        message = replace(as_correction(row.message, transcript.records), text=text)
+        taken = await self.take_in(row, envelope.access, self.agents[envelope.key.agent])
+        message = replace(as_correction(row.message, transcript.records), text=taken.text)
         entry = _said(replace(row, message=message), envelope.access.session_type)
         at = row.received_at if row.message.via is Via.EDIT else entry.at
-        return replace(entry, at=at, source=source_of(row.message))
+        return replace(entry, at=at, source=source_of(row.message), pictures=taken.pictures)
 
     async def _is_admitted(self, row: InboxRow) -> bool:
         return not isinstance(await examine(row.message, self.routes.policy, self.store.pairings), Refused)

@@ -3,12 +3,16 @@
 import asyncio
 import re
 import time
+from base64 import b64encode
 from pathlib import Path
+
+import pytest
 
 from gateway.control.wire import ChatOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
-from tests.fakes.provider_stub import Body, Reply, Step, call
+from tests.fakes.pictures import png
+from tests.fakes.provider_stub import Body, Refusal, Reply, Step, call, steps
 from tests.fakes.telegram import Json
 from tests.journeys.house import OWNER, make_home, openai_section, running
 
@@ -36,10 +40,10 @@ def document(bot: BotApi, content: bytes, name: str = "boat plan.md") -> Json:
     }
 
 
-def sends_file(bot: BotApi, file: Json, caption: str) -> None:
-    message = {"message_id": 41, "date": int(time.time()), "caption": caption, "document": file}
+def sends_file(bot: BotApi, file: Json, caption: str, number: int = 41) -> None:
+    message = {"message_id": number, "date": int(time.time()), "caption": caption, "document": file}
     chat, person = {"id": OWNER, "type": "private"}, {"id": OWNER, "is_bot": False, "first_name": "Owner"}
-    bot.join(OWNER, 41)
+    bot.join(OWNER, number)
     bot.update(message={**message, "chat": chat, "from": person})
 
 
@@ -62,6 +66,41 @@ async def test_a_file_is_read_and_sent_back_with_a_sign_on_its_message(tmp_path:
     (kept,) = (home.agent("main").workspace / "attachments").iterdir()
     assert (kept.name.endswith("-boat_plan.md"), kept.read_bytes()) == (True, PLAN)
     assert [*home.agent("main").outgoing.iterdir(), *home.agent("main").incoming.iterdir()] == []
+
+
+def photo(bot: BotApi, content: bytes) -> Json:
+    return document(bot, content, "boat.png") | {"mime_type": "image/png"}
+
+
+def what_is_seen(body: Body) -> list[str]:
+    """Every picture in a request."""
+    contents = [each["content"] for each in body["messages"] if isinstance(each["content"], list)]
+    return [part["image_url"]["url"] for parts in contents for part in parts if part["type"] == "image_url"]
+
+
+@pytest.mark.timeout(180)
+async def test_a_photo_is_seen_in_its_own_turn(tmp_path: Path) -> None:
+    """Also when the model is asked again; later its description stays, and a blind model has nothing else."""
+    boat = png(640, 480)
+    script = steps(Refusal(503), "A boat.", "As I said.", "I see none.")
+    async with BotApi() as bot, OpenAIStub(script) as provider:
+        section = openai_section(provider.url)
+        home = make_home(tmp_path / "home", bot.url, f"{section}\nvision = true\n\n[models.blind]\n{section}")
+        async with running(home):
+            sends_file(bot, photo(bot, boat), "What is it?")
+            assert (await bot.wait_for_sent(1, 60))[-1].text == "A boat."
+            bot.says(OWNER, "Sure?")
+            assert (await bot.wait_for_sent(2, 60))[-1].text == "As I said."
+            bot.says(OWNER, "/model blind")
+            await bot.wait_for_sent(3, 60)
+            sends_file(bot, photo(bot, boat), "And this?", 99)
+            assert (await bot.wait_for_sent(4, 60))[-1].text == "I see none."
+        refused, first, later, blind = provider.bodies[:4]
+    assert what_is_seen(first) == [f"data:image/png;base64,{b64encode(boat).decode()}"]
+    assert refused["messages"] == first["messages"]
+    assert (what_is_seen(later), what_is_seen(blind)) == ([], [])
+    assert "boat.png" in str(later["messages"])
+    assert provider.problems == []
 
 
 def saves(body: Body) -> Step:

@@ -163,6 +163,13 @@ GUARDS = (
         "tests/workspaces/test_attachments.py::test_a_file_lies_where_its_own_audience_reads_it_and_nobody_else",
     ),
     Guard(
+        "gateway/conversation/sight.py",
+        "a picture is shown in turns of the chat that it came to",
+        "    if path.parent != attachments_folder(access):\n        return None\n",
+        "",
+        "tests/gateway/conversation/test_attachments.py::test_a_picture_is_seen_by_the_audience_that_it_came_to",
+    ),
+    Guard(
         "workspaces/workspace.py",
         "a file is sent only where it may be read",
         "self.folder.pieces(self._readable(path, access), most)",

@@ -8,8 +8,11 @@ from cohere import (
     AsyncClientV2,
     ChatMessageV2,
     ContentDeltaV2ChatStreamResponse,
+    ImageUrl,
+    ImageUrlContent,
     MessageEndV2ChatStreamResponse,
     SystemChatMessageV2,
+    TextContent,
     ToolCallDeltaV2ChatStreamResponse,
     ToolCallStartV2ChatStreamResponse,
     ToolCallV2,
@@ -27,7 +30,7 @@ from cohere.v2.client import OMIT
 
 from gateway.agent.entries import ToolCall, Usage
 from gateway.agent.models.failures import refused, unreachable
-from gateway.agent.models.messages import Answered, Returned, Said, voices
+from gateway.agent.models.messages import Answered, Returned, Said, Seen, voices
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
@@ -66,12 +69,12 @@ class CohereProvider:
             log_warning_experimental_features=False,
         )
 
-    async def stream(self, request: ModelRequest, temperature: float | None) -> AsyncGenerator[Piece]:
+    async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
         """Yield the reply to *request* as it comes. Raises ModelError, BrokenReplyError or httpx's HTTPError."""
         name = self._settings.name
         stream = self._sdk.chat_stream(
             model=self._settings.model,
-            messages=list(_messages(request)),
+            messages=list(_messages(request, seen)),
             tools=[_tool(spec) for spec in request.tools] or OMIT,
             temperature=OMIT if temperature is None else temperature,
         )
@@ -92,13 +95,16 @@ class CohereProvider:
 # --- the way out; the client leaves out of a request what is not set, defaults too
 
 
-def _messages(request: ModelRequest) -> Iterator[ChatMessageV2]:
+def _messages(request: ModelRequest, seen: Seen) -> Iterator[ChatMessageV2]:
     if request.stable:
         yield SystemChatMessageV2(role="system", content=request.stable)
-    for voice in voices(request):
+    for voice in voices(request, seen):
         match voice:
-            case Said(text=text):
+            case Said(text=text, pictures=()):
                 yield UserChatMessageV2(role="user", content=text)
+            case Said(text=text, pictures=pictures):
+                shown = [ImageUrlContent(type="image_url", image_url=ImageUrl(url=each)) for each in pictures]
+                yield UserChatMessageV2(role="user", content=[TextContent(type="text", text=text), *shown])
             case Answered(text=text, calls=()):
                 yield AssistantChatMessageV2(role="assistant", content=text)
             case Answered(text=text, calls=calls):

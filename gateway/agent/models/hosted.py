@@ -5,17 +5,21 @@ from contextlib import aclosing
 
 import httpx
 import httpx2
+import structlog
 
-from gateway.agent.entries import ReplyEntry
+from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.agent.models.assembly import Assembly
 from gateway.agent.models.draft import Draft
 from gateway.agent.models.failures import broken
+from gateway.agent.models.messages import NOTHING_SEEN, Seen
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.models.provider import Provider
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.models.wire import BrokenReplyError
-from gateway.errors import ModelUnavailableError
+from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError
+
+log = structlog.get_logger()
 
 
 class HostedModel:
@@ -27,15 +31,38 @@ class HostedModel:
         self._settings = settings
         self._retry = retry or Retry()
         self._provider = _provider(settings)
+        self._refused: frozenset[str] = frozenset()
+        """The pictures that the provider did not take last: the turn's next steps do not show them again."""
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
-        """Answer *request*. Raises ModelError, after bounded retries, when there is no usable reply."""
+        """Answer *request*. Raises ModelError, after bounded retries, when there is no usable reply.
+
+        A request that is refused with pictures is made again without them; the model is told so.
+        """
+        seen = await self._seen(request)
+        try:
+            return await self._replied(request, seen, on_text)
+        except (ModelRefusedError, ModelOverflowError) as refusal:
+            if not any(seen.values()):
+                raise
+            log.warning("pictures refused", model=self.name, count=len(seen), why=str(refusal))
+            self._refused = frozenset(seen)
+            return await self._replied(request, dict.fromkeys(seen), on_text)
+
+    async def _seen(self, request: ModelRequest) -> Seen:
+        """Return the pictures of *request*, if this model takes any."""
+        if not self._settings.vision or request.look is None:
+            return NOTHING_SEEN
+        pictures = [each for entry in request.entries if isinstance(entry, UserEntry) for each in entry.pictures]
+        return {each.path: None if each.path in self._refused else await request.look(each) for each in pictures}
+
+    async def _replied(self, request: ModelRequest, seen: Seen, on_text: OnText) -> ReplyEntry:
         draft = Draft(on_text)
         taken = {call.id for entry in request.entries if isinstance(entry, ReplyEntry) for call in entry.calls}
 
         async def attempt() -> ReplyEntry:
             try:
-                return (await self._ask(request, draft)).entry(taken)
+                return (await self._ask(request, seen, draft)).entry(taken)
             except ModelUnavailableError:
                 draft.attempt_failed()
                 raise
@@ -45,21 +72,21 @@ class HostedModel:
     async def close(self) -> None:
         await self._provider.close()
 
-    async def _ask(self, request: ModelRequest, draft: Draft) -> Assembly:
+    async def _ask(self, request: ModelRequest, seen: Seen, draft: Draft) -> Assembly:
         """Return what came until the stream ended. Raises ModelError."""
         try:
             async with asyncio.timeout(self._settings.request_timeout_s):
-                return await self._stream(request, draft)
+                return await self._stream(request, seen, draft)
         except TimeoutError as exc:
             limit = f"no answer within {self._settings.request_timeout_s:g} seconds"
             raise ModelUnavailableError(f"{self.name}: {limit}") from exc
         except (BrokenReplyError, httpx.HTTPError, httpx2.HTTPError) as exc:
             raise broken(self.name, exc) from exc
 
-    async def _stream(self, request: ModelRequest, draft: Draft) -> Assembly:
+    async def _stream(self, request: ModelRequest, seen: Seen, draft: Draft) -> Assembly:
         temperature = self._settings.temperature if request.temperature is None else request.temperature
         assembly = Assembly(self.name)
-        async with aclosing(self._provider.stream(request, temperature)) as pieces:
+        async with aclosing(self._provider.stream(request, temperature, seen)) as pieces:
             async for piece in pieces:
                 if text := assembly.add(piece):
                     await draft(text)

@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from gateway.agent.entries import (
     CallStartEntry,
@@ -20,12 +21,19 @@ from gateway.agent.models.port import ModelRequest
 SENDER_CAP = 64
 """Longest sender name, in characters, that is shown to a model (Telegram's own limit for a first name)."""
 
+Seen = Mapping[str, str | None]
+"""Pictures as data URIs, by where they lie; `None` for one that was to be shown, and cannot be."""
+NOTHING_SEEN: Seen = MappingProxyType({})
+UNSEEN = "[A picture of this message could not be shown to you: you have only the line that describes it.]"
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
     """What people said since the model's last words, and the gateway's note."""
 
     text: str
+    pictures: tuple[str, ...] = ()
+    """What came with it, as data URIs, in the order in which the text describes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +52,33 @@ class Returned:
     text: str
 
 
-def voices(request: ModelRequest) -> Iterator[Said | Answered | Returned]:
+def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Said | Answered | Returned]:
     """Yield the history of *request* as every provider takes it, for each to write down in its own format.
 
     Messages in a row become one, for many chat templates want voices to take turns.
     """
     said: list[str] = []
+    pictures: list[str] = []
     for entry in noted(paired(request.entries), request.volatile):
         match entry:
             case UserEntry():
-                said.append(spoken(entry))
+                shown = [seen[each.path] for each in entry.pictures if each.path in seen]
+                pictures += filter(None, shown)
+                said += [spoken(entry), *([UNSEEN] if None in shown else [])]
                 continue
             case Note():
                 said.append(entry.framed)
                 continue
         if said:
-            yield Said("\n\n".join(said))
-            said = []
+            yield Said("\n\n".join(said), tuple(pictures))
+            said, pictures = [], []
         match entry:
             case ReplyEntry(text=text, calls=calls):
                 yield Answered(text, tuple(_sound(call) for call in calls))
             case ResultEntry(call_id=call_id, text=text, is_error=is_error):
                 yield Returned(call_id, f"Error: {text}" if is_error else text)
     if said:
-        yield Said("\n\n".join(said))
+        yield Said("\n\n".join(said), tuple(pictures))
 
 
 def _sound(call: ToolCall) -> ToolCall:

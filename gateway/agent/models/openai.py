@@ -8,7 +8,7 @@ from openai import APIConnectionError, APIStatusError, AsyncOpenAI, omit
 
 from gateway.agent.entries import ToolCall, Usage
 from gateway.agent.models.failures import failed_within, refused, unreachable
-from gateway.agent.models.messages import Answered, Returned, Said, voices
+from gateway.agent.models.messages import Answered, Returned, Said, Seen, voices
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
@@ -43,10 +43,10 @@ class OpenAIProvider:
             http_client=self._http,
         )
 
-    async def stream(self, request: ModelRequest, temperature: float | None) -> AsyncGenerator[Piece]:
+    async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
         """Yield the reply to *request* as it comes. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
         name = self._settings.name
-        plain: Json = {"messages": list(_messages(request))}
+        plain: Json = {"messages": list(_messages(request, seen))}
         if request.tools:
             plain["tools"] = [_tool(spec) for spec in request.tools]
         try:
@@ -73,13 +73,16 @@ class OpenAIProvider:
 # --- the way out
 
 
-def _messages(request: ModelRequest) -> Iterator[Json]:
+def _messages(request: ModelRequest, seen: Seen) -> Iterator[Json]:
     if request.stable:
         yield {"role": "system", "content": request.stable}
-    for voice in voices(request):
+    for voice in voices(request, seen):
         match voice:
-            case Said(text=text):
+            case Said(text=text, pictures=()):
                 yield {"role": "user", "content": text}
+            case Said(text=text, pictures=pictures):
+                shown = [{"type": "image_url", "image_url": {"url": each}} for each in pictures]
+                yield {"role": "user", "content": [{"type": "text", "text": text}, *shown]}
             case Answered(text=text, calls=calls):
                 said: Json = {"role": "assistant", "content": text or None}
                 yield {**said, "tool_calls": [_call(call) for call in calls]} if calls else said

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from gateway.agent.entries import Entry, ReplyEntry
+from gateway.agent.entries import Entry, Picture, ReplyEntry
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,10 @@ class ToolSpec:
         return len(self.name) + len(self.description) + len(json.dumps(dict(self.parameters)))
 
 
+Look = Callable[[Picture], Awaitable[str | None]]
+"""Returns a picture as a data URI; `None` if it cannot be had any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """Everything that one model call is given; a model has no other way to know anything."""
@@ -35,6 +39,8 @@ class ModelRequest:
     entries: Sequence[Entry]
     tools: Sequence[ToolSpec]
     temperature: float | None = None
+    look: Look | None = None
+    """Gives the pictures of `entries` to a model that sees; `None`: they stay as they are described."""
 
 
 OnText = Callable[[str], Awaitable[None]]

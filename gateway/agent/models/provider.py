@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gateway.agent.entries import Usage
+from gateway.agent.models.messages import Seen
 from gateway.agent.models.port import ModelRequest
 
 
@@ -45,8 +46,8 @@ Piece = TextPiece | ThoughtPiece | CallPiece | Finish | Usage
 class Provider(Protocol):
     """One provider's client. It tries nothing twice."""
 
-    def stream(self, request: ModelRequest, temperature: float | None) -> AsyncGenerator[Piece]:
-        """Yield the reply to *request* as it comes; a reply that breaks off has no `Finish`.
+    def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
+        """Yield the reply to *request*, with its pictures as they are *seen*; one that breaks off has no `Finish`.
 
         Raises ModelError, or what its HTTP client raises when a connection breaks.
         """

@@ -24,3 +24,5 @@ class HostedSettings:
     """For one attempt, from the request to the end of its stream."""
     temperature: float | None = None
     """Used where a request names none; `None` leaves it to the provider."""
+    vision: bool = False
+    """It takes pictures."""

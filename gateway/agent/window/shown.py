@@ -39,6 +39,8 @@ class Window:
     tokens: int
     prune: PruneSettings = field(default_factory=PruneSettings)
     compact: CompactSettings = field(default_factory=CompactSettings)
+    sees: bool = False
+    """It is shown the pictures of the last round."""
 
     @property
     def room(self) -> int:
@@ -82,6 +84,10 @@ def show(records: Sequence[Dated], window: Window, base_tokens: int = 0, scale: 
     What was summarised is shown as its summary. Rounds are shown whole, so that a call and its result are never parted.
     """
     summary, rounds = summarised(records)
+    if not window.sees:
+        _hide_pictures(rounds)
+    elif rounds:
+        _hide_pictures(rounds[:-1])
     whole = [entry for each in rounds for entry in each.entries]
     times = [time for each in rounds for time in each.times]
     pruned = prune(whole, times, window.tokens, base_tokens, window.prune)
@@ -146,6 +152,18 @@ def _first_shown(sizes: Sequence[int], room: int) -> int:
                 total -= sizes[first]
                 first += 1
     return first
+
+
+def _hide_pictures(rounds: Iterable[Round]) -> None:
+    """Leave of the pictures in *rounds* the lines that describe them.
+
+    A picture costs hundreds of tokens, each time that it is sent, and what the model made of it stands in its answer.
+    A provider's prompt cache begins anew at that message, once.
+    """
+    for each in rounds:
+        for place, entry in enumerate(each.entries):
+            if isinstance(entry, UserEntry) and entry.pictures:
+                each.entries[place] = replace(entry, pictures=())
 
 
 def _shortened(entry: Entry, longest: int) -> Entry:

@@ -1,9 +1,9 @@
 """What comes with a message is fetched once, kept beside the notes, and described to the model."""
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from gateway.threads import Threads
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -20,6 +20,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.keeper import Keeper
 from gateway.conversation.attachments import (
     LONG_PASTE,
+    LONGEST_SIDE,
     NO_ROOM,
     NOT_FETCHED,
     TOO_LARGE,
@@ -30,13 +31,16 @@ from gateway.conversation.attachments import (
 )
 from gateway.conversation.delivery import Adapters
 from gateway.conversation.fetching import RETRIES_S, Fetcher
+from gateway.conversation.sight import sight_of
 from gateway.errors import StoreError
 from gateway.stores.ports import InboxRow
 from gateway.stores.sqlite import SqliteStore
+from gateway.threads import Threads
 from tests.fakes.adapter import FakeAdapter, message
 from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter
 from tests.fakes.model import ScriptedModel
+from tests.fakes.pictures import gif, png
 from workspaces.access import PRIVATE, Access, AgentId, Scope, SessionType
 from workspaces.files import FileCaps
 from workspaces.memory.search import MemoryIndex
@@ -68,7 +72,7 @@ class Hall:
         return row
 
     async def takes(self, *files: Attachment, text: str = "Look.", access: Access = OWNER, **facts: object) -> str:
-        return await self.intake(await self.row(*files, text=text, **facts), access, self.agent)
+        return (await self.intake(await self.row(*files, text=text, **facts), access, self.agent)).text
 
     async def told(self) -> list[str]:
         return [row.outgoing.text for row in await self.store.outbox.unfinished()]
@@ -127,6 +131,52 @@ async def test_each_kind_is_told_apart(hall: Hall, kind: AttachmentKind, name: s
     attachment = replace(hall.channel.has(b"data", name, kind=kind), mime=mime)
     text = await hall.takes(attachment, text="")
     assert text == expected.format(path=next(iter(hall.kept())))
+
+
+@pytest.mark.parametrize(
+    ("content", "is_noted"),
+    [
+        (png(640, 480), True),
+        (gif(LONGEST_SIDE, 1), True),
+        (gif(LONGEST_SIDE + 1, 1), False),
+        (png(640, 480) + b"x" * 1_000, False),
+        (b"no picture", False),
+    ],
+)
+async def test_a_picture_is_noted_by_what_it_is(hall: Hall, content: bytes, *, is_noted: bool) -> None:
+    """Not by what its sender calls it; one that is too large is described alone."""
+    hall.intake.settings = replace(hall.intake.settings, picture_bytes=900)
+    row = await hall.row(hall.channel.has(content, "a.txt"), hall.channel.has(b"text", "b.png"))
+    taken = await hall.intake(row, OWNER, hall.agent)
+    (path, _) = [path for path in hall.kept() if path.endswith("-a.txt")] * 2
+    assert path in taken.text
+    assert [(each.path, each.size) for each in taken.pictures] == ([(path, len(content))] if is_noted else [])
+    assert await hall.intake(row, OWNER, hall.agent) == taken
+
+
+async def test_the_first_pictures_of_a_message_are_noted(hall: Hall) -> None:
+    """As many as are set; the others are kept and described."""
+    hall.intake.settings = replace(hall.intake.settings, pictures=2)
+    row = await hall.row(*(hall.channel.has(png(10, side), "a.png") for side in (1, 2, 3)))
+    taken = await hall.intake(row, OWNER, hall.agent)
+    assert [each.height for each in taken.pictures] == [1, 2]
+    assert taken.text.count("a.png") == 6  # three lines, each with name and path
+
+
+async def test_a_picture_is_seen_by_the_audience_that_it_came_to(hall: Hall) -> None:
+    """As it came: neither another chat's turn, the owner's among them, nor a model after a change has it."""
+    content = png(3, 2)
+    taken = await hall.intake(await hall.row(hall.channel.has(content, "a.png")), GROUP, hall.agent)
+    (picture,) = taken.pictures
+    assert await sight_of(hall.agent, GROUP)(picture) == f"data:image/png;base64,{b64encode(content).decode()}"
+    elsewhere = replace(GROUP, scope=Scope("shared:fake.home.-200"))
+    for access in (OWNER, elsewhere, replace(GROUP, agent=AgentId("other"))):
+        assert await sight_of(hall.agent, access)(picture) is None
+    path = hall.agent.workspace.folder.root / picture.path
+    path.write_bytes(png(2, 3))
+    assert await sight_of(hall.agent, GROUP)(picture) is None
+    path.unlink()
+    assert await sight_of(hall.agent, GROUP)(picture) is None
 
 
 async def test_a_sticker_is_not_fetched(hall: Hall) -> None:
@@ -260,8 +310,8 @@ async def test_a_paste_of_a_hundred_thousand_lines_is_kept_as_files_and_shown_by
     hall.intake.settings = IntakeSettings()
     lines = [f"{n:06} wörter\n" for n in range(100_000)]
     row = await hall.row(text="".join(lines))
-    text = await hall.intake(row, OWNER, hall.agent)
-    assert await hall.intake(row, OWNER, hall.agent) == text
+    text = (await hall.intake(row, OWNER, hall.agent)).text
+    assert (await hall.intake(row, OWNER, hall.agent)).text == text
     paths = [path for path in hall.kept() if path in text]
     assert len(paths) == len(hall.kept()) == 2
     assert b"".join(hall.kept()[path] for path in sorted(paths, key=text.index)) == "".join(lines).encode()

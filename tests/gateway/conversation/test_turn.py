@@ -14,6 +14,7 @@ from gateway.agent.keeper import Keeper
 from gateway.agent.models.port import Model
 from gateway.agent.window.compact import CompactSettings
 from gateway.conversation.approvals import Approvals
+from gateway.conversation.attachments import TakenIn
 from gateway.conversation.compaction import Compaction
 from gateway.conversation.flush import Flush, FlushSettings
 from gateway.conversation.lanes import RetryLater
@@ -358,9 +359,9 @@ async def test_what_came_with_a_message_is_taken_in_once_and_shown_to_the_model(
     row = await house.take_in(DIRECT)
     taken: list[SessionType] = []
 
-    async def describe(row: InboxRow, access: Access, agent: Agent) -> str:
+    async def describe(row: InboxRow, access: Access, agent: Agent) -> TakenIn:
         taken.append(access.session_type)
-        return f"{row.message.text}\n[file: plan.md]"
+        return TakenIn(f"{row.message.text}\n[file: plan.md]")
 
     first = ScriptedModel(ModelUnavailableError("down"))
     assert isinstance(await replace(house.turns(first), take_in=describe).answer(row), RetryLater)

@@ -68,7 +68,9 @@ class Desks:
         self.provider: Provider = provider
         self._stack = stack
 
-    async def open(self, script: Script, timeout_s: float = 20.0, temperature: float | None = None) -> Desk:
+    async def open(
+        self, script: Script, timeout_s: float = 20.0, temperature: float | None = None, *, vision: bool = False
+    ) -> Desk:
         stub = await self._stack.enter_async_context(STUBS[self.provider](script))
         waits: list[float] = []
 
@@ -83,6 +85,7 @@ class Desks:
             base_url=stub.url,
             request_timeout_s=timeout_s,
             temperature=temperature,
+            vision=vision,
         )
         model = HostedModel(settings, Retry(sleep=sleep, chance=lambda: 1.0))
         self._stack.push_async_callback(model.close)

@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.entries import Entry, ReplyEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import Entry, Picture, ReplyEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest, ToolSpec
-from gateway.agent.window.count import CHARACTERS_A_TOKEN, Scale, measured_scale, request_characters
+from gateway.agent.window.count import (
+    CHARACTERS_A_TOKEN,
+    Scale,
+    entry_characters,
+    measured_scale,
+    picture_tokens,
+    request_characters,
+)
 
 RECORDED: dict[str, list[list[int]]] = json.loads(Path(__file__).with_name("recorded_usage.json").read_text())
 """Characters and tokens of each request of a growing conversation, by two models' own tokenizers
@@ -57,3 +64,15 @@ def test_everything_that_is_sent_is_counted() -> None:
     entries: list[Entry] = [UserEntry("four", datetime.now(UTC), "", "1"), ReplyEntry("x", (call,), "m", Usage())]
     spec = ToolSpec("tool", "does", {})
     assert request_characters(ModelRequest("sys", "note", entries, (spec,))) == 3 + 4 + 4 + (1 + 2 + 2) + (4 + 4 + 2)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "tokens"),
+    [(1, 1, 512), (512, 512, 512), (513, 512, 768), (1_024, 1_024, 1_280), (4_096, 8_000, 3_328), (8_000, 1, 1_280)],
+)
+def test_a_picture_costs_what_its_tiles_do(width: int, height: int, tokens: int) -> None:
+    """After it was fitted into 2,048 pixels; with the text of its message."""
+    picture = Picture("attachments/a.png", "image/png", 5, width, height)
+    said = UserEntry("four", datetime(2026, 11, 22, tzinfo=UTC), "", "1", pictures=(picture,))
+    assert picture_tokens(picture) == tokens
+    assert entry_characters(said) == 4 + tokens * CHARACTERS_A_TOKEN

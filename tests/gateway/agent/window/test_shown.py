@@ -11,6 +11,7 @@ from gateway.agent.entries import (
     COMMAND,
     Entry,
     Mark,
+    Picture,
     ReplyEntry,
     ResultEntry,
     SummaryEntry,
@@ -72,6 +73,23 @@ def test_whole_turns_are_kept_newest_first_and_the_rest_is_counted(lengths: list
 def test_a_large_window_shows_everything() -> None:
     """Nothing is left out without need."""
     assert shown(turn(1, 50) + turn(2, 50), 100_000).left_out == 0
+
+
+def pictured(number: int, *, joins: bool = False) -> UserEntry:
+    picture = Picture(f"attachments/{number}.png", "image/png", 5, 1_024, 512)
+    return UserEntry(f"look [photo {number}]", START, "", str(number), joins=joins, pictures=(picture,))
+
+
+def test_pictures_are_shown_in_their_own_turn_alone() -> None:
+    """With what joined it; before it, and to a model that does not see, their descriptions stay."""
+    entries = [pictured(1), ReplyEntry("A boat.", (), "m", Usage()), pictured(2), pictured(3, joins=True)]
+    seen, blind = show(lines(entries), Window(100_000, sees=True)), show(lines(entries), Window(100_000))
+    said = [[bool(each.pictures) for each in got.entries if isinstance(each, UserEntry)] for got in (seen, blind)]
+    assert said == [[False, True, True], [False, False, False]]
+    assert [each.text for each in seen.entries if isinstance(each, UserEntry)] == [
+        f"look [photo {number}]" for number in (1, 2, 3)
+    ]
+    assert all(isinstance(each, ReplyEntry) or each.pictures for each in entries)
 
 
 def test_no_conversation_shows_nothing() -> None:

@@ -1,0 +1,91 @@
+"""This file tells by a file's first bytes whether it is a picture that models take, and how large that is.
+
+Only what is needed of each format is read, and nothing is unpacked: JPEG (ITU T.81, B.2), PNG (ISO 15948, 11.2.2), GIF
+(GIF89a, 18) and WebP (RFC 9649, 2.5 to 2.7). A library that does more would unpack what strangers send.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+"""The markers of a JPEG that tell its size."""
+_BARE = frozenset({0x01, *range(0xD0, 0xD9)})
+"""Those that no length follows."""
+_MASK14 = 0x3FFF
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFacts:
+    """What a picture says of itself."""
+
+    mime: str
+    width: int
+    """In pixels."""
+    height: int
+
+
+def picture_facts(data: bytes) -> PictureFacts | None:
+    """Return what *data*, a file or enough of its beginning, says; `None` if it is none of the four, or broken."""
+    for mime, magic, size_of in _KINDS:
+        if data.startswith(magic):
+            try:
+                width, height = size_of(data)
+            except (IndexError, ValueError):
+                return None
+            return PictureFacts(mime, width, height) if width and height else None
+    return None
+
+
+def _png(data: bytes) -> tuple[int, int]:
+    if data[12:16] != b"IHDR":
+        raise ValueError("no header")
+    return _number(data, 16, 4, "big"), _number(data, 20, 4, "big")
+
+
+def _gif(data: bytes) -> tuple[int, int]:
+    return _number(data, 6, 2, "little"), _number(data, 8, 2, "little")
+
+
+def _jpeg(data: bytes) -> tuple[int, int]:
+    at = 2
+    while True:
+        if data[at] != 0xFF:
+            raise ValueError("no marker")
+        while data[at] == 0xFF:
+            at += 1
+        marker, at = data[at], at + 1
+        if marker in _FRAMES:
+            return _number(data, at + 5, 2, "big"), _number(data, at + 3, 2, "big")
+        if marker not in _BARE:
+            at += max(_number(data, at, 2, "big"), 2)
+
+
+def _webp(data: bytes) -> tuple[int, int]:
+    if data[8:12] != b"WEBP":
+        raise ValueError("another kind of RIFF file")
+    match data[12:16]:
+        case b"VP8X":
+            return _number(data, 24, 3, "little") + 1, _number(data, 27, 3, "little") + 1
+        case b"VP8L":
+            bits = _number(data, 21, 4, "little")
+            return (bits & _MASK14) + 1, (bits >> 14 & _MASK14) + 1
+        case b"VP8 ":
+            return _number(data, 26, 2, "little") & _MASK14, _number(data, 28, 2, "little") & _MASK14
+    raise ValueError("no known chunk")
+
+
+def _number(data: bytes, at: int, size: int, order: str) -> int:
+    piece = data[at : at + size]
+    if len(piece) < size:
+        raise ValueError("cut off")
+    return int.from_bytes(piece, "big" if order == "big" else "little")
+
+
+_KINDS: tuple[tuple[str, bytes, Callable[[bytes], tuple[int, int]]], ...] = (
+    ("image/jpeg", b"\xff\xd8\xff", _jpeg),
+    ("image/png", b"\x89PNG\r\n\x1a\n", _png),
+    ("image/gif", b"GIF87a", _gif),
+    ("image/gif", b"GIF89a", _gif),
+    ("image/webp", b"RIFF", _webp),
+)
+"""Each type with how its files begin, and what reads their width and height."""
