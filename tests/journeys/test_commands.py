@@ -59,10 +59,11 @@ async def test_in_telegram_a_command_costs_no_model_call(tmp_path: Path) -> None
             bot.says(OWNER, "/whoami")
             (owner,) = await bot.wait_for_sent(1, 30)
             bot.says(999, "/whoami")
-            _, stranger = await bot.wait_for_sent(2, 30)
+            stranger, told = sorted((await bot.wait_for_sent(3, 30))[1:], key=lambda each: -each.chat)
             bot.says(GROUP, "/whoami@strand_bot", user_id=8, chat_type="supergroup")
-            _, _, member = await bot.wait_for_sent(3, 30)
+            member = (await bot.wait_for_sent(4, 30))[3]
         assert f"telegram:{OWNER}, my owner" in owner.text
+        assert (stranger.chat, told.chat) == (999, OWNER)
         assert "999" not in stranger.text
         assert "code" in stranger.text
         assert "telegram:8. " in member.text

@@ -82,7 +82,9 @@ async def test_only_who_may_is_answered(tmp_path: Path) -> None:
             refused = (await app.desk.status()).reasons
         assert len(provider.bodies) == 1
         reasons = ("unpaired", "group_not_allowed", "not_for_us", "bot")
-        assert refused == {f"refused.{reason}": 1 for reason in reasons}
+        assert {code: times for code, times in refused.items() if code.startswith("refused.")} == {
+            f"refused.{reason}": 1 for reason in reasons
+        }
         assert {posted.channel for posted in server.posted} == {DIRECT}
 
 
