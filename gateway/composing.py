@@ -9,8 +9,10 @@ from gateway.agents import (
 from gateway.channels import TERMINAL
 from gateway.clock.timetable import Timetable
 from gateway.commands.families import Parts, every_command
+from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.commands.stop import STOP
+from gateway.config import Config
 from gateway.control.local import LocalDesk
 from gateway.conversation.backlog import Backlog
 from gateway.conversation.choices import Choices
@@ -31,7 +33,8 @@ from gateway.conversation.rest_flush import RestFlush
 from gateway.conversation.results import ResultChannel
 from gateway.conversation.subagents import Subagents
 from gateway.conversation.ticker import Ticker, Ways
-from gateway.conversation.turn import Turns
+from gateway.conversation.turn import Offer, Turns, no_offer
+from gateway.door.admission import Policy
 from gateway.door.inner import HELPER
 from gateway.door.routing import Routes, SessionKey, route
 from gateway.ground import Ground
@@ -128,6 +131,11 @@ def is_stop(routes: Routes, commands: Commands, row: InboxRow) -> bool:
     return commands.gives(STOP, row.message, route(row.message, routes).access)
 
 
+def offer_of(config: Config, policy: Policy) -> Offer:
+    """Return what gives answers their buttons, if the configuration wants any."""
+    return Offers(policy) if config.memory.undo_buttons else no_offer
+
+
 def turns_of(
     ground: Ground, desk: LocalDesk, planner: Planner, commands: Commands, queueing: Queueing, choices: Choices
 ) -> Turns:
@@ -150,4 +158,5 @@ def turns_of(
         take_in=intake_of(ground, desk.delivery.wake),
         queueing=queueing,
         voice=choices.voice,
+        offer=offer_of(ground.config, ground.routes.policy),
     )

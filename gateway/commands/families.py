@@ -20,6 +20,7 @@ from gateway.commands.remember import remember_commands
 from gateway.commands.session import session_commands
 from gateway.commands.status import status_commands
 from gateway.commands.stop import stop_commands
+from gateway.commands.undo import undo_commands
 from gateway.commands.whoami import whoami_commands
 from gateway.commands.why import why_commands
 from gateway.conversation.choices import Choices
@@ -66,6 +67,7 @@ def every_command(parts: Parts) -> list[Command]:
         *context_commands(parts.planner),
         *memory_commands(),
         *remember_commands(),
+        *undo_commands(),
         *forget_commands(),
         *purge_commands(parts.sessions.purge),
         *why_commands(parts.silences.latest),

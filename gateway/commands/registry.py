@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from adapters.channel import InboundMessage
+from adapters.channel import InboundMessage, Via
 from gateway.commands.command import Asker, Call, Command, Who
 from gateway.commands.help import help_command
 from gateway.commands.running import plan_answer, plan_command
+from gateway.commands.undo import answered
 from gateway.conversation.hooked import conversation_of
 from gateway.conversation.plan import Asked, Plan
 from gateway.door.admission import Policy
@@ -74,20 +75,27 @@ class Commands:
     def __call__(self, asked: Asked) -> Plan | None:
         """Return how to answer the message without a language model; `None` if it gives no command."""
         message = asked.row.message
-        found = self.parse(message.text)
+        asker = Asker(asked.access, self._policy.is_owner(message.address.channel, message.sender))
+        found = self.parse(message.text) or self._answered(message, asker)
         if found is None:
             return None
-        asker = Asker(asked.access, self._policy.is_owner(message.address.channel, message.sender))
         if isinstance(found, Unknown):
             said = self._unknown(found.name, asker)
         elif not asker.may_run(found[0].who):
-            said = self._refusal(found[0], asker)
+            # A button that others see is not for them: their presses say nothing, however many there are.
+            said = "" if message.via is Via.BUTTON and not asker.is_owner else self._refusal(found[0], asker)
         elif _is_ours(message):
             return plan_command(found[0], _call(asked, asker, found[1]), self._given)
         else:
             said = ""
         # Where we answer unasked, a command that is none of ours may be another bot's: then we are silent.
         return plan_answer(said if message.is_for_us else "", asked)
+
+    def _answered(self, message: InboundMessage, asker: Asker) -> tuple[Command, str] | None:
+        """Return the command that *message* gives by answering a question of ours, if it is for whoever answers."""
+        text = answered(message)
+        found = self.parse(text) if text is not None else None
+        return found if isinstance(found, tuple) and asker.may_run(found[0].who) else None
 
     def gives(self, name: str, message: InboundMessage, access: Access) -> bool:
         """Say whether *message* gives us the command called *name*, by somebody who may."""

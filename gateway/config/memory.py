@@ -79,6 +79,7 @@ class MemorySettings(Section):
     daily_notes_in_prompt: bool = True
     user_file_in_groups: bool = False
     transcripts: bool = False
+    undo_buttons: bool = True
     recall: Literal["on", "past", "off"] = "on"
     rewrite: Literal["off", "on"] = "off"
     chunking: Literal["entries", "windows"] = "entries"

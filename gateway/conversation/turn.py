@@ -8,7 +8,7 @@ from functools import partial
 
 import structlog
 
-from adapters.channel import ChatKind, InboundMessage, Via
+from adapters.channel import Button, ChatKind, InboundMessage, Via
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import within
@@ -23,6 +23,7 @@ from gateway.conversation.enclosures import enclosed_by
 from gateway.conversation.hooked import leaving, note_end
 from gateway.conversation.joining import Joining, joined
 from gateway.conversation.lanes import RetryLater
+from gateway.conversation.mark import mark_of
 from gateway.conversation.paying import asked_for, told_of_budget
 from gateway.conversation.plan import Asked, Plan, Shortcut, no_shortcut
 from gateway.conversation.planning import Planner
@@ -48,7 +49,7 @@ from gateway.errors import (
 from gateway.hooks import MESSAGE_SENDING
 from gateway.stores.ports import Enclosure, InboxRow, OutboxRow, Outgoing, Store, TurnCommit
 from gateway.timing import unless
-from workspaces.access import AgentId, SessionType
+from workspaces.access import Access, AgentId, SessionType
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
 
@@ -68,6 +69,15 @@ _TOO_LATE = "I could not answer this within a day, so I let it go. Please ask ag
 _NO_MODEL = "my language model could not be reached in time."
 _UNBEGUN = "A hook that decides about my answers failed, so I did not answer. `strandline status` names it."
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
+
+
+Offer = Callable[[InboundMessage, Access, Sequence[Entry]], tuple[Button, ...]]
+"""Gives the buttons below the answer to a message, by what its turn did."""
+
+
+def no_offer(_: InboundMessage, __: Access, ___: Sequence[Entry]) -> tuple[Button, ...]:
+    """Offer nothing."""
+    return ()
 
 
 def as_configured(_: SessionKey, agent: Agent) -> Agent:
@@ -95,6 +105,7 @@ class Turns:
     """Knows what waits behind the message, and what is to end its turn."""
     voice: Callable[[SessionKey, Agent], Agent] = as_configured
     """Gives the agent the model that was chosen for a session."""
+    offer: Offer = no_offer
 
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
@@ -159,7 +170,7 @@ class Turns:
             if isinstance(entry, ReplyEntry):
                 draft.end_step()
 
-        origin = Origin(str(envelope.key), str(row.id), row.turn_id)
+        origin = Origin(str(envelope.key), str(row.id), row.turn_id, mark=mark_of(row.message))
         asked = Asked(row, envelope.access, agent, transcript, origin, self.planner.clock())
         plan = self._shortcut(asked) or await unless(current.halt.soon, self.planner.plan(asked)) or _ended(asked)
         limits = within(self.planner.settings.limits, row.message.allowance)
@@ -219,7 +230,8 @@ class Turns:
         transcript = await self.sessions.open(envelope.key)
         entries = transcript.entries_of(row.turn_id)
         text = spoken(row.message, told_of(row.message, entries, text), entries)
-        outgoing = [replace(_outgoing(row.message, text), files=files)] if text or files else []
+        buttons = self.offer(row.message, envelope.access, entries) if text else ()
+        outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
         outgoing = await leaving(self.planner.hooks, envelope, outgoing)
         answers = [row.id, *joined(transcript.records, row.turn_id)]
         rows = await self.store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, _has_failed(entries)))

@@ -8,6 +8,7 @@ from workspaces.history.messages import Act, Origin, Topic, message_for, subject
 from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purging import Purged
 from workspaces.history.view import LogQuery, Shown, View
+from workspaces.history.writing import FileWriting, Writing
 
 __all__ = [
     "EDITOR",
@@ -19,6 +20,7 @@ __all__ = [
     "Diff",
     "FileChange",
     "FileDiff",
+    "FileWriting",
     "History",
     "LogQuery",
     "Origin",
@@ -30,6 +32,7 @@ __all__ = [
     "Shown",
     "Topic",
     "View",
+    "Writing",
     "message_for",
     "subject_for",
 ]

@@ -18,7 +18,7 @@ LONG_TERM = frozenset({PurePosixPath("MEMORY.md"), PurePosixPath("memory.md")})
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.ASCII)
 _BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Controls, lone surrogates, and what some programs take for a line end."""
-_TRAILER = re.compile(r"(Session|Message|Turn|Approved-By): (.+)")
+_TRAILER = re.compile(r"(Session|Message|Turn|Approved-By|Mark|Undoes): (.+)")
 
 
 class Act(StrEnum):
@@ -50,6 +50,10 @@ class Origin:
     turn: str | None = None
     approved_by: str | None = None
     """Who approved the change that the turn had asked for; `None` for what needed nobody's approval."""
+    mark: str | None = None
+    """By which the turn can be taken back; it tells nothing but that."""
+    undoes: str | None = None
+    """The mark of the turn that this change takes back."""
 
 
 def topic_of(path: PurePosixPath) -> Topic:
@@ -104,7 +108,8 @@ def parse(message: str) -> tuple[str, Origin | None]:
     facts = {match[1]: match[2] for line in body.splitlines() if (match := _TRAILER.fullmatch(line))}
     if "Session" not in facts:
         return subject, None
-    return subject, Origin(facts["Session"], facts.get("Message"), facts.get("Turn"), facts.get("Approved-By"))
+    optional = (facts.get(name) for name in ("Message", "Turn", "Approved-By", "Mark", "Undoes"))
+    return subject, Origin(facts["Session"], *optional)
 
 
 def _facts(origin: Origin) -> dict[str, str | None]:
@@ -113,6 +118,8 @@ def _facts(origin: Origin) -> dict[str, str | None]:
         "Message": origin.message,
         "Turn": origin.turn,
         "Approved-By": origin.approved_by,
+        "Mark": origin.mark,
+        "Undoes": origin.undoes,
     }
 
 

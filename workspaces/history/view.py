@@ -16,6 +16,7 @@ from workspaces.history.command import Git
 from workspaces.history.commits import LOG_FORMAT, Commit, Diff, read_log
 from workspaces.history.filter import partial_id, seen, sees_all, sees_path
 from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Topic, topic_of
+from workspaces.history.writing import FAR_BACK, NEAR, FileWriting, Writing
 
 if TYPE_CHECKING:
     from workspaces.history.repository import Repository
@@ -139,6 +140,41 @@ class View:
         if absent := [line for line in lines if not 1 <= line <= total]:
             raise NoSuchFileError(f"{place} has {total:,} lines; there is no line {absent[0]:,}")
         return self._authors(newest, place, lines) if lines else ()
+
+    def writing(self, session: str, mark: str | None = None) -> Writing | None:
+        """Return what the turn *mark* of *session*, or the last one there, wrote into notes that this turn sees.
+
+        `None` where that is nothing, and for what is longer ago than `FAR_BACK` changes of notes.
+        """
+        found, undone, since = list[FileWriting](), set[str](), 0
+        notes = (*sorted(LONG_TERM), NOTES_FOLDER)
+        with closing(self._logged(self._repository.head(), notes)) as logged:
+            for commit in islice(logged, FAR_BACK):
+                since += bool(found)
+                if since > NEAR:
+                    break
+                origin = commit.origin
+                if origin is None or origin.session != session:
+                    continue
+                undone |= {origin.undoes} if origin.undoes else set()
+                if origin.mark is not None and origin.mark == (mark or origin.mark):
+                    written = self._written(commit)
+                    mark = origin.mark if written else mark
+                    found += written
+        return Writing(mark, tuple(found), mark in undone) if mark and found else None
+
+    def _written(self, commit: Commit) -> list[FileWriting]:
+        """Return how *commit* changed the notes that this turn sees."""
+        paths = [each.path for each in commit.changes if topic_of(each.path) is not Topic.FILES]
+        before, after = self._repository.files(self._repository.parent(commit.id)), self._repository.files(commit.id)
+        return [
+            FileWriting(path, self._text(before.get(path)), self._text(after.get(path)))
+            for path in paths
+            if sees_path(self._access, path)
+        ]
+
+    def _text(self, content: str | None) -> str | None:
+        return None if content is None else self._repository.contents([content])[0].decode()
 
     def resolve(self, revision: str) -> str:
         """Return git's own id, which is not for everybody to see, of the commit that *revision* means here."""

@@ -17,6 +17,7 @@ from gateway.clock.heartbeat import Rhythm
 from gateway.clock.timetable import Punctuality, Timetable
 from gateway.commands.command import Command
 from gateway.commands.families import Parts, every_command
+from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.config import LimitSettings
 from gateway.conversation.approvals import Approvals
@@ -205,6 +206,7 @@ class House:
             self.commands,
             queueing=self.queueing,
             voice=self.choices.voice,
+            offer=Offers(self.policy),
         )
         await self.lifecycle.enter(route(row.message, ROUTES).key, row.turn_id)
         await turns.answer(row)

@@ -1,0 +1,48 @@
+"""This file decides which answers carry buttons that undo and correct what they wrote into memory."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.channel import Button, InboundMessage, Via
+from gateway.agent.entries import Entry, ResultEntry
+from gateway.commands.command import Asker, Who
+from gateway.conversation.mark import mark_of
+from gateway.door.admission import Policy
+from gateway.door.inner import is_inner
+from workspaces.access import Access
+
+_WRITERS = frozenset({"add_note", "save_memory", "update_memory", "/remember", "/correct"})
+"""The tools and commands that write down what somebody said."""
+_RECEIPT = re.compile(r"(?P<did>Noted|Saved|Updated|Deleted|Corrected) in `?[^\n`]+#L\d+`?\.")
+"""What they say when it is written; a change that waits for approval says something else, and has its own buttons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Knows who may undo; called with a message and its turn's entries, it gives the buttons of the answer."""
+
+    policy: Policy
+
+    def __call__(self, message: InboundMessage, access: Access, entries: Sequence[Entry]) -> tuple[Button, ...]:
+        """Return the buttons below the answer to *message*."""
+        asker = Asker(access, self.policy.is_owner(message.address.channel, message.sender))
+        return offered(message, asker, entries)
+
+
+def offered(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
+    """Return the buttons below an answer, by what its turn did: none unless a conversation wrote notes; pure.
+
+    They are for whoever may press them, and one row at most. One passage alone can be corrected.
+    """
+    if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
+        return ()
+    results = (entry for entry in entries if isinstance(entry, ResultEntry) and not entry.is_error)
+    found = [_RECEIPT.fullmatch(result.text.strip()) for result in results if result.name in _WRITERS]
+    done = [receipt["did"] for receipt in found if receipt]
+    if not done:
+        return ()
+    undo = Button("Undo", f"/undo {mark_of(message)}")
+    return (
+        (undo, Button("Correct", f"/correct {mark_of(message)}")) if done != ["Deleted"] and len(done) == 1 else (undo,)
+    )

@@ -1,0 +1,158 @@
+"""This file is `/undo` and `/correct`: what an answer wrote into the notes is taken back, or gets other words.
+
+Nothing is kept between a button and its press: a turn is named by its mark, and the history knows what it wrote. A
+reply to the question what a note should say is `/correct` with these words.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from adapters.channel import InboundMessage, Via
+from gateway.agent.entries import ForgottenEntry
+from gateway.commands.command import Call, Command, Who
+from gateway.commands.wording import quoted
+from gateway.errors import ToolError
+from workspaces.access import Access
+from workspaces.errors import EditError
+from workspaces.history import FileWriting, Writing
+from workspaces.memory.chunking import without_time
+from workspaces.reverting import corrected, passages, taken_back
+from workspaces.workspace import Workspace
+
+_MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)
+_ASKED = "Reply to this with what it should say, or write `/correct {mark}` and the words."
+_ANSWERED = re.compile(r"Reply to this with what it should say, or write `?(/correct [0-9a-f]{12})`? and the words\.")
+_BULLET = re.compile(r"\s*[-*+] ")
+_NOTHING = "I find nothing in the notes of this chat that {what} wrote down and that could still be taken back."
+
+
+def undo_commands() -> list[Command]:
+    """Return `/undo` and `/correct`."""
+    back = "takes back what my last answer here wrote into memory; a button below an answer names another one"
+    other = "puts other words in the place of what my last answer here wrote into memory"
+    return [
+        Command("undo", "[mark]", back, Who.CHAT, False, _undo),
+        Command("correct", "[mark] <words>", other, Who.CHAT, False, _correct),
+    ]
+
+
+def answered(message: InboundMessage) -> str | None:
+    """Return the command that *message* gives by replying to the question what a note should say; pure."""
+    quote = message.quote
+    if message.via is not Via.TEXT or quote is None or not quote.is_ours or not message.text.strip():
+        return None
+    asked = _ANSWERED.match(quote.text)
+    return f"{asked[1]} {message.text}" if asked else None
+
+
+async def _undo(call: Call) -> str:
+    writing = await _writing(call, _mark(call.arguments))
+    if writing.is_undone:
+        return "That was taken back already."
+    turn = f"{call.turn_id}-undo"
+    origin = replace(call.origin, mark=None, undoes=writing.mark)
+    try:
+        run = call.agent.keeper.noting(call.agent.run, turn, origin)
+        await run(_take_back, call.agent.workspace, call.access, writing)
+    finally:
+        call.agent.keeper.ended(turn)
+    await _let_go(call, writing)
+    return "\n".join(_told(writing.files))
+
+
+async def _correct(call: Call) -> str:
+    given = _MARKED.fullmatch(call.arguments)
+    mark, words = (given["mark"], (given["words"] or "").strip()) if given else (None, call.arguments)
+    writing = await _writing(call, mark)
+    if writing.is_undone:
+        raise ToolError("That was taken back, so there is nothing to correct; /remember writes anew.")
+    file = _only(writing)
+    if not words:
+        return f"{_ASKED.format(mark=writing.mark)} It says now:\n{quoted(*passages(file.before, file.after))}"
+    try:
+        line = await call.run(_reword, call.agent.workspace, call.access, file, words)
+    except ValueError as exc:
+        raise ToolError("There is nothing to write down in that.") from exc
+    await _let_go(call, writing)
+    return f"Corrected in `{file.path}#L{line}`."
+
+
+def _mark(arguments: str) -> str | None:
+    given = _MARKED.fullmatch(arguments)
+    if given is None or given["words"]:
+        raise ToolError("Say `/undo` for my last answer; a button below an earlier one names that by its mark.")
+    return given["mark"]
+
+
+async def _writing(call: Call, mark: str | None) -> Writing:
+    """Return what the turn wrote that *mark* names, or the last one. Raises ToolError where that is nothing."""
+    await call.agent.keeper.catch_up()
+    view = (await call.agent.keeper.history()).view(call.access)
+    writing = await call.agent.keeper.ask(view.writing, call.origin.session, mark)
+    if writing is None:
+        raise ToolError(_NOTHING.format(what="that answer" if mark else "an answer of mine"))
+    return writing
+
+
+def _only(writing: Writing) -> FileWriting:
+    """Return the change that wrote the one passage. Raises ToolError where there are none, or several."""
+    written = [(file, text) for file in writing.files for text in passages(file.before, file.after)]
+    if len(written) == 1:
+        return written[0][0]
+    how_many = f"{len(written)} passages" if written else "no passage"
+    raise ToolError(
+        f"That answer wrote {how_many}, and one alone can be corrected; `/undo {writing.mark}` takes it back."
+    )
+
+
+def _take_back(workspace: Workspace, access: Access, writing: Writing) -> None:
+    """Take all of it back, or nothing. Raises EditError where somebody has changed that since."""
+    present = {file.path: workspace.present(file.path, access) for file in writing.files}
+    texts = {path: file.whole if file else None for path, file in present.items()}
+    for each in writing.files:
+        try:
+            texts[each.path] = taken_back(each.before, each.after, texts[each.path])
+        except EditError as exc:
+            raise EditError(f"{each.path}: {exc}") from exc
+    for path, text in texts.items():
+        file = present[path]
+        if text is not None:
+            workspace.write(path, text, access, file)
+        elif file is not None:
+            workspace.delete(path, access, file)
+
+
+def _reword(workspace: Workspace, access: Access, written: FileWriting, words: str) -> int:
+    """Put *words* in the place of what was *written*, and return their line. Raises EditError, ValueError."""
+    file = workspace.present(written.path, access)
+    now = file.whole if file else None
+    try:
+        text = corrected(written.before, written.after, now, words)
+    except EditError as exc:
+        raise EditError(f"{written.path}: {exc}") from exc
+    workspace.write(written.path, text, access, file)
+    same = zip(text.split("\n"), (now or "").split("\n"), strict=False)
+    return next((number for number, (new, old) in enumerate(same, 1) if new != old), 1)
+
+
+async def _let_go(call: Call, writing: Writing) -> None:
+    """See to it that no note is made anew of what was wrong, when this conversation is summed up."""
+    written = (text for file in writing.files for text in passages(file.before, file.after))
+    texts = (without_time(_BULLET.sub("", text, 1).split("\n")[0]).strip() for text in written)
+    if wrong := tuple(dict.fromkeys(text for text in texts if text)):
+        await call.transcript.append(call.turn_id, ForgottenEntry(wrong))
+
+
+def _told(files: Sequence[FileWriting]) -> list[str]:
+    """Say what went, and what is there again."""
+    told = []
+    for file in files:
+        told += [f"Taken back in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.before, file.after)]
+        told += [f"Again in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.after, file.before)]
+    return told or [f"Taken back in {', '.join(f'`{path}`' for path in _paths(files))}."]
+
+
+def _paths(files: Sequence[FileWriting]) -> list[PurePosixPath]:
+    return list(dict.fromkeys(file.path for file in files))

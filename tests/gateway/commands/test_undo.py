@@ -1,0 +1,214 @@
+"""What an answer wrote into memory is taken back or corrected, by a press, a reply or a command."""
+
+from dataclasses import replace
+
+import pytest
+
+from adapters.channel import Address, Button, InboundMessage, Quote, Sender, Via
+from gateway.agent.entries import ReplyEntry, ResultEntry, Usage
+from gateway.commands.command import Asker
+from gateway.commands.offers import offered
+from gateway.conversation.mark import mark_of
+from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.door.inner import heartbeat_address
+from gateway.door.routing import route
+from tests.fakes.model import ScriptedModel, call, says
+from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, ROUTES, SHARED, House
+from workspaces.history import LogQuery
+
+GUEST = replace(OWNER, address=Address("telegram", "home", "9"), sender=Sender("9", "Gus"))
+WITH_GUEST = Policy(
+    frozenset({"telegram:7"}),
+    {
+        ("telegram", "home"): AccountPolicy(
+            DirectPolicy.PAIRING, {"-100": GroupPolicy()}, people=frozenset({"telegram:9"})
+        )
+    },
+)
+
+
+async def buttons(house: House, text: str, message: InboundMessage = OWNER) -> tuple[Button, ...]:
+    """Return the buttons below the answer to *text*, once the history has what its turn wrote."""
+    row = await house.take_in(text, message)
+    await house.answer(row)
+    await house.keeper.catch_up()
+    (reply,) = [each.outgoing for each in await house.store.outbox.unfinished() if each.turn_id == row.turn_id]
+    return reply.buttons
+
+
+async def press(house: House, button: Button, message: InboundMessage = OWNER) -> str:
+    return await house.says(button.command, replace(message, via=Via.BUTTON, target="1"))
+
+
+async def test_a_press_takes_back_exactly_that_write_and_a_second_press_nothing(house: House) -> None:
+    """Whatever was written since stays; the history has it as a change of its own, which can be looked up."""
+    house.put("MEMORY.md", "# Memory\n\n## Notes\n\n- the owner's own\n")
+    undo, correct = await buttons(house, "/remember Ann likes tea")
+    assert (undo.label, correct.label) == ("Undo", "Correct")
+    await buttons(house, "/remember Ann likes milk")
+    told = await press(house, undo)
+    assert "Taken back in `MEMORY.md`" in told
+    assert "> - Ann likes tea" in told
+    after = "# Memory\n\n## Notes\n\n- the owner's own\n- Ann likes milk\n"
+    assert house.text("MEMORY.md") == after
+    assert await press(house, undo) == "That was taken back already."
+    assert house.text("MEMORY.md") == after
+    await house.keeper.catch_up()
+    newest, *_ = (await house.keeper.history()).view(house.access()).log(LogQuery())
+    assert newest.origin is not None
+    assert f"/undo {newest.origin.undoes}" == undo.command
+
+
+async def test_two_notes_alike_are_two_notes(house: House) -> None:
+    """The second press of one button does not take the other one's note."""
+    undo, _ = await buttons(house, "/remember Ann likes tea")
+    await buttons(house, "/remember Ann likes tea")
+    await press(house, undo)
+    assert house.text("MEMORY.md").count("Ann likes tea") == 1
+    assert await press(house, undo) == "That was taken back already."
+    assert house.text("MEMORY.md").count("Ann likes tea") == 1
+
+
+async def test_what_somebody_changed_since_is_left_alone(house: House) -> None:
+    """A sentence says why."""
+    undo, correct = await buttons(house, "/remember Ann likes tea")
+    changed = house.text("MEMORY.md").replace("tea", "green tea")
+    house.put("MEMORY.md", changed)
+    for command in (undo.command, f"{correct.command} Ann likes milk"):
+        assert await house.says(command) == "MEMORY.md: it has changed there since, so nothing was written"
+    assert house.text("MEMORY.md") == changed
+
+
+async def test_bare_words_are_about_the_last_answer_that_wrote(house: House) -> None:
+    """Over a restart and a new conversation too; an older one is named by its mark only."""
+    assert "I find nothing" in await house.says("/undo")
+    await buttons(house, "/remember one")
+    await buttons(house, "/remember two")
+    await house.says("/whoami")
+    await house.says("/new")
+    house.restart()
+    assert "> - two" in await house.says("/undo")
+    assert await house.says("/undo") == "That was taken back already."
+    assert "- one\n" in house.text("MEMORY.md")
+    assert "Say `/undo`" in await house.says("/undo the last one, please")
+
+
+async def test_a_reply_to_the_question_corrects_the_note_and_can_be_taken_back(house: House) -> None:
+    """The person writes what it should say, as a reply or behind the command; all else is a message like any other."""
+    house.put("MEMORY.md", "# Memory\n\n## Notes\n")
+    _, correct = await buttons(house, "/remember Ann likes tea")
+    question = await press(house, correct)
+    assert question.endswith("It says now:\n> - Ann likes tea")
+    asked = Quote("Bot", question.replace("`", ""), is_ours=True)
+    undo, again = await buttons(house, "Ann likes milk", replace(OWNER, quote=asked))
+    assert "- Ann likes milk\n" in house.text("MEMORY.md")
+    assert "tea" not in house.text("MEMORY.md")
+    assert await house.says(f"{again.command} Ann likes water") == "Corrected in `MEMORY.md#L5`."
+    assert "has changed there since" in await press(house, undo)
+    assert "> - Ann likes milk" in await house.says("/undo")
+    assert "- Ann likes milk\n" in house.text("MEMORY.md")
+    house.model = ScriptedModel("fine")
+    assert await house.says("so?", replace(OWNER, quote=replace(asked, is_ours=False))) == "fine"
+
+
+async def test_what_a_model_wrote_in_a_turn_goes_together(house: House) -> None:
+    """Its notes of the day and of the long-term memory, and what it replaced comes back; other files stay."""
+    house.put("MEMORY.md", "# Memory\n\n- tea\n")
+    house.model = ScriptedModel(
+        says("", call("add_note", text="we talked")),
+        says("", call("update_memory", old="tea", new="milk")),
+        says("", call("write_file", path="plan.md", content="a plan\n")),
+        "Done.",
+    )
+    (undo,) = await buttons(house, "do it")
+    day = f"memory/{house.clock.now():%Y-%m-%d}.md"
+    assert {"plan.md", day} <= house.files().keys()
+    told = await press(house, undo)
+    assert "> - milk" in told
+    assert "> - tea" in told
+    assert house.text("MEMORY.md") == "# Memory\n\n- tea\n"
+    assert day not in house.files()
+    assert house.text("plan.md") == "a plan\n"
+
+
+async def test_a_button_in_a_group_reaches_that_groups_notes_and_nothing_else(house: House) -> None:
+    """The mark of a private turn is none there; a member's press of the owner's button does and says nothing."""
+    private, _ = await buttons(house, "/remember the vault is behind the heron")
+    undo, _ = await buttons(house, "/remember we meet at ten", OWNER_IN_GROUP)
+    assert await buttons(house, "/remember I am Sam", MEMBER) == ()
+    before = house.files()
+    for command in (private.command, private.command.replace("undo", "correct")):
+        told = await house.says(command, OWNER_IN_GROUP)
+        assert told.startswith("I find nothing in the notes of this chat")
+    assert "I find nothing" in await house.says(undo.command)
+    assert await press(house, undo, MEMBER) == ""
+    assert await press(house, private, MEMBER) == ""
+    assert "There is no command /undo here" in await house.says(undo.command, MEMBER)
+    assert house.files() == before
+    assert "> - " in await press(house, undo, OWNER_IN_GROUP)
+    (note,) = [text for path, text in house.files().items() if path.startswith(SHARED)]
+    assert "we meet at ten" not in note
+    assert "I am Sam" in note
+
+
+async def test_a_guest_takes_back_what_was_noted_in_their_own_chat(house: House) -> None:
+    """And nobody else's."""
+    house.policy = WITH_GUEST
+    private, _ = await buttons(house, "/remember the vault is behind the heron")
+    undo, _ = await buttons(house, "/remember I like tea", GUEST)
+    assert "I find nothing" in await press(house, private, GUEST)
+    assert "I like tea" in await press(house, undo, GUEST)
+    assert not [path for path in house.files() if "shared" in path]
+
+
+async def test_correcting_says_what_it_cannot(house: House) -> None:
+    """A note that was taken back, several at once, no words."""
+    undo, correct = await buttons(house, "/remember tea")
+    assert await house.says(f"{correct.command} \n ") == await press(house, correct)
+    await press(house, undo)
+    assert "was taken back" in await house.says(f"{correct.command} milk")
+    house.model = ScriptedModel(says("", call("add_note", text="a")), says("", call("add_note", text="b")), "Done.")
+    (undo,) = await buttons(house, "two notes")
+    assert "wrote 2 passages" in await house.says("/correct c")
+
+
+WROTE = ResultEntry("1", "save_memory", "Saved in MEMORY.md#L3.", is_error=False)
+WAITS = replace(WROTE, text="Nothing is written yet: this change of MEMORY.md waits for your owner's approval as #1.")
+OWNS = Asker(route(OWNER, ROUTES).access, is_owner=True)
+
+
+@pytest.mark.parametrize(
+    ("entries", "labels"),
+    [
+        ([], []),
+        ([ReplyEntry("hi", (), "m", Usage())], []),
+        ([WROTE], ["Undo", "Correct"]),
+        ([replace(WROTE, name="add_note", text="Noted in memory/2026-11-22.md#L3.")], ["Undo", "Correct"]),
+        ([replace(WROTE, name="/remember", text="Noted in `MEMORY.md#L3`.")], ["Undo", "Correct"]),
+        ([replace(WROTE, name="update_memory", text="Deleted in MEMORY.md#L3.")], ["Undo"]),
+        ([WROTE, WROTE], ["Undo"]),
+        ([WAITS], []),
+        ([replace(WROTE, is_error=True)], []),
+        ([replace(WROTE, name="memory_search")], []),
+        ([replace(WROTE, name="/forget", text="Forgotten: 1 note.")], []),
+    ],
+)
+def test_only_an_answer_that_wrote_notes_has_buttons(entries: list[ResultEntry], labels: list[str]) -> None:
+    """One row: to take all of it back, and to correct the only passage."""
+    assert [each.label for each in offered(OWNER, OWNS, entries)] == labels
+
+
+def test_nothing_is_offered_where_nobody_talks_or_who_talks_may_not() -> None:
+    """A heartbeat, another agent, a member of a group."""
+    assert offered(replace(OWNER, address=heartbeat_address(MAIN)), OWNS, [WROTE]) == ()
+    assert offered(replace(OWNER, via=Via.AGENT), OWNS, [WROTE]) == ()
+    access = route(MEMBER, ROUTES).access
+    assert offered(MEMBER, Asker(access, is_owner=False), [WROTE]) == ()
+    assert len(offered(OWNER_IN_GROUP, Asker(access, is_owner=True), [WROTE])) == 2
+
+
+def test_a_mark_tells_nothing_of_other_chats() -> None:
+    """It is made of the chat and the message's own id; a button fits what Telegram takes."""
+    assert mark_of(OWNER) == mark_of(replace(OWNER, text="other", sender=Sender("1", "x")))
+    assert len({mark_of(OWNER), mark_of(MEMBER), mark_of(replace(OWNER, id="1"))}) == 3
+    assert all(len(each.command.encode()) <= 64 for each in offered(OWNER, OWNS, [WROTE]))

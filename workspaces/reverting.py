@@ -1,0 +1,180 @@
+"""This file takes one change of a text back, or puts other words in its place, whatever was written around it.
+
+It is pure. Texts are compared line by line, and what others wrote since then stays. Where they touched the very lines
+that the change wrote, or the place from which it took some, nothing is done and EditError says so.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from workspaces.errors import EditError
+from workspaces.notes import list_item
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_ITEM = re.compile(r"(?P<margin>[ \t]*)(?P<bullet>[-*+] )?(?P<time>\d\d:\d\d )?.*", re.DOTALL)
+_HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(\s|$)")
+_TOUCHED = "it has changed there since, so nothing was written"
+
+
+@dataclass(frozen=True, slots=True)
+class _Hunk:
+    """Lines that a change took away, and those that it put there."""
+
+    old: Sequence[str]
+    new: Sequence[str]
+    at: int
+    """The number, from 0, of the first line of `new` in the text after the change."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """Lines that a change wrote and that belong together: an item of a list, or a stretch of prose."""
+
+    at: int
+    """The number, from 0, of the first one in the text after the change."""
+    lines: list[str]
+
+
+def passages(before: str | None, after: str | None) -> tuple[str, ...]:
+    """Return what the change from *before* to *after* wrote, without headings; `None` stands for no file."""
+    return tuple("".join(each.lines).rstrip("\r\n") for each in _passages(_hunks(before, after)))
+
+
+def taken_back(before: str | None, after: str | None, now: str | None) -> str | None:
+    """Return the text *now* as it would be had it never changed from *before* to *after*; `None` stands for no file.
+
+    Where others wrote more into a text, headings that the change brought stay: what they wrote may stand below them.
+    Raises EditError where *now* is not as the change left it in that place.
+    """
+    if now == after:
+        return before
+    if now == before:
+        raise EditError("it is as it was before already")
+    lines, places = _lines(now), _places(_lines(after), _lines(now))
+    for hunk in reversed(_hunks(before, after)):  # from the end, so that places before it stay
+        if not hunk.new:
+            at = _gap(hunk.at, places, len(_lines(after)), len(lines))
+            lines[at:at] = hunk.old
+        elif hunk.old:
+            at = _run(range(hunk.at, hunk.at + len(hunk.new)), places)
+            lines[at : at + len(hunk.new)] = hunk.old
+        else:
+            for passage in reversed(list(_passages([hunk]))):
+                at, end = _standing(passage, lines, places)
+                del lines[at:end]
+    return "".join(lines)
+
+
+def corrected(before: str | None, after: str | None, now: str | None, words: str) -> str:
+    """Return the text *now* with *words* in the place of the one passage that the change from *before* wrote.
+
+    A list item stays one, with its time. Raises EditError where the change wrote none, or several, or where *now* is
+    not as it left it; ValueError for *words* that are none.
+    """
+    written = list(_passages(_hunks(before, after)))
+    if len(written) != 1:
+        raise EditError(f"{len(written) or 'no'} passages were written, and only one alone can be corrected")
+    (passage,) = written
+    lines = _lines(now)
+    at, end = _standing(passage, lines, _places(_lines(after), lines))
+    lines[at:end] = [_reworded(passage.lines[0], words)]
+    return "".join(lines)
+
+
+def _reworded(line: str, words: str) -> str:
+    """Return *words* as what *line* begins: an item with its time, or plain text with its margin."""
+    begun = _ITEM.match(line)
+    margin, bullet, time = (begun["margin"], begun["bullet"], begun["time"]) if begun else ("", None, None)
+    item = list_item(words, time or "")
+    text = "".join(f"{margin}{each}" for each in _lines(item if bullet else item.removeprefix("- ")))
+    return text.replace("\n", "\r\n") if line.endswith("\r\n") else text
+
+
+def _hunks(before: str | None, after: str | None) -> list[_Hunk]:
+    old, new = _lines(before), _lines(after)
+    return [
+        _Hunk(old[first:last], new[begin:end], begin)
+        for kind, first, last, begin, end in _compared(old, new)
+        if kind != "equal"
+    ]
+
+
+def _passages(hunks: Sequence[_Hunk]) -> Iterator[_Passage]:
+    for hunk in hunks:
+        present: _Passage | None = None
+        for number, line in enumerate(hunk.new, hunk.at):
+            if not line.strip() or _HEADING.match(line):
+                if present is not None:
+                    yield present
+                present = None
+            elif present is None or _begins(line, present.lines[0]):
+                if present is not None:
+                    yield present
+                present = _Passage(number, [line])
+            else:
+                present.lines.append(line)
+        if present is not None:
+            yield present
+
+
+def _begins(line: str, first: str) -> bool:
+    """Say whether *line* is an item of its own beside the one that *first* begins."""
+    item, above = _ITEM.match(line), _ITEM.match(first)
+    return bool(item and above and item["bullet"] and len(item["margin"]) <= len(above["margin"]))
+
+
+def _standing(passage: _Passage, lines: Sequence[str], places: Mapping[int, int]) -> tuple[int, int]:
+    """Return from where to where *passage* stands in *lines*, alone: nobody has written more below it."""
+    at = _run(range(passage.at, passage.at + len(passage.lines)), places)
+    end = at + len(passage.lines)
+    if end < len(lines) and lines[end].strip() and lines[end][0] in " \t":
+        raise EditError(_TOUCHED)
+    return at, end
+
+
+def _run(wanted: range, places: Mapping[int, int]) -> int:
+    """Return where the *wanted* lines stand now, one after the other."""
+    at = places.get(wanted.start)
+    if at is None or any(places.get(line) != at + number for number, line in enumerate(wanted)):
+        raise EditError(_TOUCHED)
+    return at
+
+
+def _gap(line: int, places: Mapping[int, int], total: int, now: int) -> int:
+    """Return where now what stood before *line* ends, if nothing has come in between; *total* and *now* are lengths."""
+    above = places.get(line - 1) if line else -1
+    below = places.get(line) if line < total else now
+    if above is None or below != above + 1:
+        raise EditError(_TOUCHED)
+    return below
+
+
+def _places(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
+    """Return where each line of *old* that is still there stands in *new*."""
+    return {
+        first + number: begin + number
+        for kind, first, last, begin, _ in _compared(old, new)
+        if kind == "equal"
+        for number in range(last - first)
+    }
+
+
+def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """Give the stretches of two texts that are equal or differ, as `difflib` does; like ends are quick."""
+    least = min(len(old), len(new))
+    head = next((n for n in range(least) if old[n] != new[n]), least)
+    tail = next((n for n in range(least - head) if old[-1 - n] != new[-1 - n]), least - head)
+    if head:
+        yield "equal", 0, head, 0, head
+    middle = old[head : len(old) - tail], new[head : len(new) - tail]
+    for kind, *ends in SequenceMatcher(None, *middle, autojunk=False).get_opcodes():
+        first, last, begin, end = (each + head for each in ends)
+        yield kind, first, last, begin, end
+    if tail:
+        yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
+
+
+def _lines(text: str | None) -> list[str]:
+    return _LINE.findall(text or "")
