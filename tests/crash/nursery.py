@@ -21,6 +21,7 @@ import workspaces.history.repository  # noqa: F401
 from gateway.home import Home
 from tests.crash.faults import Fault, Steps
 from tests.crash.running import running
+from tests.fakes.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,7 +77,7 @@ class Child:
         """End it as a power cut would."""
         self.signal(signal.SIGKILL)
 
-    async def ended(self, timeout_s: float = 15) -> int:
+    async def ended(self, timeout_s: float = PATIENCE_S) -> int:
         """Return its exit status. Raises TimeoutError."""
         async with asyncio.timeout(timeout_s):
             return int(await asyncio.shield(self._status))

@@ -29,6 +29,7 @@ from gateway.timing import SystemClock
 from tests.crash.faults import Steps, Wired
 from tests.crash.platform import Platform
 from tests.fakes.model import call, says
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import ENVIRON, OWNER
 from workspaces.access import AgentId
 from workspaces.memory.client import MemoryUnavailableError
@@ -167,7 +168,7 @@ async def _wired(build: Callable[[], Awaitable[Adapter]], steps: Steps) -> Adapt
     return adapter if adapter.channel == "terminal" else Wired(adapter, steps)
 
 
-async def settled(app: App, home: Home, platform: Platform, timeout_s: float = 10) -> None:
+async def settled(app: App, home: Home, platform: Platform, timeout_s: float = PATIENCE_S) -> None:
     """Wait until all that was said is answered, delivered, and written into the day's notes. Raises TimeoutError."""
     async with asyncio.timeout(timeout_s):
         await platform.is_rid_of_all(timeout_s)

@@ -18,6 +18,7 @@ from tests.crash.platform import Platform, discord
 from tests.crash.running import answer_to, prepared, running
 from tests.crash.test_every_step import TOLD, WARDS, died, enumerate_steps, judged
 from tests.crash.test_kills import GROUPS, survive_on
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
 
 FIRST = 1, ""
@@ -31,7 +32,7 @@ async def introduced(home: Home, platform: Platform) -> None:
     stop = asyncio.Event()
     async with running(home, Steps(), stop):
         platform.says(str(FIRST[0]), OWNER)
-        await platform.has_shown({answer_to(FIRST[0])}, 10)
+        await platform.has_shown({answer_to(FIRST[0])}, PATIENCE_S)
         stop.set()
 
 
@@ -45,7 +46,7 @@ async def wards() -> AsyncIterator[asyncio.Queue[Nursery]]:
         yield free
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.nightly)])
 async def test_a_death_at_any_step(wards: asyncio.Queue[Nursery], tmp_path: Path, every: int) -> None:
     """After one restart all is answered once, in order: a send in doubt is repeated under its nonce."""
@@ -74,7 +75,7 @@ async def test_a_death_at_any_step(wards: asyncio.Queue[Nursery], tmp_path: Path
     assert unsure or every > 1  # the doubtful moment was among them
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 async def test_twenty_kills(tmp_path: Path) -> None:
     """Each message is answered once, in the order of its chat, whatever was in doubt."""
     async with discord(GROUPS) as platform:

@@ -21,6 +21,7 @@ from tests.crash.faults import Fault, Steps
 from tests.crash.nursery import Life, Nursery, nursery
 from tests.crash.platform import Platform, telegram
 from tests.crash.running import answer_to, prepared, running, survive
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
 
 TOLD = judge.Told(OWNER, "main", [(1, "write note"), (2, "")])
@@ -91,7 +92,7 @@ async def suffered(home: Home, platform: Platform, life: Life) -> str:
     steps, stop = Steps(life.fault, life.at), asyncio.Event()
     try:
         async with running(home, steps, stop):
-            await platform.has_shown(ANSWERS, 10)
+            await platform.has_shown(ANSWERS, PATIENCE_S)
             stop.set()
     except* StoreError:  # it did not start on such a disk, which is loud enough
         assert steps.met.startswith("store"), steps.met
@@ -109,7 +110,7 @@ async def wards() -> AsyncIterator[asyncio.Queue[Nursery]]:
         yield free
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("fault", [Fault.KILL, Fault.TORN])
 async def test_a_death_at_any_step(fault: Fault, wards: asyncio.Queue[Nursery], tmp_path: Path) -> None:
     """After one restart all is answered once, in order; an answer comes twice at most, and then it is listed."""
@@ -138,7 +139,7 @@ async def test_a_death_at_any_step(fault: Fault, wards: asyncio.Queue[Nursery], 
     assert doubled or fault.is_about_writes  # the doubtful moment was among them
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("fault", [Fault.FULL, pytest.param(Fault.BROKEN, marks=pytest.mark.nightly), Fault.SHORT])
 async def test_an_error_at_any_step(fault: Fault, tmp_path: Path) -> None:
     """It is counted once, under its reason; all is answered once, in order, and at the latest after a restart."""

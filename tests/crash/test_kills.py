@@ -13,6 +13,7 @@ from tests.crash import judge
 from tests.crash.nursery import Life, Nursery, nursery
 from tests.crash.platform import Platform, telegram
 from tests.crash.running import prepared, survive
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
 
 GROUPS = 4
@@ -58,7 +59,7 @@ async def killed_at_work(home: Home, crowd: Crowd, ward: Nursery) -> None:
     crowd.keep_talking()
     answered = crowd.answered()
     child = await ward.fork(Life(str(home.path)))
-    await crowd.platform.shows_more(answered + crowd.dice.randrange(MOST_ANSWERS), 20)
+    await crowd.platform.shows_more(answered + crowd.dice.randrange(MOST_ANSWERS), PATIENCE_S)
     is_idle = True
     while is_idle:
         crowd.keep_talking()
@@ -97,7 +98,7 @@ async def survive_on(platform: Platform, home: Home, kills: int, already: Sequen
     return f"{kills:,} kills, {crowd.said:,} messages, {doubles} answers twice, {len(report.unsure)} sends unsure"
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 async def test_fifty_kills(tmp_path: Path) -> None:
     """Each message is answered, in the order of its chat; at most one answer a kill comes twice, and is listed."""
     print(await survive_kills(tmp_path, 50))

@@ -12,6 +12,7 @@ from tests.crash import judge
 from tests.crash.faults import Steps
 from tests.crash.platform import Platform, telegram
 from tests.crash.running import answer_to, prepared, running, survive
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
 
 
@@ -20,7 +21,7 @@ async def answered(home: Home, platform: Platform, number: int) -> None:
     platform.says(str(number), OWNER)
     stop = asyncio.Event()
     async with running(home, Steps(), stop):
-        await platform.has_shown({answer_to(number)}, 10)
+        await platform.has_shown({answer_to(number)}, PATIENCE_S)
         stop.set()
 
 

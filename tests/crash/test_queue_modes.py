@@ -19,6 +19,7 @@ from tests.crash.nursery import Life, Nursery
 from tests.crash.platform import Platform, telegram
 from tests.crash.running import prepared, survive
 from tests.crash.test_every_step import WARDS, enumerate_steps, wards
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
 
 __all__ = ["wards"]
@@ -68,7 +69,7 @@ def check(home: Home, platform: Platform, report: StoreReport) -> int:
 async def died(home: Home, platform: Platform, life: Life, ward: Nursery) -> bool:
     """Let a gateway live until it dies of its fault, or has answered the last message; say whether it died."""
     child = await ward.fork(life)
-    heard = asyncio.ensure_future(platform.has_shown({"Done with 3."}, 10))
+    heard = asyncio.ensure_future(platform.has_shown({"Done with 3."}, PATIENCE_S))
     ended = asyncio.ensure_future(child.ended())
     await asyncio.wait([heard, ended], return_when=asyncio.FIRST_COMPLETED)
     heard.cancel()
@@ -78,7 +79,7 @@ async def died(home: Home, platform: Platform, life: Life, ward: Nursery) -> boo
     return status != 0
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("mode", ["collect", "steer"])
 @pytest.mark.parametrize("fault", [Fault.KILL, pytest.param(Fault.TORN, marks=pytest.mark.nightly)])
 async def test_a_death_while_messages_join(

@@ -13,6 +13,7 @@ from tests.crash import judge
 from tests.crash.faults import Steps
 from tests.crash.platform import telegram
 from tests.crash.running import Secretary, answer_to, prepared, running, survive
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
 from workspaces.access import AgentId
 
@@ -42,7 +43,7 @@ async def test_a_stuck_chat_beside_a_quick_one(tmp_path: Path) -> None:
             agents[app.desk.default_agent] = replace(agents[app.desk.default_agent], model=model)
             STUCK.say(platform)
             QUICK.say(platform)
-            await platform.has_shown({answer_to(number) for number, _ in QUICK.messages}, 20)
+            await platform.has_shown({answer_to(number) for number, _ in QUICK.messages}, PATIENCE_S)
             assert judge.answers(platform, STUCK) == []
             model.may_answer.set()
             await platform.has_shown({answer_to(number) for number, _ in STUCK.messages}, 30)

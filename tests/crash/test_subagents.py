@@ -54,7 +54,7 @@ def check(home: Home, platform: Platform) -> int:
     return len(names)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("fault", [Fault.KILL, pytest.param(Fault.TORN, marks=pytest.mark.nightly)])
 async def test_a_death_while_a_helper_works(fault: Fault, wards: asyncio.Queue[Nursery], tmp_path: Path) -> None:
     """After one restart the helper has worked once, its parent was told once, and a second restart changes nothing."""

@@ -20,6 +20,7 @@ from adapters.discord import Servers
 from adapters.discord.connection import CALL_TIMEOUT_S
 from tests.fakes.discord_api import Answer, DiscordApi, Posted, Request
 from tests.fakes.discord_shapes import BOT_ID, GUILD, MESSAGE_CONTENT, ROLES, TOKEN, Json, user
+from tests.fakes.patience import PATIENCE_S
 
 __all__ = ["Discord", "Fault", "Posted", "servers_of"]
 
@@ -137,7 +138,7 @@ class Discord(DiscordApi):
         """Meet the next requests of each fault's path with it, one request a fault."""
         self.faults.extend(faults)
 
-    async def until(self, is_so: Callable[[], bool], timeout_s: float = 10) -> None:
+    async def until(self, is_so: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
         """Wait until *is_so*; looked at after every change. Raises TimeoutError."""
         changed = asyncio.Event()
         self._waiting.add(changed)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from adapters.channel import Adapter, InboundMessage, Receive
+from tests.fakes.patience import PATIENCE_S
 
 
 class Received:
@@ -38,14 +39,14 @@ class Received:
         return [message.text for message in self.messages]
 
     async def wait_for(self, number: int) -> list[InboundMessage]:
-        """Wait until so many messages have come in all. Raises TimeoutError after ten seconds."""
-        async with asyncio.timeout(10), self._changed:
+        """Wait until so many messages have come in all. Raises TimeoutError."""
+        async with asyncio.timeout(PATIENCE_S), self._changed:
             await self._changed.wait_for(lambda: len(self.messages) >= number)
         return self.messages
 
     async def hear(self, text: str) -> None:
-        """Wait until *text* has come. Raises TimeoutError after ten seconds."""
-        async with asyncio.timeout(10), self._changed:
+        """Wait until *text* has come. Raises TimeoutError."""
+        async with asyncio.timeout(PATIENCE_S), self._changed:
             await self._changed.wait_for(lambda: text in self.texts)
 
 

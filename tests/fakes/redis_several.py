@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import RedisServer, free_port
 
 SLOTS = 16_384
@@ -14,7 +15,7 @@ PRIMARY = "strandline"
 """What the sentinel calls the primary."""
 
 
-def until(is_so: Callable[[], bool], timeout_s: float = 20) -> None:
+def until(is_so: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
     """Wait until servers have agreed on something; they tell nobody when."""
     deadline = time.monotonic() + timeout_s
     while not is_so():

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.telegram_shapes import (
     BOT,
     CAPTION_LIMIT,
@@ -134,7 +135,7 @@ class Telegram:
         with self._change():
             self.chats.setdefault(chat, set()).update(topics)
 
-    async def until(self, is_so: Callable[[], bool], timeout_s: float = 10) -> None:
+    async def until(self, is_so: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
         """Wait until *is_so*; looked at after every change. Raises TimeoutError."""
         entry = asyncio.get_running_loop(), asyncio.Event()
         self._waiting.add(entry)
@@ -146,12 +147,12 @@ class Telegram:
         finally:
             self._waiting.discard(entry)
 
-    async def wait_for_sent(self, number: int, timeout_s: float = 10) -> list[SentMessage]:
+    async def wait_for_sent(self, number: int, timeout_s: float = PATIENCE_S) -> list[SentMessage]:
         """Wait until the bot has sent so many messages in all. Raises TimeoutError."""
         await self.until(lambda: len(self.sent) >= number, timeout_s)
         return self.sent
 
-    async def wait_for_polls(self, number: int, timeout_s: float = 10) -> None:
+    async def wait_for_polls(self, number: int, timeout_s: float = PATIENCE_S) -> None:
         """Wait until so many polls in all have come. Raises TimeoutError."""
         await self.until(lambda: len(self.calls("getUpdates")) >= number, timeout_s)
 

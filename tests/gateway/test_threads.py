@@ -19,7 +19,7 @@ async def test_one_thread_does_one_errand_after_another_in_their_order() -> None
         names.add(threading.current_thread().name)
         return number
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert await asyncio.gather(*(threads(note, number) for number in range(50))) == list(range(50))
     threads.close()
     assert (done, names) == (list(range(50)), {"errands_0"})
@@ -28,7 +28,7 @@ async def test_one_thread_does_one_errand_after_another_in_their_order() -> None
 async def test_several_threads_work_side_by_side() -> None:
     """Two errands that wait for each other both end."""
     threads, both = Threads("errands", 2), threading.Barrier(2)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await asyncio.gather(threads(both.wait), threads(both.wait))
     threads.close()
 
@@ -36,7 +36,7 @@ async def test_several_threads_work_side_by_side() -> None:
 async def test_what_goes_wrong_is_raised_where_it_is_waited_for() -> None:
     """The thread goes on with the next errand."""
     threads = Threads("errands")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         with pytest.raises(ZeroDivisionError):
             await threads(divmod, 1, 0)
         assert await threads(divmod, 7, 2) == (3, 1)
@@ -53,7 +53,7 @@ async def test_an_errand_that_nobody_waits_for_any_more_is_not_begun() -> None:
         may_end.wait()
         done.append("first")
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         waits = [threads.begin(first), threads.begin(lambda: done.append("second"))]
         await begun.wait()
         for wait in waits:

@@ -40,7 +40,7 @@ class SlowModel:
 async def halted(bench: Bench, model: Model, halt: Halt, history: Sequence[Entry] = (QUESTION,)) -> list[str]:
     """Run a turn that must end by *halt*, silent; return what its journal says of each call."""
     request = ModelRequest("", "", history, ())
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(60):
         answer = await run_turn(model, request, bench.tools, TurnLimits(), Course(bench.append, bench.draft, halt=halt))
     assert answer.is_silent
     assert isinstance(end := bench.journal[-1], ReplyEntry)

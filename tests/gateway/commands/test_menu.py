@@ -59,7 +59,7 @@ async def test_an_outage_is_waited_out(store: SqliteStore, monkeypatch: pytest.M
     """The menu comes later, and only then counts as shown."""
     monkeypatch.setattr("gateway.commands.menu.FIRST_RETRY_S", 0.0)
     adapter = MediaAdapter(menu_faults=[ChannelUnavailableError("down")] * 2)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await Menus(ENTRIES, PEOPLE, store).show(adapter)
     assert len(adapter.menus) == 1
     assert (await store.report()).reasons == {}

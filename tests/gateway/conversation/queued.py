@@ -87,7 +87,7 @@ class Chat:
 
     async def answered(self) -> list[str]:
         """Return all answers, once nothing is left to do."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await self.lanes.idle()
         return await self.house.outbox()
 

@@ -74,7 +74,7 @@ class Gateway:
         return rows[-1]
 
     async def delivered(self, row: OutboxRow) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await self.delivery.finished(row.id)
 
     async def left(self) -> list[OutboxRow]:

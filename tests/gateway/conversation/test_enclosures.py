@@ -61,7 +61,7 @@ class Post:
 
     async def send(self, row: OutboxRow) -> None:
         self.delivery.wake([row])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await self.delivery.finished(row.id)
 
     def shown(self) -> list[tuple[str, str, bytes]]:
@@ -144,7 +144,7 @@ async def test_a_restart_sends_what_was_enclosed_and_not_what_stands_there_now(p
     await post.stop()
     post.clock.advance(600)
     await post.start()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await post.delivery.finished(row.id)
     assert post.shown()[-1] == ("", "plan.md", b"as it was")
 

@@ -61,7 +61,7 @@ async def receive(_: InboundMessage) -> None:
 
 async def run(account: Account, until: Callable[[], Awaitable[object]]) -> list[Adapter]:
     loaded: list[Adapter] = []
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         task = group.create_task(listen(account, receive, loaded.append))
         await until()
         task.cancel()

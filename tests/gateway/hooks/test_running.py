@@ -109,7 +109,7 @@ async def test_a_handler_that_hangs_costs_a_deadline_once() -> None:
     quick = replace(AGENT_BOOTSTRAP, deadline_s=0.05)
     several = hooks(hangs, adds_team)
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             for _ in range(3):
                 assert len((await several.tell(quick, PAYLOAD)).files) == 2
     finally:

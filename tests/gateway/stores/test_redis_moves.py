@@ -127,7 +127,7 @@ async def test_closing_does_not_wait_for_a_move_to_end(slots: RedisCluster, stac
     server.refused.clear()
     appending = asyncio.ensure_future(accepted(store, "1"))
     await server.refused.wait()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await store.close()
     with pytest.raises(StoreError, match="is moving our keys"):
         await appending
