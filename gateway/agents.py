@@ -23,7 +23,7 @@ from gateway.agent.window.compact import ONECLAW_SHARE, CompactSettings
 from gateway.agent.window.prune import PruneSettings
 from gateway.clock.heartbeat import Rhythm
 from gateway.clock.timetable import Punctuality
-from gateway.config import AgentSettings, Config, ContextSettings, LimitSettings, MemorySettings, SessionSettings
+from gateway.config import AgentSettings, Config, ContextSettings, LimitSettings, MemorySettings
 from gateway.config.heartbeat import hours_of, span_of
 from gateway.conversation.backlog import Bounds
 from gateway.conversation.flush import FlushSettings
@@ -293,13 +293,15 @@ def _flush_settings(context: ContextSettings) -> FlushSettings:
     return FlushSettings(context.flush, prompt, context.flush_steps, context.flush_temperature)
 
 
-def lifecycle_settings(sessions: SessionSettings, zone: tzinfo) -> LifecycleSettings:
-    """Return what the configuration says about how sessions rest and end; *zone* is the owner's."""
+def lifecycle_settings(config: Config, zone: tzinfo) -> LifecycleSettings:
+    """Return what the configuration says about how sessions rest and end, and what is kept; *zone* is the owner's."""
+    sessions, keep_days = config.sessions, config.subagents.keep_days
     return LifecycleSettings(
         rest=timedelta(minutes=sessions.rest_minutes) if sessions.rest_minutes else None,
         idle=timedelta(minutes=sessions.idle_minutes) if sessions.idle_minutes else None,
         daily_hour=sessions.daily_hour,
         zone=zone,
+        helpers=timedelta(days=keep_days) if keep_days else None,
     )
 
 

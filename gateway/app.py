@@ -45,9 +45,9 @@ from gateway.conversation.choices import Choices
 from gateway.conversation.delivery import Adapters, Delivery
 from gateway.conversation.doorbell import Doorbell
 from gateway.conversation.enclosures import Enclosures
+from gateway.conversation.first_run import end_first_run
 from gateway.conversation.lane_work import Item, LaneWork
 from gateway.conversation.lanes import Lanes
-from gateway.conversation.first_run import end_first_run
 from gateway.conversation.lifecycle import Lifecycle
 from gateway.conversation.listening import Account, listen
 from gateway.conversation.neighbours import Neighbours
@@ -71,12 +71,13 @@ from gateway.measuring import counted, measure
 from gateway.media import enclosures_of
 from gateway.metrics import Meter
 from gateway.paying import unpriced_models
-from gateway.share import Share
 from gateway.reclaiming import keep_small
+from gateway.share import Share
 from gateway.stores.ports import Store
 from gateway.timing import first_of, utc_now
 from gateway.tracing import traced
 from workspaces.access import AgentId
+from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings, keep_fresh
@@ -158,9 +159,10 @@ class App:
             running += [tasks.create_task(keeper.work()) for keeper in keepers]
             if self.has_channels:
                 running += [tasks.create_task(_warm(agent.memory)) for agent in self.desk.agents.values()]
-                running.append(tasks.create_task(_tidy(self.desk.store, keepers, self.delivery.enclosures)))
-                running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
+                tidy = _tidy(self.desk.store, keepers, self.delivery.enclosures, self.lifecycle)
+                running.append(tasks.create_task(tidy))
                 running.append(tasks.create_task(keep_small()))
+                running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
                 running.append(tasks.create_task(self.desk.heartbeats.work()))
                 running.append(tasks.create_task(self.desk.ticker.work()))
@@ -223,7 +225,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     config, agents, store = ground.config, ground.agents, ground.store
     owner_chats = OwnerChats(store, ground.routes, reach_of(config, ground.routes), terminal_chat)
     lifecycle = Lifecycle(
-        agents, ground.sessions, lifecycle_settings(config.sessions, ground.zone.zone), ground.clock, ground.count
+        agents, ground.sessions, lifecycle_settings(config, ground.zone.zone), ground.clock, ground.count
     )
     outcomes, health = Outcomes(), Health(ground.bots, ground.share.is_standby)
     notices = Notices(store, ground.owner, partial(owner_chats.of, AgentId(config.default_agent)))
@@ -270,6 +272,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         subagent_rules(config), turn_settings(config).limits, queueing, ground.count, ground.clock.now
     )
     health.helpers, health.waits_for = subagents.running, ground.share.told
+    lifecycle.busy = lambda: {helper.key for helper in subagents.running()}
     planner = planner_of(ground, desk, lifecycle, subagents)
     lifecycle.listeners += [choices.ended, subagents.session_over, end_first_run]
     commands = commands_of(ground, desk, planner, lifecycle, queueing, choices)
@@ -317,14 +320,15 @@ async def _warm(memory: MemoryIndex) -> None:
         log.warning("memory not ready", detail=str(exc))
 
 
-async def _tidy(store: Store, keepers: Sequence[Keeper], enclosures: Enclosures | None) -> None:
+async def _tidy(store: Store, keepers: Sequence[Keeper], enclosures: Enclosures | None, lifecycle: Lifecycle) -> None:
     """Remove, at start and once a day, what nobody asks for any more, and pack the histories that are due."""
     while True:
         try:
             await store.prune(utc_now())
             if enclosures is not None:
                 await enclosures.sweep(await store.outbox.unfinished())
-        except StoreError as exc:
+            await lifecycle.forget_helpers()
+        except (StoreError, WorkspaceError) as exc:
             log.warning("the store was not tidied", detail=str(exc))
         for keeper in keepers:
             await keeper.maintain(utc_now)

@@ -14,3 +14,5 @@ class SubagentSettings(Section):
     """Of all agents together."""
     task_s: float = Field(default=300, gt=0, le=86_400)
     guests: bool = False
+    keep_days: int = Field(default=90, ge=0, le=36_500)
+    """How long what they said is kept; 0: for ever."""

@@ -4,7 +4,7 @@ Everything here happens in the session's own lane: before a message is answered,
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -17,6 +17,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import EndEntry, UserEntry
 from gateway.conversation.daily_log import LOG, DailyLog
 from gateway.conversation.extract import Extract
+from gateway.conversation.helpers_kept import FORGOTTEN, forget_helpers
 from gateway.conversation.hooked import note_rest, note_start
 from gateway.conversation.session import Ending, Pause, Session
 from gateway.conversation.session_note import SessionNote
@@ -55,6 +56,8 @@ class LifecycleSettings:
     """At this full hour of the owner's day."""
     zone: tzinfo = UTC
     """The owner's."""
+    helpers: timedelta | None = timedelta(days=90)
+    """How long what a helper said is kept."""
 
     def due(self, last: datetime, now: datetime) -> Ending | Pause | None:
         """Return what a session is due for in which a person last spoke at *last*; both times in the owner's zone."""
@@ -116,6 +119,8 @@ class Lifecycle:
         self.listeners: list[Listener] = [DailyLog(Extract(), settings.zone), SessionNote(settings.zone)]
         """Told in order; whoever composes the gateway may add others."""
         self.hooks = Hooks()
+        self.busy: Callable[[], Collection[SessionKey]] = tuple
+        """Tells which helpers are at work."""
 
     # --- in the lane of the session
 
@@ -220,6 +225,14 @@ class Lifecycle:
                     tasks.create_task(settle(key))
         if left:
             log.warning("not written down yet; the next start does it", sessions=len(left))
+
+    async def forget_helpers(self) -> None:
+        """Remove what helpers said long ago, unless a note cites it. Raises StoreError and WorkspaceError."""
+        if (kept := self._settings.helpers) is None:
+            return
+        before = self._clock.now() - kept
+        for _ in range(await forget_helpers(self._agents, self._sessions, before, self.busy())):
+            await self._count(FORGOTTEN)
 
     def _due(self) -> list[Due]:
         """Return what is due and not handed on yet; after a pause there is nothing to write, but an end may come."""

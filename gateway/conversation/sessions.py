@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from urllib.parse import quote, unquote
 from weakref import WeakValueDictionary
@@ -116,6 +117,17 @@ class Sessions:
                     found[SessionKey(agent, name)] = at
         return found
 
+    def silent_since(self, agent: AgentId, moment: datetime) -> list[SessionKey]:
+        """Return the sessions of *agent* whose transcripts were not written to since *moment*; it blocks."""
+        found = self.known(datetime.min.replace(tzinfo=UTC))
+        return [key for key, at in found.items() if key.agent == agent and at < moment]
+
+    async def remove(self, key: SessionKey) -> None:
+        """Forget the conversation of *key*, in which nobody will speak again. Raises StoreError."""
+        await self.run(_remove, self.path(key))
+        self._let_go(key)
+        self._in_use.pop(key, None)
+
     def path(self, key: SessionKey) -> Path:
         """Return where the transcript of *key* lies."""
         return self._folders[key.agent] / f"{quote(key.name, safe=':.-')}.jsonl"
@@ -133,6 +145,16 @@ class Sessions:
 def _files_below(folder: Path) -> list[Path]:
     """Return all transcripts, and what a crash left of one."""
     return sorted(file for file in folder.rglob("*.jsonl*") if file.is_file() and not file.is_symlink())
+
+
+def _remove(present: Path) -> None:
+    """Remove a transcript, with what a crash left of it beside it."""
+    try:
+        for file in present.parent.glob(f"{escape(present.name)}*"):
+            file.unlink(missing_ok=True)
+        sync_folder(present.parent)
+    except OSError as exc:
+        raise disk_trouble(present, exc) from exc
 
 
 def _put_away(present: Path, ended: str) -> None:
