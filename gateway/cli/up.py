@@ -6,10 +6,12 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.again import Doorway, composed_again
 from gateway.cli.invocation import Composed, HomeOption, Invocation
 from gateway.cli.signals import stop_on_signals
 from gateway.cli.starter import prepare, wishes_of
@@ -38,7 +40,7 @@ def up(
 
 async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     """Run the gateway of *home* until a signal. Raises StrandlineError before anything is touched, if at all."""
-    from gateway.config import collect_secrets
+    from gateway.config import collect_secrets, owner_zone
     from gateway.logs import logging_to_stderr
     from gateway.redact import Redactor
     from gateway.serving import serving
@@ -50,14 +52,18 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
         redact = Redactor([token, *collect_secrets(config.secret_sources(), invocation.environ)])
         settings = config.gateway
         with logging_to_stderr(settings.log_level, settings.log_format, redact), tracing(config.traces):
+            where = settings.host, settings.port if port is None else port
+            make = partial(invocation.compose, home, config, invocation.environ, channels=True)
+            doorway = Doorway(home, owner_zone(config.owner.time_zone, invocation.environ), *where, token)
+            is_first = True
             while not stop.is_set():  # a gateway that shares its store begins again when its share has changed
                 async with AsyncExitStack() as stack:
-                    composing = invocation.compose(home, config, invocation.environ, channels=True)
-                    gateway = await unless(stop, stack.enter_async_context(composing))
+                    begin = stack.enter_async_context(make()) if is_first else composed_again(stack, make, doorway)
+                    gateway = await unless(stop, begin)
                     if gateway is None:
                         break
+                    is_first = False
                     app = exposed(token, gateway, config, invocation.environ)
-                    where = settings.host, settings.port if port is None else port
                     address = await stack.enter_async_context(serving(app, *where))
                     web = await stack.enter_async_context(open_web(gateway, config))
                     with home.announced(ControlFile(address, token, os.getpid())):

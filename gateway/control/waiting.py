@@ -1,0 +1,44 @@
+"""This file answers in place of a gateway that cannot work yet: its probes and its operator hear what it waits for."""
+
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from gateway.control.server import Door
+from gateway.control.wire import Status
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A gateway that looks after nothing until its store answers again."""
+
+    state: Status
+    """Not ready, and standing by."""
+
+    def app(self, token: str) -> ASGIApp:
+        """Return the application: probes for everyone, the state for who holds *token*, and a refusal of all else."""
+        routes = [
+            Route("/healthz", self._healthz),
+            Route("/readyz", self._readyz),
+            Route("/control/alive", self._healthz),
+            Route("/control/status", self._status),
+            Route("/{path:path}", self._refusal, methods=["GET", "POST"]),
+        ]
+        return Door(Starlette(routes=routes), token)
+
+    async def _healthz(self, _: Request) -> Response:
+        return JSONResponse({"alive": True})
+
+    async def _readyz(self, _: Request) -> Response:
+        return JSONResponse({"ready": False, "standby": True, "loading": []}, 503)
+
+    async def _status(self, _: Request) -> Response:
+        return Response(TypeAdapter(Status).dump_json(self.state), media_type="application/json")
+
+    async def _refusal(self, _: Request) -> Response:
+        return JSONResponse({"error": f"this gateway stands by: {'; '.join(self.state.waits_for)}"}, 503)
