@@ -13,11 +13,20 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NoReturn
 
-from adapters.channel import Address, Body, ChannelUnavailableError, InboundMessage, OutboundMessage, Receive, Sent
+from adapters.channel import (
+    Address,
+    Body,
+    Button,
+    ChannelUnavailableError,
+    InboundMessage,
+    OutboundMessage,
+    Receive,
+    Sent,
+)
 from adapters.readers import Readers
 from adapters.spoken import CHAT, OWNER, Spoken
 
-__all__ = ["CHANNEL", "CHAT", "OWNER", "Kind", "PageEvent", "Reader", "WebAdapter"]
+__all__ = ["CHANNEL", "CHAT", "OWNER", "Kind", "PageEvent", "Reader", "Told", "WebAdapter"]
 
 CHANNEL = "web"
 REMEMBERED = 200
@@ -32,15 +41,23 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PageEvent:
-    """Something that belongs to the chat."""
+class Told:
+    """A message or an answer, as a page shows it."""
 
-    number: int
     kind: Kind
     text: str
     at: datetime
     turn: str
     """Which turn an answer belongs to, as the conversation's records name it; marks of what was said."""
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvent:
+    """Something that was told while the gateway ran."""
+
+    number: int
+    told: Told
 
 
 Reader = Callable[[PageEvent | None], None]
@@ -110,18 +127,19 @@ class WebAdapter:
         self._spoken.check_open()
         if not self._readers:
             raise ChannelUnavailableError("no page is open")
-        return Sent(str(self.tell(Kind.ANSWER, message.body.text, self._now(), message.turn)))
+        told = Told(Kind.ANSWER, message.body.text, self._now(), message.turn, message.buttons)
+        return Sent(str(self.tell(told)))
 
-    def tell(self, kind: Kind, text: str, at: datetime, turn: str) -> int:
+    def tell(self, told: Told) -> int:
         """Show what belongs to the chat, on every page that is open or comes back; return its number.
 
         The same is shown once, however often it is told.
         """
-        for known in self._recent if turn else ():
-            if (known.kind, known.turn) == (kind, turn) and (kind is Kind.SAID or known.text == text):
+        for known in self._recent:
+            if _is_same(known.told, told):
                 return known.number
         self._count += 1
-        event = PageEvent(self._count, kind, text, at, turn)
+        event = PageEvent(self._count, told)
         self._recent.append(event)
         for reader in self._readers:
             reader(event)
@@ -136,3 +154,10 @@ class WebAdapter:
         """Tell every page that this is the end."""
         for reader in self._readers:
             reader(None)
+
+
+def _is_same(one: Told, other: Told) -> bool:
+    """Say whether both are the same message, or the same part of an answer, told twice."""
+    if not one.turn or (one.kind, one.turn) != (other.kind, other.turn):
+        return False
+    return one.kind is Kind.SAID or one.text == other.text

@@ -36,6 +36,8 @@ class UserEntry:
     """It was said while another message waited or was answered, and the turn of that one answers both."""
     source: str = ""
     """Marks of which message of which chat it is, and of how that read: by them an edit is known."""
+    is_ours: bool = False
+    """Nobody said it: the gateway itself began the turn, with a job that is due or a helper's result."""
     pictures: tuple[Picture, ...] = ()
     """Described in the text; a model that sees is shown them in the turn that they came with."""
 

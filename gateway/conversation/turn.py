@@ -292,7 +292,8 @@ def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
         text = "\n".join([f"(quoting {author})", *(f"> {line}" for line in message.quote.text.splitlines()), "", text])
     text = "\n".join([*context_lines(message.heard), text])
     name = "" if session_type is SessionType.MAIN else " ".join(message.sender.name.split())
-    return UserEntry(text, message.sent_at, name, str(row.id), from_outside=_holds_others_words(message))
+    outside, ours = _holds_others_words(message), is_inner(message)
+    return UserEntry(text, message.sent_at, name, str(row.id), from_outside=outside, is_ours=ours)
 
 
 def _holds_others_words(message: InboundMessage) -> bool:

@@ -8,8 +8,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
@@ -17,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from adapters.channel import Adapter, ChannelUnavailableError
-from adapters.web import CHANNEL, Kind, PageEvent, WebAdapter
+from adapters.web import CHANNEL, Kind, PageEvent, Told, WebAdapter
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
@@ -121,11 +120,11 @@ class ChatPages:
         history = await self._history(AgentId(adapter.account))
         return [_sse("history", {"messages": history}, f"{adapter.epoch}-{latest}")]
 
-    async def _history(self, agent: AgentId) -> list[dict[str, str]]:
+    async def _history(self, agent: AgentId) -> list[dict[str, object]]:
         """Return the end of the owner's conversation with *agent*, on whatever channel it was held."""
         transcript = await self.sessions.open(SessionKey(agent, SessionType.MAIN))
         every = (each for each in map(told, transcript.records) if each is not None)
-        return [_shown(each.kind, each.text, each.at, each.turn) for each in deque(every, maxlen=SHOWN_OF_THE_PAST)]
+        return [_shown(each) for each in deque(every, maxlen=SHOWN_OF_THE_PAST)]
 
     def _adapter(self, agent: str) -> WebAdapter:
         adapter = self.adapters.get((CHANNEL, agent))
@@ -166,18 +165,19 @@ class _Heard:
 
 
 def _event(adapter: WebAdapter, event: PageEvent) -> bytes:
-    shown = _shown(event.kind, event.text, event.at, event.turn)
-    return _sse(event.kind, shown, f"{adapter.epoch}-{event.number}")
+    return _sse(event.told.kind, _shown(event.told), f"{adapter.epoch}-{event.number}")
 
 
 def _drafted(text: str) -> bytes:
     return _sse("draft", {"text": text}, None)
 
 
-def _shown(kind: Kind, text: str, at: datetime, turn: str) -> dict[str, str]:
-    """Return a message as the page reads it; an answer has its HTML beside it."""
-    shown = {"kind": kind.value, "text": text, "at": at.isoformat(), "turn": turn}
-    return shown | {"html": marked(text)} if kind is Kind.ANSWER else shown
+def _shown(told: Told) -> dict[str, object]:
+    """Return a message as the page reads it; an answer has its HTML beside it, and what may be pressed below it."""
+    shown = {"kind": told.kind.value, "text": told.text, "at": told.at.isoformat(), "turn": told.turn}
+    if told.kind is Kind.SAID:
+        return {**shown}
+    return {**shown, "html": marked(told.text), "buttons": [asdict(button) for button in told.buttons]}
 
 
 def _sse(event: str, data: Mapping[str, object], event_id: str | None) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.channel import Adapter, InboundMessage
-from adapters.web import CHANNEL, Kind, WebAdapter
+from adapters.web import CHANNEL, Kind, Told, WebAdapter
 from gateway.agent.entries import HALTED, ReplyEntry, UserEntry
 from gateway.agent.loop import NO_REPLY
 from gateway.conversation.edits import source_of
@@ -21,21 +21,10 @@ from gateway.stores.ports import InboxRow
 from workspaces.access import AgentId, SessionType
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A message or an answer, as a page shows it."""
-
-    kind: Kind
-    text: str
-    at: datetime
-    turn: str
-    """Of an answer the turn; of what was said its marks, the same wherever a page learns of it."""
-
-
 def told(record: Record) -> Told | None:
-    """Return what a page shows of *record*; nothing of steps before an answer, of silence, and of marks."""
+    """Return what a page shows of *record*; nothing of what nobody said, of steps before an answer, and of silence."""
     match record.entry:
-        case UserEntry(text=text, source=source):
+        case UserEntry(text=text, source=source, is_ours=False):
             return Told(Kind.SAID, text, record.at, source or record.turn_id)
         case ReplyEntry(text=text, calls=(), model=model) if model != HALTED:
             is_silent = text.strip().upper() in {"", NO_REPLY}
@@ -45,7 +34,7 @@ def told(record: Record) -> Told | None:
 
 def show_said(page: WebAdapter, message: InboundMessage) -> None:
     """Show on *page* what was said there."""
-    page.tell(Kind.SAID, message.text, message.sent_at, source_of(message))
+    page.tell(Told(Kind.SAID, message.text, message.sent_at, source_of(message)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +73,4 @@ class Elsewhere:
     def _tell(self, each: Told) -> None:
         page = self.adapters.get((CHANNEL, self.agent))
         if isinstance(page, WebAdapter):
-            page.tell(each.kind, each.text, each.at, each.turn)
+            page.tell(each)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Locator, Page, Route, expect
 
+from adapters.channel import Address, Body, Button, OutboundMessage
 from gateway.app import App
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
 
@@ -216,6 +217,24 @@ async def test_what_is_said_elsewhere_appears(house: House, page: Page) -> None:
     await house.say_at_the_terminal("from the terminal")
     await expect(answers(page)).to_have_count(1)
     assert await texts(said(page)) == ["from the terminal"]
+
+
+async def test_a_button_says_its_command_once(gateway: App, page: Page) -> None:
+    """As if it were typed; then it can be pressed no more."""
+    await say(page, "hello")
+    await expect(answers(page)).to_have_count(1)
+    adapter = gateway.adapters.loaded["web", "main"]
+    buttons = (Button("Who <b>am</b> I?", "/whoami"), Button("Refuse", "/refuse"))
+    await adapter.send(OutboundMessage(Address("web", "main", "owner"), Body("Shall I?"), "k.0", buttons=buttons))
+    button = answers(page).get_by_role("button", name="Who <b>am</b> I?")
+    await button.focus()
+    await photograph(page, "buttons")
+    await page.keyboard.press("Enter")
+    await expect(answers(page)).to_have_count(3)
+    assert await texts(said(page)) == ["hello", "/whoami"]
+    await expect(answers(page).nth(2)).to_contain_text("owner")
+    await expect(button).to_be_disabled()
+    await expect(answers(page).get_by_role("button", name="Refuse")).to_be_disabled()
 
 
 async def test_a_narrow_screen_scrolls_one_way_only(house: House, page: Page) -> None:

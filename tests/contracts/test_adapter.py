@@ -108,8 +108,8 @@ class Page:
         self._open.enter_context(self._page.attach(self._show))
 
     def _show(self, event: PageEvent | None) -> None:
-        if event is not None and event.kind is Kind.ANSWER:
-            self._shown.append(event.text)
+        if event is not None and event.told.kind is Kind.ANSWER:
+            self._shown.append(event.told.text)
 
     def says(self, text: str) -> None:
         self._people.create_task(self._say(text))

@@ -44,9 +44,27 @@ function show(message) {
   const isToday = when.toDateString() === new Date().toDateString();
   const clock = { hour: "2-digit", minute: "2-digit" };
   time.textContent = when.toLocaleString([], isToday ? clock : { ...clock, day: "numeric", month: "short" });
+  if (message.buttons?.length) article.append(choices(message.buttons));
   article.append(time);
   at("talk").append(article);
   return article;
+}
+
+/** Make a row of *buttons*: pressing one says its command, and then none of them can be pressed any more. */
+function choices(buttons) {
+  const row = document.createElement("div");
+  row.className = "choices";
+  row.append(...buttons.map(({ label, command }) => {
+    const button = document.createElement("button");
+    button.textContent = label;
+    button.addEventListener("click", async () => {
+      for (const each of row.children) each.disabled = true;
+      at("state").textContent = await post("/chat/messages", { agent, text: command, id: newId() });
+      if (at("state").textContent) for (const each of row.children) each.disabled = false;
+    });
+    return button;
+  }));
+  return row;
 }
 
 /** Remove what is shown of an answer that is being written; say whether there was any. */

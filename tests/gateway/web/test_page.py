@@ -12,8 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from adapters.web import Kind
+from adapters.web import Kind, Told
 from gateway.control.browsers import BrowserOrder
+from gateway.control.cron_wire import CronOrder
 from gateway.control.wire import ChatOrder
 from gateway.door.sign_in import WRONG_AT_MOST
 from gateway.serving import serving
@@ -210,6 +211,20 @@ async def test_what_is_said_in_other_conversations_is_not_shown(house: House, br
         assert await shown(events, 2) == [("said", "for me"), ("answer", "You said: for me")]
 
 
+async def test_what_nobody_said_is_not_shown_as_said(house: House, browser: Browser) -> None:
+    """A job that is a part of the conversation: its answer alone is shown, live and at the next opening."""
+    async with browser.events() as events:
+        await until(events, "history")
+        await house.app.desk.cron(CronOrder("add", when="every 9h", what="water the plants", in_main=True))
+        await house.app.desk.cron(CronOrder("run", number=1))
+        ((kind, text),) = await shown(events, 1)
+        assert kind == "answer"
+        assert "water the plants" in text
+    async with browser.events() as events:
+        told = (await until(events, "history"))["messages"]
+    assert [(each["kind"], each["text"]) for each in told] == [("answer", text)]
+
+
 async def test_what_is_said_again_under_its_id_is_said_once(house: House, browser: Browser) -> None:
     """A page that does not know whether it was heard asks again, and loses nothing by it."""
     said = {"agent": "main", "text": "once", "id": "0123456789abcdef"}
@@ -320,7 +335,7 @@ async def test_a_code_counts_once_and_its_session_can_be_revoked(house: House, b
         await until(events, "history")
         await house.app.desk.browsers(BrowserOrder("revoke", sessions[0].session))
         adapter = house.app.adapters.loaded["web", "main"]
-        adapter.tell(Kind.SAID, "said elsewhere", datetime.now(UTC), "t1")  # type: ignore[attr-defined]
+        adapter.tell(Told(Kind.SAID, "said elsewhere", datetime.now(UTC), "t1"))  # type: ignore[attr-defined]
         assert [event async for event in events] == []
     assert (await browser.say("hello")).status_code == 401
 
