@@ -67,7 +67,7 @@ class Attachment:
 
     kind: AttachmentKind
     ref: str
-    """By which the adapter that brought it can fetch it: no secret in it."""
+    """By which the adapter that brought it can fetch it: no secret in it. From a program, all of it as a data URI."""
     name: str = ""
     """As its sender called it: others' words."""
     mime: str = ""

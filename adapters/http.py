@@ -6,13 +6,24 @@ the conversation.
 """
 
 import asyncio
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import AsyncIterator, Sequence
 
 from uuid_utils import uuid7
 
-from adapters.channel import Body, ChannelUnavailableError, InboundMessage, OutboundMessage, Receive, Sent
+from adapters.channel import (
+    Attachment,
+    Body,
+    ChannelUnavailableError,
+    FetchRefusedError,
+    InboundMessage,
+    OutboundMessage,
+    Receive,
+    Sent,
+)
 
 CHANNEL = "http"
+_PIECE = 65_536
 
 
 class HttpAdapter:
@@ -34,6 +45,15 @@ class HttpAdapter:
         if self._receive is None:
             raise ChannelUnavailableError("the gateway takes no messages now")
         return await self._receive(message)
+
+    async def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+        """Yield the content of *attachment*, which is a data URI. Raises FetchRefusedError for any other."""
+        head, _, data = attachment.ref.partition(";base64,")
+        if not head.startswith("data:"):
+            raise FetchRefusedError("a program's file stands in its request")
+        content = b64decode(data)
+        for start in range(0, len(content), _PIECE):
+            yield content[start : start + _PIECE]
 
     def render(self, markdown: str) -> Sequence[Body]:
         """Return *markdown* as it is: a program has no limit and a format of its own."""

@@ -71,6 +71,7 @@ class Asking:
             is_for_us=True,
             sent_at=datetime.now(UTC),
             quote=self.prefaces.new(address, asked.system),
+            attachments=asked.images,
         )
 
     async def take(self, message: InboundMessage) -> None:

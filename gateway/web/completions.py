@@ -18,6 +18,7 @@ from gateway.web.asking import PATIENCE_S, Asking
 from gateway.web.errors import SERVER, HttpError
 from gateway.web.growing import Growing
 from gateway.web.holders import Holder, Holders
+from gateway.web.images import ImageCaps
 from gateway.web.wire import Completion, Shape, completion, model, models
 
 CHAT_HEADER = "x-strandline-chat"
@@ -32,8 +33,9 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:-]{0,63}")
 class CompletionPages:
     """The pages below `/v1`."""
 
-    def __init__(self, holders: Holders, asking: Asking, here: frozenset[str]) -> None:
+    def __init__(self, holders: Holders, asking: Asking, here: frozenset[str], caps: ImageCaps) -> None:
         """*here* are the agents that this gateway looks after."""
+        self._caps = caps
         self._holders = holders
         self._asking = asking
         self._here = here
@@ -53,7 +55,7 @@ class CompletionPages:
 
     async def complete(self, request: Request) -> Response:
         holder = self._holder(request)
-        asked = completion(await request.body())
+        asked = completion(await request.body(), self._caps)
         if _known(asked.model, holder) not in self._here:
             raise HttpError(503, f"another gateway looks after {asked.model!r} now", SERVER, code="agent_elsewhere")
         chat = chat_name(request.headers.get(CHAT_HEADER) or asked.user or DEFAULT_CHAT)

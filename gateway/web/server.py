@@ -23,6 +23,7 @@ from gateway.web.entrance import Entrance
 from gateway.web.errors import HttpError, answer_error
 from gateway.web.guard import Guard
 from gateway.web.holders import Holders
+from gateway.web.images import ImageCaps
 from gateway.web.webhooks import WebhookPages
 
 
@@ -58,8 +59,9 @@ def open_door(config: Config, environ: Mapping[str, str], footing: Footing) -> W
     telegrams, is_tls = frozenset(config.channels.telegram), (config.web.public_url or "").startswith("https:")
     entrance = Entrance(footing.sign_ins, footing.agents, is_tls)
     chat = ChatPages(entrance, footing.adapters, footing.presence, footing.sessions)
+    caps = ImageCaps(config.attachments.per_message, config.attachments.max_mb * 1024 * 1024)
     routes = [
-        *CompletionPages(holders, asking, frozenset(footing.agents)).routes(),
+        *CompletionPages(holders, asking, frozenset(footing.agents), caps).routes(),
         *entrance.routes(),
         *chat.routes(),
         *WebhookPages(footing.adapters, telegrams, footing.receive).routes(),

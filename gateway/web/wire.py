@@ -4,19 +4,28 @@ What a client sends besides (temperature, lengths, penalties) is taken and not h
 What would change the shape of the answer is refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from adapters.channel import Attachment
 from gateway.agent.entries import Usage
 from gateway.web.errors import HttpError
+from gateway.web.images import ImageCaps, image
+
+_SAID = ("text", "image_url")
+
+
+class _ImageUrl(BaseModel):
+    url: str
 
 
 class _Part(BaseModel):
     type: str
     text: str | None = None
+    image_url: _ImageUrl | None = None
 
 
 class _Message(BaseModel):
@@ -57,9 +66,11 @@ class Completion:
     user: str | None
     stream: bool
     include_usage: bool
+    images: tuple[Attachment, ...] = ()
+    """What the last message shows; those of earlier ones came with theirs."""
 
 
-def completion(body: bytes) -> Completion:
+def completion(body: bytes, caps: ImageCaps) -> Completion:
     """Read a request. Raises HttpError 400, which names the field."""
     try:
         asked = _Body.model_validate_json(body)
@@ -71,8 +82,9 @@ def completion(body: bytes) -> Completion:
     last = len(asked.messages) - 1
     if asked.messages[last].role != "user":
         raise HttpError(400, "the last message must be the user's", param=f"messages[{last}].role")
-    text = _text(asked.messages[last], f"messages[{last}]")
-    if not text.strip():
+    images = tuple(_images(asked.messages[last], f"messages[{last}]", caps))
+    text = _text(asked.messages[last], f"messages[{last}]", _SAID)
+    if not text.strip() and not images:
         raise HttpError(400, "the last message says nothing", param=f"messages[{last}].content")
     preface = [
         _text(message, f"messages[{place}]")
@@ -80,7 +92,7 @@ def completion(body: bytes) -> Completion:
         if message.role in {"system", "developer"}
     ]
     include_usage = asked.stream_options is not None and asked.stream_options.include_usage
-    return Completion(asked.model, text, "\n\n".join(preface), asked.user, bool(asked.stream), include_usage)
+    return Completion(asked.model, text, "\n\n".join(preface), asked.user, bool(asked.stream), include_usage, images)
 
 
 def _refuse_other_shapes(asked: _Body) -> None:
@@ -93,14 +105,27 @@ def _refuse_other_shapes(asked: _Body) -> None:
         raise HttpError(400, "an agent answers in text", param="response_format.type")
 
 
-def _text(message: _Message, place: str) -> str:
+def _text(message: _Message, place: str, taken: Sequence[str] = ("text",)) -> str:
     if message.content is None or isinstance(message.content, str):
         return message.content or ""
     for number, part in enumerate(message.content):
-        if part.type != "text":
-            kind = f"a part of type {part.type!r}"[:80]
-            raise HttpError(400, f"only text is taken, not {kind}", param=f"{place}.content[{number}].type")
-    return "\n".join(part.text or "" for part in message.content)
+        if part.type not in taken:
+            kind, only = f"a part of type {part.type!r}"[:80], " and ".join(taken)
+            raise HttpError(400, f"only {only} is taken here, not {kind}", param=f"{place}.content[{number}].type")
+    return "\n".join(part.text or "" for part in message.content if part.type == "text")
+
+
+def _images(message: _Message, place: str, caps: ImageCaps) -> Iterator[Attachment]:
+    parts = [] if message.content is None or isinstance(message.content, str) else message.content
+    shown = [(number, part) for number, part in enumerate(parts) if part.type == "image_url"]
+    if len(shown) > caps.count:
+        said = f"a message may show {caps.count} images; attachments.per_message sets it"
+        raise HttpError(400, said, param=f"{place}.content", code="too_many_images")
+    for number, part in shown:
+        param = f"{place}.content[{number}].image_url"
+        if part.image_url is None:
+            raise HttpError(400, "the part has no image_url", param=param)
+        yield image(part.image_url.url, f"{param}.url", caps)
 
 
 def _param(loc: Sequence[int | str]) -> str | None:

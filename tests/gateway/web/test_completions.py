@@ -14,6 +14,7 @@ from gateway.door.routing import SessionKey
 from gateway.web.completions import chat_name
 from gateway.web.errors import HttpError
 from gateway.web.growing import Growing
+from gateway.web.images import ImageCaps
 from gateway.web.wire import completion
 from tests.fakes.provider_stub import Body, Fault, Refusal, Reply, Step, call, without_note
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House, bearer, client, open_house
@@ -236,7 +237,7 @@ GOOD = {"model": "main", "messages": [{"role": "user", "content": "hi"}]}
         (GOOD | {"messages": [{"role": "user", "content": " "}]}, "messages[0].content"),
         (GOOD | {"messages": [{"role": "user"}]}, "messages[0].content"),
         (GOOD | {"messages": [*GOOD["messages"], {"role": "assistant", "content": "a"}]}, "messages[1].role"),
-        (GOOD | {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content[0].type"),
+        (GOOD | {"messages": [{"role": "user", "content": [{"type": "file"}]}]}, "messages[0].content[0].type"),
         ({"messages": GOOD["messages"]}, "model"),
         (GOOD | {"n": 2}, "n"),
         (GOOD | {"tools": [{"type": "function"}]}, "tools"),
@@ -246,7 +247,7 @@ GOOD = {"model": "main", "messages": [{"role": "user", "content": "hi"}]}
 def test_a_malformed_request_is_refused_with_the_field_that_is_wrong(body: Any, param: str | None) -> None:
     """400, in the shape that clients expect."""
     with pytest.raises(HttpError) as caught:
-        completion(body if isinstance(body, bytes) else json.dumps(body).encode())
+        completion(body if isinstance(body, bytes) else json.dumps(body).encode(), ImageCaps(1, 1))
     assert (caught.value.status, caught.value.param) == (400, param)
 
 

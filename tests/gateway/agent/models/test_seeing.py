@@ -55,6 +55,15 @@ async def test_pictures_follow_the_words_that_describe_them(desks: Desks) -> Non
     assert desk.stub.problems == []
 
 
+async def test_what_is_said_after_a_picture_has_none(desks: Desks) -> None:
+    """Each message shows its own: one that joins the turn later, too."""
+    desk = await desks.open(steps("A boat, moored."), vision=True)
+    later = replace(user("And what does it do?"), joins=True)
+    await desk.ask(shows(BOAT, then=(ReplyEntry("A boat.", (), "home", Usage()), later)))
+    contents = [each["content"] for each in desk.stub.bodies[0]["messages"] if each["role"] == "user"]
+    assert [isinstance(each, str) for each in contents] == [True, False, True]
+
+
 @pytest.mark.parametrize("why", ["blind", "nothing to look with"])
 async def test_a_model_that_does_not_see_reads_what_it_always_read(desks: Desks, why: str) -> None:
     """As a fallback that takes no pictures does, in the same turn."""

@@ -1,0 +1,46 @@
+"""This file reads the pictures that a request brings: with their bytes in it, for nothing is fetched from elsewhere."""
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+
+from adapters.channel import Attachment, AttachmentKind
+from gateway.web.errors import HttpError
+from workspaces.pictures import picture_facts
+
+_DATA = re.compile(r"data:(?P<mime>[A-Za-z0-9.+/-]{1,100});base64,", re.IGNORECASE)
+_KINDS = "JPEG, PNG, WebP or GIF"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageCaps:
+    """How many pictures a request may bring, and how large; as from any other channel."""
+
+    count: int
+    size: int
+    """In bytes, of one."""
+
+
+def image(url: str, param: str, caps: ImageCaps) -> Attachment:
+    """Return the picture in the data URI *url* as what comes with a message. Raises HttpError 400 at *param*.
+
+    Its bytes stand in the message itself, which is kept until its turn: any gateway of several may be the one that
+    answers it.
+    """
+    head = _DATA.match(url)
+    if head is None:
+        said = f"an image is taken as a data URI (data:image/png;base64,…), and no address is fetched: {url[:40]!r}"
+        raise HttpError(400, said, param=param, code="invalid_image_url")
+    try:
+        content = base64.b64decode(url[head.end() :], validate=True)
+    except (binascii.Error, ValueError) as exc:
+        raise HttpError(400, "the image is not valid base64", param=param, code="invalid_base64_image") from exc
+    if len(content) > caps.size:
+        most = f"an image may have {caps.size:,} bytes; attachments.max_mb sets it"
+        raise HttpError(400, most, param=param, code="image_too_large")
+    facts = picture_facts(content)
+    if facts is None:
+        raise HttpError(400, f"the image is no {_KINDS}", param=param, code="invalid_image_format")
+    plain = f"data:{facts.mime};base64,{base64.b64encode(content).decode()}"
+    return Attachment(AttachmentKind.PHOTO, plain, mime=facts.mime, size=len(content))
