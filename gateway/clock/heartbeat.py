@@ -110,6 +110,8 @@ class Checklist:
     items: tuple[Item, ...] = ()
     faults: tuple[str, ...] = ()
     """What cannot be done as it is written, in words for the owner."""
+    is_prose: bool = False
+    """There is no list: all of it is one item, which a model is asked for at every round."""
 
     @property
     def watched(self) -> frozenset[str]:
@@ -135,7 +137,7 @@ def read_checklist(text: str, zone: tzinfo) -> Checklist:
     lines = _FENCE.sub("", _COMMENT.sub("", text[:MOST_CHARACTERS])).splitlines()
     if not any(map(_BOX.fullmatch, lines)):
         prose = "\n".join(line for line in lines if not _BLANK.fullmatch(line) and line.strip() != _FIRST_TEMPLATE)
-        return Checklist((Item(prose),) if prose else (), tuple(faults))
+        return Checklist((Item(prose),) if prose else (), tuple(faults), is_prose=bool(prose))
     items = list[Item]()
     for said in _unticked(lines):
         try:

@@ -28,6 +28,8 @@ ALIASES = {
 """Six words of Vixie cron."""
 FORMS = 'such as "at 2026-12-24 09:00", "in 20m", "every 2h" or "0 9 * * MON-FRI"'
 _FIELDS = 5
+_FIELD_NAMES = {"day-of-month": "day of the month", "day-of-week": "day of the week"}
+_MOMENT_WORDS = 2
 _SPAN = re.compile(r"(?:(\d{1,4})\s*d)?\s*(?:(\d{1,4})\s*h)?\s*(?:(\d{1,5})\s*m(?:in)?)?", re.IGNORECASE)
 _MINUTE = timedelta(minutes=1)
 
@@ -90,7 +92,7 @@ def read_schedule(text: str, zone: tzinfo, now: datetime) -> Schedule:
     kind, _, rest = text.strip().partition(" ")
     match kind.lower():
         case "at":
-            return At(_moment(*_with_zone(rest.strip(), zone), now))
+            return At(_moment(*_with_zone(rest.strip(), zone, _MOMENT_WORDS), now))
         case "in":
             return At(now + _span(rest, "in"))
         case "every":
@@ -136,7 +138,7 @@ def span_in_words(span: timedelta) -> str:
 
 
 def _cron(text: str, zone: tzinfo) -> Cron:
-    expression, zone = _with_zone(text, zone)
+    expression, zone = _with_zone(text, zone, _FIELDS)
     expression = ALIASES.get(expression.lower(), expression)
     if len(expression.split()) != _FIELDS:
         raise ScheduleError(f"{text!r} is no schedule: write one {FORMS}")
@@ -145,16 +147,17 @@ def _cron(text: str, zone: tzinfo) -> Cron:
     except CronSimError as exc:
         field = str(exc).removeprefix("Bad ")
         raise ScheduleError(
-            f"the {field} of {expression!r} is not right: minute, hour, day of the month, month, day of the week, "
-            'such as "0 9 * * MON-FRI" for nine o\'clock on working days'
+            f"the {_FIELD_NAMES.get(field, field)} in {expression!r} is not right: write minute, hour, day of the "
+            'month, month and day of the week, such as "0 9 * * MON-FRI" for nine o\'clock on working days'
         ) from None
     return Cron(expression, zone)
 
 
-def _with_zone(text: str, zone: tzinfo) -> tuple[str, tzinfo]:
-    """Take a time zone off the end of *text*, if one is named there."""
+def _with_zone(text: str, zone: tzinfo, words: int) -> tuple[str, tzinfo]:
+    """Take a time zone off the end of *text*, if one is named there; *words* stand before it."""
     before, _, name = text.rpartition(" ")
-    if "/" not in name or not name.replace("/", "").replace("_", "").replace("-", "").isalpha():
+    is_name = name.replace("/", "").replace("_", "").replace("-", "").isalpha()
+    if not is_name or ("/" not in name and len(text.split()) != words + 1):
         return text, zone
     named = load_zone(name)
     if named is None:

@@ -48,6 +48,12 @@ BOOT_LEAST_S = 3600
 """Between two starts that `BOOT.md` is run for: a gateway that crashes again and again asks no model each time."""
 
 
+_PROSE = (
+    f"`{FILE}` holds no list, so I look after all of it at every round, and each round asks my language model. A line "
+    "such as `- [ ] daily 09:00: read my notes` asks it only when that is due."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What heartbeats need of the gateway around them."""
@@ -297,6 +303,8 @@ class Heartbeats:
         if found.faults and found != self._lists.get(agent):
             said = "\n".join([f"`{FILE}` holds what I cannot look after:", *(f"- {fault}" for fault in found.faults)])
             await self._tell(agent, f"heartbeat_list:{agent}:{_digest(said)}", said)
+        if found.is_prose and found != self._lists.get(agent):
+            await self._tell(agent, f"heartbeat_prose:{agent}", _PROSE)
         self._lists[agent] = found
         return found
 

@@ -118,6 +118,8 @@ def test_prose_is_one_item_unless_there_are_boxes() -> None:
     assert [item.text for item in read_checklist("# Mail\nLook at it.\nTwice.\n", BERLIN).items] == [
         "Look at it.\nTwice."
     ]
+    assert read_checklist("# Mail\nLook at it.\n", BERLIN).is_prose
+    assert not read_checklist("# Mail\n", BERLIN).is_prose
     assert read_checklist("Look at it.\n- [x] mail\n", BERLIN).items == ()
     assert [i.text for i in read_checklist("How:\n- [ ] mail\n  from Ann\n\n  or Ben\nend", BERLIN).items] == [
         "mail\nfrom Ann"

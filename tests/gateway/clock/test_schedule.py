@@ -59,11 +59,13 @@ def test_a_schedule_is_read_in_the_owners_zone(text: str, first: str) -> None:
     [
         ("61 9 * * *", "minute"),
         ("0 25 * * *", "hour"),
-        ("0 0 30 2 *", "day-of-month"),
-        ("0 0 * * XXX", "day-of-week"),
+        ("0 0 30 2 *", "day of the month"),
+        ("0 0 * * XXX", "day of the week"),
         ("whenever", "such as"),
         ("* * * * * *", "such as"),
         ("0 9 * * * Europe/Atlantis", "Europe/Berlin"),
+        ("0 9 * * * Berlin", "'Berlin' is no time zone: write one such as \"Europe/Berlin\""),
+        ("at 2026-12-24 09:00 Berlin", "'Berlin' is no time zone"),
         ("at noon", "2026-12-24 09:00"),
         ("at 2026-02-30 09:00", "2026-12-24 09:00"),
         ("at 2026-02-01 09:00", "is over"),
@@ -77,6 +79,13 @@ def test_what_cannot_be_read_names_the_field_and_shows_a_right_example(text: str
     """A person mends it without a manual."""
     with pytest.raises(ScheduleError, match=said):
         read(text)
+
+
+def test_a_zone_without_a_city_is_a_zone_too() -> None:
+    """Such as UTC; a day of the week behind an expression is none."""
+    assert read("0 9 * * * UTC").after(NOW) == read("0 9 * * * Etc/UTC").after(NOW)
+    assert read("at 2026-12-24 09:00 UTC").after(NOW) == datetime(2026, 12, 24, 9, tzinfo=UTC)
+    assert read("0 9 * * MON").after(NOW) is not None
 
 
 def test_a_time_that_a_clock_change_skips_comes_at_the_next_minute_there_is() -> None:

@@ -267,6 +267,20 @@ async def test_what_is_wrong_with_the_list_the_owner_is_told_once(tmp_path: Path
         assert asked_at(beating) == ["03-10 12:30"]
 
 
+async def test_of_a_file_without_a_list_the_owner_is_told_once_what_it_costs(tmp_path: Path) -> None:
+    """It is asked for at every round all the same; not again after a restart, nor once the prose has changed."""
+    async with open_beating(tmp_path, always(OK), berlin("2026-03-10 12:00")) as beating:
+        beating.lists("Look at the mail.")
+        await beating.pass_time(2 * HOUR)
+        beating.restart()
+        beating.lists("Look at the mail, please.")
+        await beating.pass_time(2 * HOUR)
+        ((_, notice),) = await beating.told()
+        assert "holds no list" in notice
+        assert "- [ ] daily 09:00" in notice
+        assert len(beating.entered) == 8
+
+
 async def test_off_is_off_until_it_is_on_again(tmp_path: Path) -> None:
     """Also after a restart; what was due meanwhile is let go."""
     async with open_beating(tmp_path, always(OK), berlin("2026-03-10 12:00")) as beating:
