@@ -171,9 +171,9 @@ async def test_a_gateway_lives_through_some_seconds() -> None:
     """Outages, edits and a small window included: all is answered, and both processes are seen all the time."""
     plan = Plan(0.12, 0.04, a_second=9.0, look_every_s=0.25, outage_every_s=2.5, tidy_every_s=1.0)
     done = await run(plan)
-    assert done.shown >= done.said > 50
+    assert done.shown >= done.said > 25
     assert not done.problems
-    assert done.model_calls > 40
+    assert done.model_calls > 20
     for process in (done.gateway, done.worker):
         assert len(process.samples) > 20
         assert process.figures(done.warm_s)["resident last, MB"] > 50

@@ -77,7 +77,7 @@ async def judged(home: Home, platform: Platform, told: judge.Told = TOLD) -> tup
 async def died(home: Home, platform: Platform, life: Life, ward: Nursery, answers: Collection[str] = ANSWERS) -> bool:
     """Let a gateway live until it dies of its fault, or comes to its end; say whether it died."""
     child = await ward.fork(life)
-    heard = asyncio.ensure_future(platform.has_shown(set(answers), 10))
+    heard = asyncio.ensure_future(platform.has_shown(set(answers), PATIENCE_S))
     ended = asyncio.ensure_future(child.ended())
     await asyncio.wait([heard, ended], return_when=asyncio.FIRST_COMPLETED)
     heard.cancel()

@@ -467,19 +467,32 @@ def test_a_second_signal_ends_a_stuck_gateway_at_once(tmp_path: Path) -> None:
 # --- the program itself
 
 
+def seconds_of(code: str) -> tuple[float, subprocess.CompletedProcess[str]]:
+    """Return how much processor time a program takes, and what it says."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said
+
+
 def test_help_is_quick_and_loads_nothing_heavy() -> None:
-    """Under 0.3 s of processor time: heavy libraries wait until a command needs them."""
+    """Heavy libraries wait until a command needs them: it takes less than four times what its framework does.
+
+    Who shares the core costs processor time too, so no seconds are named, and the best of three counts.
+    """
     code = (
         "import sys\nfrom gateway.cli.main import run\nrun(['--help'], {}, 'strandline')\n"
         "heavy = {'pydantic', 'httpx', 'starlette', 'uvicorn', 'numpy', 'aiogram', 'structlog', 'rich'}\n"
         "print(heavy & set(sys.modules), file=sys.stderr)"
     )
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert shown.stderr == "set()\n"
-    assert "Commands:" in shown.stdout
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.3
+    took, framework = [], []
+    for _ in range(3):
+        seconds, shown = seconds_of(code)
+        assert shown.stderr == "set()\n"
+        assert "Commands:" in shown.stdout
+        took.append(seconds)
+        framework.append(seconds_of("import asyncio, typer")[0])
+    assert min(took) < 4 * min(framework)
 
 
 def test_the_installed_command_tells_its_version() -> None:

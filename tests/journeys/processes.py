@@ -18,7 +18,9 @@ from gateway.home import Home
 from tests.journeys.house import ENVIRON
 
 ROOT = Path(__file__).parents[2]
-START_TIMEOUT_S = 40.0
+START_TIMEOUT_S = 120.0
+GATEWAY = ("-m", "gateway")
+"""What Python is told to run."""
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def make_agents(path: Path, providers: dict[str, OpenAIStub]) -> Home:
     home = Home(path)
     home.create()
     lines = ['[owner]\ntime_zone = "Europe/Berlin"\n[memory]\ntranscripts = true\n']
-    lines.append("[limits]\nidentical_calls = 50\ncalls = 10000\n")
+    lines.append("[limits]\nidentical_calls = 50\ncalls = 10000\nturn_s = 3600\n")
     for agent, provider in providers.items():
         lines.append(
             f'[agents.{agent}]\nmodel = "{agent}"\n[models.{agent}]\nprovider = "openai"\nmodel = "stub-1"\n'

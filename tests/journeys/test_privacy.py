@@ -53,7 +53,7 @@ async def test_nothing_private_reaches_a_groups_model_or_chat(tmp_path: Path) ->
     """Not in the prompt, not in any tool's result or error, not in a search, not in the reply; its own notes do."""
     async with BotApi() as bot, OpenAIStub(hostile) as provider:
         home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
-        home.write(home.config_file, home.config_file.read_text() + "\n[limits]\ncalls = 10000\n")
+        home.write(home.config_file, home.config_file.read_text() + "\n[limits]\ncalls = 10000\nturn_s = 3600\n")
         workspace = home.agent("main").workspace
         for name, text in {**CANARIES, OWN_NOTE: "- 12:00 this group's own kingfisher\n"}.items():
             (workspace / name).parent.mkdir(parents=True, exist_ok=True)

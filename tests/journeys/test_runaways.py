@@ -22,6 +22,7 @@ from tests.crash.faults import Steps
 from tests.crash.platform import Platform, telegram
 from tests.crash.running import Secretary, answer_to, prepared, running
 from tests.fakes.model import call, says
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
 from workspaces.access import AgentId
 
@@ -103,7 +104,7 @@ async def quick_answer(platform: Platform, number: int) -> float:
     """Say something, wait for the answer, and return how long it took, in seconds."""
     began = time.perf_counter()
     platform.says(str(number), QUICK)
-    await platform.has_shown({answer_to(number)}, 20)
+    await platform.has_shown({answer_to(number)}, PATIENCE_S)
     return time.perf_counter() - began
 
 
@@ -170,7 +171,7 @@ async def test_a_job_that_plans_jobs_makes_none(tmp_path: Path) -> None:
     """Each waits for the owner, up to a bound; more of it is refused under its code, and its turn has an end too."""
     async with telegram() as platform, let_loose(tmp_path, platform) as app:
         platform.says("1", OWNER)
-        await platform.has_shown({answer_to(1)}, 20)
+        await platform.has_shown({answer_to(1)}, PATIENCE_S)
         await app.desk.cron(CronOrder("add", when="every 1h", what="run schedule", private=True))
         for _ in range(4):
             await app.desk.ticker.run_now(1)
