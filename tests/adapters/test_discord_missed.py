@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from adapters.channel import Address, ChatKind, Via
+from adapters.channel import Address, ChannelUnavailableError, ChatKind, Via
 from adapters.discord import CatchUp, DiscordAdapter
 from adapters.discord.catching_up import MISSED
 from adapters.discord.heard import KEPT_EVERY_S, MOST_DIRECT, HeardKeeper, Marks
@@ -212,6 +212,30 @@ async def test_without_a_mark_nothing_is_fetched(server: Discord, kept: Kept, ke
         server.says("now")
         await run.hear("now")
     assert run.texts == ["now"]
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+async def test_a_session_that_was_lost_while_running_is_made_up_for(server: Discord, *, is_on: bool) -> None:
+    """As after an outage of hours, without a restart; where it is switched off nobody is told of anything."""
+    run, rule = Run(), CatchUp(timedelta(hours=24 if is_on else 0))
+    adapter = DiscordAdapter("home", TOKEN, run.tally.count, servers=servers_of(server), catch_up=rule)
+    adapter.on_missed(run.tell)
+    async with listening(adapter, run):
+        server.says("one")
+        await run.hear("one")
+    server.forget_session()
+    server.says("missed")
+    with pytest.raises(ChannelUnavailableError, match="begun anew"):
+        await adapter.listen(run)
+    async with listening(adapter, run):
+        await server.until(lambda: not server.has_forgotten)
+        if is_on:
+            await run.hear("missed")
+        server.says("now")
+        await run.hear("now")
+    await adapter.close()
+    assert run.texts == (["one", "missed", "now"] if is_on else ["one", "now"])
+    assert (run.told, run.tally.reasons) == ([], {})
 
 
 async def test_marks_are_few_and_kept_now_and_then(kept: Kept) -> None:
