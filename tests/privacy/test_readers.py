@@ -28,6 +28,8 @@ ALL_FILES = {
     "gateway/agents.py": "gives the index and the keeper what they keep",
     "gateway/moving.py": "builds an index anew at the command line, and tells the owner which lines it finds otherwise",
     "gateway/cli/agents.py": "counts files for the owner at the command line",
+    "gateway/conversation/first_run.py": "looks when one file was written",
+    "gateway/conversation/helpers_kept.py": "looks which transcripts notes name; a name that is found keeps its file",
 }
 """Who may take a workspace's files without `Access`, and what for: the index and the history keep each file's scope."""
 ALL_WORDS = {
