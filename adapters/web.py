@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import NoReturn
 
 from adapters.channel import (
@@ -26,7 +26,7 @@ from adapters.channel import (
 from adapters.readers import Readers
 from adapters.spoken import CHAT, OWNER, Spoken
 
-__all__ = ["CHANNEL", "CHAT", "OWNER", "Kind", "PageEvent", "Reader", "Told", "WebAdapter"]
+__all__ = ["CHANNEL", "CHAT", "OWNER", "Kind", "PageEvent", "Reader", "Sign", "Told", "WebAdapter"]
 
 CHANNEL = "web"
 REMEMBERED = 200
@@ -60,7 +60,14 @@ class PageEvent:
     told: Told
 
 
-Reader = Callable[[PageEvent | None], None]
+class Sign(Enum):
+    """What a page is shown for a moment."""
+
+    WRITING = "writing"
+    """An answer is on its way, and nothing of it can be read yet."""
+
+
+Reader = Callable[[PageEvent | Sign | None], None]
 """Told of each event, at once and in the event loop; `None` is the end."""
 
 
@@ -129,6 +136,11 @@ class WebAdapter:
             raise ChannelUnavailableError("no page is open")
         told = Told(Kind.ANSWER, message.body.text, self._now(), message.turn, message.buttons)
         return Sent(str(self.tell(told)))
+
+    async def show_typing(self, _: Address) -> None:
+        """Show once, on every page that is open, that an answer is on its way; the sign fades by itself."""
+        for reader in self._readers:
+            reader(Sign.WRITING)
 
     def tell(self, told: Told) -> int:
         """Show what belongs to the chat, on every page that is open or comes back; return its number.

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from adapters.channel import Adapter, ChannelUnavailableError
-from adapters.web import CHANNEL, Kind, PageEvent, Told, WebAdapter
+from adapters.web import CHANNEL, Kind, PageEvent, Sign, Told, WebAdapter
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
@@ -108,7 +108,7 @@ class ChatPages:
                 if await self.entrance.sign_ins.session(secret) is None:
                     return
                 for each in heard.taken():
-                    yield _drafted(each) if isinstance(each, str) else _event(adapter, each)
+                    yield _shown_now(adapter, each)
 
     async def _missed(self, adapter: WebAdapter, last: str) -> list[bytes]:
         """Return what the page lacks: the events after its last one, or the conversation as it stands."""
@@ -138,10 +138,10 @@ class _Heard:
 
     def __init__(self) -> None:
         self.is_over = False
-        self._waiting: list[PageEvent | str] = []
+        self._waiting: list[PageEvent | Sign | str] = []
         self._comes = asyncio.Event()
 
-    def event(self, event: PageEvent | None) -> None:
+    def event(self, event: PageEvent | Sign | None) -> None:
         self.is_over = self.is_over or event is None
         if event is not None:
             self._waiting.append(event)
@@ -157,11 +157,20 @@ class _Heard:
         """Return when there is something to show, or no more will come."""
         await self._comes.wait()
 
-    def taken(self) -> list[PageEvent | str]:
+    def taken(self) -> list[PageEvent | Sign | str]:
         """Return what waits, in its order; it waits no more."""
         taken, self._waiting = self._waiting, []
         self._comes.clear()
         return taken
+
+
+def _shown_now(adapter: WebAdapter, each: PageEvent | Sign | str) -> bytes:
+    match each:
+        case Sign():
+            return _sse(each.value, {}, None)
+        case str():
+            return _drafted(each)
+    return _event(adapter, each)
 
 
 def _event(adapter: WebAdapter, event: PageEvent) -> bytes:

@@ -30,11 +30,15 @@ ALONE = ["--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOU
 
 
 class Model(OpenAIStub):
-    """Answers with what it was told to say, or repeats what was said; stops half way while `go_on` is not set."""
+    """Answers with what it was told to say, or repeats what was said.
+
+    It stops half way while `go_on` is not set, or before the first word.
+    """
 
     def __init__(self) -> None:
         super().__init__(self._next)
         self.says: list[str] = []
+        self.stops_at_once = False
         self.go_on = asyncio.Event()
         self.go_on.set()
 
@@ -44,8 +48,9 @@ class Model(OpenAIStub):
         return self.says.pop(0) if self.says else f"You said: {said}"
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Let no answer be finished until the block ends."""
+    def held(self, *, at_once: bool = False) -> Iterator[None]:
+        """Let no answer be finished, or begun, until the block ends."""
+        self.stops_at_once = at_once
         self.go_on.clear()
         yield
         self.go_on.set()
@@ -54,7 +59,7 @@ class Model(OpenAIStub):
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         events = list(self.events(reply))
-        half = (len(events) - self.finishing_events + 1) // 2
+        half = 0 if self.stops_at_once else (len(events) - self.finishing_events + 1) // 2
         try:
             for number, event in enumerate(events):
                 if number == half:

@@ -114,6 +114,16 @@ async def test_from_the_code_to_an_answer_that_is_written_as_you_read(
     await expect(other.get_by_role("alert")).to_contain_text("does not count")
 
 
+async def test_a_sign_stands_while_there_is_nothing_to_read_yet(house: House, page: Page) -> None:
+    """A model that thinks, or works with its tools, is at work: the sign gives way to what it says."""
+    with house.model.held(at_once=True):
+        await say(page, "think")
+        await expect(page.locator("article.draft")).to_have_text("")
+        await photograph(page, "writing")
+    await expect(answers(page)).to_have_count(1)
+    await expect(page.locator("article.draft")).to_have_count(0)
+
+
 async def test_what_an_answer_holds_can_only_be_read(house: House, page: Page, complaints: Complaints) -> None:
     """No tag, picture, style or script of a model's works; a link leads to the web or nowhere."""
     house.model.says = [HOSTILE]

@@ -31,7 +31,7 @@ from adapters.http import HttpAdapter
 from adapters.telegram import LongPoll, TelegramAdapter
 from adapters.terminal import CHANNEL, CHAT, TerminalAdapter
 from adapters.web import CHANNEL as WEB
-from adapters.web import Kind, PageEvent, WebAdapter
+from adapters.web import Kind, PageEvent, Sign, WebAdapter
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.discord import Discord, servers_of
 from tests.fakes.discord_shapes import DIRECT, PERSON
@@ -107,8 +107,8 @@ class Page:
         self._open = ExitStack()
         self._open.enter_context(self._page.attach(self._show))
 
-    def _show(self, event: PageEvent | None) -> None:
-        if event is not None and event.told.kind is Kind.ANSWER:
+    def _show(self, event: PageEvent | Sign | None) -> None:
+        if isinstance(event, PageEvent) and event.told.kind is Kind.ANSWER:
             self._shown.append(event.told.text)
 
     def says(self, text: str) -> None:

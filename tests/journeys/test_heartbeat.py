@@ -17,8 +17,8 @@ from tests.fakes.discord import Discord
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Reply, Script, Step
+from tests.gateway.web.browsing import a_code, browser_at, until
 from tests.gateway.web.house import open_house
-from tests.gateway.web.test_page import a_code, browser_at, until
 from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
 from tests.journeys.test_discord import STRANGER, configure
 from workspaces.access import AgentId

@@ -3,6 +3,7 @@
 const at = (id) => document.getElementById(id);
 const TAGS = new Set(["P", "BR", "STRONG", "EM", "S", "CODE", "PRE", "BLOCKQUOTE", "UL", "OL", "LI", "HR", "H1", "H2",
   "H3", "H4", "H5", "H6", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD", "A"]);
+const SIGN_MS = 6000; // the gateway renews it every four seconds
 let csrf = "";
 let agent = "";
 let events = null;
@@ -74,6 +75,20 @@ function dropDraft() {
   return draft !== null;
 }
 
+/** Show *text* as what there is of an answer; empty, a sign that it is on its way. */
+function drafted(text) {
+  const reads = isAtTheEnd();
+  let draft = at("talk").querySelector(".draft");
+  if (!draft) {
+    draft = document.createElement("article");
+    draft.className = "draft";
+    at("talk").append(draft);
+  }
+  draft.textContent = text;
+  if (reads) toTheEnd();
+  return draft;
+}
+
 function isAtTheEnd() {
   const talk = at("talk");
   return talk.scrollHeight - talk.scrollTop - talk.clientHeight < 80;
@@ -117,16 +132,11 @@ function listen() {
       else add(message);
     });
   }
-  events.addEventListener("draft", (event) => {
-    const reads = isAtTheEnd();
-    let draft = at("talk").querySelector(".draft");
-    if (!draft) {
-      draft = document.createElement("article");
-      draft.className = "draft";
-      at("talk").append(draft);
-    }
-    draft.textContent = JSON.parse(event.data).text;
-    if (reads) toTheEnd();
+  events.addEventListener("draft", (event) => drafted(JSON.parse(event.data).text));
+  events.addEventListener("writing", () => {
+    const fades = drafted(at("talk").querySelector(".draft")?.textContent || "");
+    setTimeout(() => { if (fades.signs-- === 1 && !fades.textContent) fades.remove(); }, SIGN_MS);
+    fades.signs = (fades.signs || 0) + 1;
   });
 }
 
