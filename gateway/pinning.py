@@ -25,7 +25,7 @@ class Found:
 
     mark: Pin | None
     has_talked: bool
-    """There are transcripts."""
+    """There are transcripts; asked only of files without a mark, as this is done every second."""
     fault: str = ""
     """Why its mark cannot be read."""
 
@@ -40,7 +40,8 @@ def found(folder: AgentHome) -> Found:
         pass
     except OSError as exc:
         fault = f"{folder.mark} cannot be read ({exc.strerror})"
-    return Found(mark, any(folder.sessions.glob("*.jsonl")) or any(folder.archive.glob("*.jsonl*")), fault)
+    has_talked = not (mark or fault) and (any(folder.sessions.glob("*.jsonl")) or any(folder.archive.glob("*.jsonl*")))
+    return Found(mark, has_talked, fault)
 
 
 def objection(here: Found, known: Known) -> str:

@@ -63,9 +63,9 @@ class RedisCluster:
 
 
 @contextmanager
-def cluster(kind: str) -> Iterator[RedisCluster]:
-    """Run a cluster of three while the block runs."""
-    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+def cluster(kind: str, backed: str | None = None) -> Iterator[RedisCluster]:
+    """Run a cluster of three while the block runs; who keeps the prefix *backed* has a replica, the last node."""
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0")
     with ExitStack() as stack:
         nodes = []
         for _ in range(3):
@@ -75,14 +75,23 @@ def cluster(kind: str) -> Iterator[RedisCluster]:
             nodes[-1].tell("CLUSTER", "ADDSLOTSRANGE", first, SLOTS * len(nodes) // 3 - 1)
             nodes[-1].tell("CLUSTER", "SET-CONFIG-EPOCH", len(nodes))
             nodes[0].tell("CLUSTER", "MEET", "127.0.0.1", port, bus)
-        until(lambda: all(_agrees(node) for node in nodes))
-        yield RedisCluster(nodes)
+        until(lambda: all(_agrees(node, 3) for node in nodes))
+        made = RedisCluster(nodes)
+        if backed is not None:
+            port, bus = free_port(), free_port()
+            owner, replica = made.owner(backed), _started(stack, kind, port, *options, "--cluster-port", str(bus))
+            nodes[0].tell("CLUSTER", "MEET", "127.0.0.1", port, bus)
+            nodes.append(replica)
+            until(lambda: all(_agrees(node, 4) for node in nodes))
+            replica.tell("CLUSTER", "REPLICATE", owner.tell("CLUSTER", "MYID"))
+            until(lambda: bool(replica.tell("INFO", "replication").get("master_link_status") == "up"))
+        yield made
 
 
-def _agrees(node: RedisServer) -> bool:
+def _agrees(node: RedisServer, nodes: int) -> bool:
     about = node.tell("CLUSTER", "INFO")
     facts = about if isinstance(about, dict) else dict(line.split(":") for line in about.split())
-    return bool(facts["cluster_state"] == "ok" and facts["cluster_known_nodes"] == "3")
+    return bool(facts["cluster_state"] == "ok" and facts["cluster_known_nodes"] == str(nodes))
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,12 @@ class Watched:
     @property
     def url(self) -> str:
         return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/{PRIMARY}/0"
+
+    @property
+    def named(self) -> RedisServer:
+        """The one that the sentinel takes for the primary."""
+        _, port = self.sentinel.tell("SENTINEL", "GET-MASTER-ADDR-BY-NAME", PRIMARY)
+        return next(node for node in (self.primary, self.replica) if node.port == int(port))
 
     def settle(self) -> None:
         """Return once the replica has everything that the primary has."""

@@ -12,9 +12,10 @@ from structlog.testing import capture_logs
 from gateway.config import Config
 from gateway.errors import StoreError
 from gateway.home import Home
-from gateway.pinning import Found, is_new, objection, renewed, volume_of
+from gateway.pinning import Found, is_new, objection, renewed, volume_of, write_mark
 from gateway.share import Part, Share, open_share
 from gateway.stores.pins import Known, Pin
+from gateway.stores.redis.leases import adopt
 from tests.fakes.redis_server import KINDS, RedisServer, program, running
 
 NOW, BEFORE, OTHER = Pin("here", 7), Pin("here", 6), Pin("there", 9)
@@ -145,6 +146,20 @@ async def test_an_agent_is_not_taken_over_without_its_files(homes: Homes) -> Non
                 assert again.agents == ["a", "b"]
                 assert await two.claim(await two.leases.members()) == []
                 assert two.told() == ()  # they have a gateway again
+
+
+async def test_a_gateway_that_stands_by_notices_that_it_may_begin(homes: Homes) -> None:
+    """Nobody came or went: an operator said that its files are the ones from now on."""
+    async with homes.up("one"):
+        pass
+    async with homes.up("two") as two:
+        assert two.leases is not None
+        assert not await two._has_changed(two.leases)
+        fresh = Pin("chosen", 1)
+        assert await adopt(two.leases.server, homes.prefix, "a", fresh) == ""
+        write_mark(two.home, "a", fresh)
+        assert await two._has_changed(two.leases)
+        assert two.agents == ["a"]
 
 
 async def test_a_command_without_a_gateway_says_so_too(homes: Homes) -> None:

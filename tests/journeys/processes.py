@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,9 +41,11 @@ def server(module: str, folder: Path, *arguments: str) -> Iterator[str]:
 class Gateway:
     """`strandline up` on one home; it may be killed and started again."""
 
-    def __init__(self, home: Home, log: Path) -> None:
+    def __init__(self, home: Home, log: Path, program: Sequence[str] = GATEWAY) -> None:
+        """*program* is what Python is told to run."""
         self.home = home
         self.log = log
+        self._program = program
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -55,7 +57,7 @@ class Gateway:
         """Start it, and wait for nothing."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "gateway", "up", "--home", str(self.home.path)],
+                [sys.executable, *self._program, "up", "--home", str(self.home.path)],
                 cwd=ROOT,
                 env={**os.environ, **ENVIRON},
                 stdout=log,

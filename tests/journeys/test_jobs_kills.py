@@ -20,10 +20,10 @@ from gateway.app import App
 from gateway.config import read_config
 from gateway.home import Home
 from gateway.stores.jobs import Errand, Job, Run, RunState
-from tests.fakes.redis_server import program, running
+from tests.fakes.redis_server import program
 from tests.journeys.house import ENVIRON, OWNER, make_home, openai_section
 from tests.journeys.processes import Gateway, post, server, state
-from tests.journeys.test_several_gateways import CHATS, HELD, LEASE_S, Watchers, make_homes
+from tests.journeys.several import CHATS, HELD, LEASE_S, Watchers, make_homes, single
 
 LEAD = timedelta(seconds=3)
 """Until the first slot; those that come before there is a gateway are run late."""
@@ -164,18 +164,18 @@ def survive_together(folder: Path, plan: Plan, kills: int) -> str:
     if (kind := next((kind for kind in ("redis", "valkey") if program(kind)), None)) is None:
         pytest.skip("no Redis or Valkey server is installed here")
     with (
-        running(kind) as redis,
+        single(kind) as kept,
         server("botapi", folder, "--record", str(folder / "telegram.jsonl")) as bot,
         server("openai_stub", folder) as model,
     ):
-        homes = make_homes(folder, redis, bot, model)
+        homes = make_homes(folder, kept.url, bot, model)
         asyncio.run(plan.make(homes[0]))
         for chat in CHATS.values():
             post(f"{bot}/control/says", {"chat": chat, "text": "hello"})
         with together(folder, homes) as gateways:
             kill_at_random(gateways, bot, kills, plan)
             plan.until_all_were_sent(bot, 60 * plan.rounds)
-            watchers, deadline = Watchers(redis), time.monotonic() + 20
+            watchers, deadline = Watchers(kept), time.monotonic() + 20
             while watchers.waiting([*CHATS]) or watchers.unsent():
                 assert time.monotonic() < deadline
                 time.sleep(0.05)

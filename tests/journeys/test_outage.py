@@ -1,0 +1,84 @@
+"""Redis is away for longer than leases last and a start would wait: gateways stand by, and go on by themselves."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.redis_server import program
+from tests.journeys.processes import GATEWAY, ROOT, Gateway, post, state
+from tests.journeys.several import CHATS, Kept, Trial, single, trial
+
+HASTY = (
+    "-c",
+    "from gateway.stores.redis import leases; leases.START_PATIENCE_S = 0.5\nfrom gateway.__main__ import main; main()",
+)
+"""A gateway whose start waits half a second for its server, not half a minute."""
+STANDS_BY = {"ready": False, "standby": True, "loading": []}
+
+
+@pytest.fixture
+def kept() -> Iterator[Kept]:
+    if (kind := next((kind for kind in ("redis", "valkey") if program(kind)), None)) is None:
+        pytest.skip("no Redis or Valkey server is installed here")
+    with single(kind) as kept:
+        yield kept
+
+
+def told(gateway: Gateway, *words: str) -> str:
+    argv = [sys.executable, *GATEWAY, *words, "--home", str(gateway.home.path)]
+    done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True, timeout=60)
+    return done.stdout + done.stderr
+
+
+def has_given_up(gateway: Gateway, _: object) -> bool:
+    """Say whether it tried to start again for as long as a start tries."""
+    return "standing by until the store answers" in gateway.log.read_text()
+
+
+def take_away(made: Trial, at_least_s: float) -> None:
+    """End Redis while every gateway has messages to answer; bring it back once all stand by and gave up a start."""
+    for gateway in made.gateways:
+        made.until_at_work(gateway)
+    redis, begun = made.kept.keeper(), time.monotonic()
+    redis.kill()
+    for gateway in made.gateways:
+        gateway.until(lambda probe: probe == STANDS_BY)
+        gateway.until(partial(has_given_up, gateway))
+    for chat in CHATS.values():
+        post(f"{made.bot}/control/says", {"chat": chat, "text": f"message {made.burst}"})
+    one = made.gateways[0]
+    assert one.get("/healthz") == {"alive": True}
+    (why,) = one.get("/control/status")["waits_for"]
+    assert "does not answer" in why
+    assert f"waits     {why}" in told(one, "status")
+    assert f"this gateway stands by: {why}" in told(one, "chat", "--message", "hello")
+    time.sleep(max(0.0, begun + at_least_s - time.monotonic()))
+    for gateway in made.gateways:
+        assert gateway.process is not None
+        assert gateway.process.poll() is None
+        assert gateway.get("/healthz") == {"alive": True}
+    redis.start()
+
+
+@pytest.mark.timeout(300)
+def test_gateways_outlast_a_redis_that_is_away(kept: Kept, tmp_path: Path) -> None:
+    """Nothing is accepted meanwhile; what was said waits at its platform, and each message is answered once."""
+    with trial(tmp_path, kept, burst=20, program=HASTY) as made:
+        state(made.bot, sent=5)
+        take_away(made, at_least_s=0)
+        replace(made, burst=made.burst + 1).judge("Redis was away", doubled_at_most=len(CHATS))
+
+
+@pytest.mark.nightly
+def test_gateways_outlast_a_redis_that_is_away_for_a_minute_and_a_half(kept: Kept, tmp_path: Path) -> None:
+    """The same, with the gateways as they are, for three times as long as a start waits."""
+    with trial(tmp_path, kept, burst=40) as made:
+        state(made.bot, sent=20)
+        take_away(made, at_least_s=90)
+        replace(made, burst=made.burst + 1).judge("Redis was away for 90 s", doubled_at_most=len(CHATS))
