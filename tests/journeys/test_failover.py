@@ -71,10 +71,10 @@ def test_messages_come_through_a_kill_and_a_failover_behind_a_sentinel(
 
 
 @pytest.mark.nightly
-def test_messages_come_through_slots_that_move_and_gateways_that_die(
+def test_messages_come_through_kills_in_turn_and_a_failover_of_a_cluster(
     in_cluster: tuple[Kept, RedisServer], tmp_path: Path
 ) -> None:
-    """Each gateway is killed once and started again while our keys move from node to node, and the last one dies."""
+    """Each gateway is killed once and started again; then one dies for good, and the node that keeps everything."""
     kept, replica = in_cluster
     with trial(tmp_path, kept, burst=60) as made:
         for number, victim in enumerate(made.gateways):
