@@ -35,9 +35,7 @@ class _Waiting(Generic[T]):
 class GroupCommit:
     """The one writer of a database file; *connection* belongs to *thread*."""
 
-    def __init__(
-        self, path: Path, connection: sqlite3.Connection, thread: Threads, checkpoint: Checkpoint
-    ) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, thread: Threads, checkpoint: Checkpoint) -> None:
         self._path = path
         self._connection = connection
         self._thread = thread

@@ -55,7 +55,9 @@ def test_jobs_that_fail_or_were_stopped_are_told_of() -> None:
     busy = AgentStatus("main", "stub", None, jobs=JobsStatus(3, due, failing=1, stopped=2))
     told = brief(replace(FINE, agents=(busy, AgentStatus("idle", "stub", None)))).splitlines()
     assert told[1:3] == [
-        "- agent `main`: model `stub`, jobs: 3 to come, the next 2026-03-01 12:05Z, 1 failed at the latest time, "
-        "2 stopped",
+        (
+            "- agent `main`: model `stub`, jobs: 3 to come, the next 2026-03-01 12:05Z, 1 failed at the latest time, "
+            "2 stopped"
+        ),
         "- agent `idle`: model `stub`",
     ]

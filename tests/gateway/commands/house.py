@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
-from gateway.threads import Threads
 from itertools import count
 from pathlib import Path
 
@@ -40,6 +39,7 @@ from gateway.door.routing import Routes, SessionKey, route
 from gateway.hooks import Hooks
 from gateway.stores.ports import InboxRow
 from gateway.stores.sqlite import SqliteStore
+from gateway.threads import Threads
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import DeskWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel

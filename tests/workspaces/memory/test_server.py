@@ -88,7 +88,7 @@ async def test_notes_are_kept_on_the_server(stub: QdrantStub, tmp_path: Path) ->
 
 
 async def test_a_server_that_is_slow_or_gone_costs_no_answer(stub: QdrantStub, tmp_path: Path) -> None:
-    """The files answer by words within a second, for whom they may, and say so; later the index catches up."""
+    """The files answer by words without waiting for it, for whom they may, and say so; later the index catches up."""
     async with WorkerClient(_settings(stub)) as worker:
         home = Home(tmp_path, worker)
         home.write("memory/2026-03-01.md", "- red bicycle\n- blue moon\n")
