@@ -267,8 +267,8 @@ async def test_private_text_never_leaves_unless_it_may(
 
 
 async def test_an_outage_costs_no_answer(stub: EmbeddingStub, far: HostedEmbedder, tmp_path: Path) -> None:
-    """A search answers by what is here without waiting for the provider and says so; a note written meanwhile is found, and its vector
-    is fetched when the provider is back."""
+    """A search answers by what is here, does not wait for the provider and says so; a note written meanwhile is found,
+    and its vector is fetched when the provider is back."""
     home = Home(tmp_path, Joined(WordsEmbedder("near"), far, "everything"))
     home.write("MEMORY.md", "- likes tea\n")
     await home.index.sync()
