@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from adapters.channel import Adapter, Address, Misses, Moves, Wakes
+from adapters.abilities import Misses, Moves, Wakes
+from adapters.channel import Adapter, Address
 from gateway.agent.alarm import Alarm
 from gateway.agent.keeper import Keeper
 from gateway.agents import (

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from adapters.channel import Adapter, Address, ChatKind, Count, InboundMessage, Keeps, Sender
+from adapters.abilities import Keeps
+from adapters.channel import Adapter, Address, ChatKind, Count, InboundMessage, Sender
 from adapters.http import CHANNEL as HTTP
 from adapters.http import HttpAdapter
 from adapters.terminal import CHAT, OWNER, TerminalAdapter

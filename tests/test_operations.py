@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from gateway.control.wire import Status
+from gateway.control.status_wire import Status
 
 OPERATIONS = (Path(__file__).parent.parent / "docs" / "operations.md").read_text("utf-8")
 

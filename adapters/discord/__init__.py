@@ -5,18 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NoReturn
 
-from adapters.channel import (
-    Address,
-    Attachment,
-    Body,
-    ChannelUnavailableError,
-    Count,
-    Keeps,
-    MenuEntry,
-    OutboundMessage,
-    Receive,
-    Sent,
-)
+from adapters.abilities import Keeps, MenuEntry
+from adapters.channel import Address, Attachment, Body, ChannelUnavailableError, Count, OutboundMessage, Receive, Sent
 from adapters.discord.calls import Calls
 from adapters.discord.catching_up import CatchingUp
 from adapters.discord.connection import CALL_TIMEOUT_S, Connection

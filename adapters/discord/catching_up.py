@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 
-from adapters.channel import Address, Count, Keeps
+from adapters.abilities import Keeps
+from adapters.channel import Address, Count
 from adapters.discord.calls import Calls
 from adapters.discord.heard import HeardKeeper
 from adapters.discord.missed import CatchUp, Found, Histories, Unheard, moment_of

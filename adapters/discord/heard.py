@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adapters.channel import ChatKind, Keeps
+from adapters.abilities import Keeps
+from adapters.channel import ChatKind
 from adapters.discord.places import Place
 from adapters.discord.wire import Snowflake
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from discord.http import Route
 
-from adapters.channel import MenuEntry
+from adapters.abilities import MenuEntry
 from adapters.discord.calls import Calls
 from adapters.discord.wire import CommandField, MenuCommand
 

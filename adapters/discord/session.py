@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adapters.channel import Keeps
+from adapters.abilities import Keeps
 
 KEPT_EVERY_S = 0.25
 """How far what is kept may lag behind: what is told again is known by the inbox."""

@@ -11,17 +11,8 @@ from aiogram.methods import Response
 from aiogram.types import File, Message, Update, User
 from aiogram.utils.token import TokenValidationError
 
-from adapters.channel import (
-    Address,
-    Attachment,
-    Body,
-    ChannelUnavailableError,
-    Count,
-    MenuEntry,
-    OutboundMessage,
-    Receive,
-    Sent,
-)
+from adapters.abilities import MenuEntry
+from adapters.channel import Address, Attachment, Body, ChannelUnavailableError, Count, OutboundMessage, Receive, Sent
 from adapters.telegram.calls import Calls
 from adapters.telegram.examine import PRIVACY_MODE, Examination, Groups
 from adapters.telegram.faults import Faults

@@ -14,7 +14,8 @@ from aiogram.types import (
     ReactionTypeEmoji,
 )
 
-from adapters.channel import Address, MenuEntry, SendRefusedError
+from adapters.abilities import MenuEntry
+from adapters.channel import Address, SendRefusedError
 from adapters.telegram.calls import CALL_TIMEOUT_S, Calls
 from adapters.telegram.faults import CALL_FAULTS
 from adapters.telegram.moved import MovedChats, telegram_number

@@ -57,8 +57,8 @@ async def composed_again(stack: AsyncExitStack, make: Make, doorway: Doorway) ->
 
 @asynccontextmanager
 async def _telling(doorway: Doorway) -> "AsyncIterator[Waiting]":
+    from gateway.control.status_wire import Status
     from gateway.control.waiting import Waiting
-    from gateway.control.wire import Status
 
     state = Status(
         version("strandline"),

@@ -17,7 +17,8 @@ from gateway.cli.adopting import adopt
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
-from gateway.control.wire import AgentOrder, MemoryStatus
+from gateway.control.status_wire import MemoryStatus
+from gateway.control.wire import AgentOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import FILE_MODE, FOLDER_MODE, Home
 from gateway.visible import visible

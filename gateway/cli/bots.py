@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 
-from adapters.channel import Adapter, ChannelConfigError, ChannelError, Examines
+from adapters.abilities import Examines
+from adapters.channel import Adapter, ChannelConfigError, ChannelError
 from gateway.cli.finding import Finding, Level
 from gateway.errors import ConfigError
 

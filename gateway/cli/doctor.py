@@ -20,7 +20,8 @@ from gateway.cli.servers import check_servers
 from gateway.cli.status import memory_line
 from gateway.cli.tool_servers import check_tool_servers
 from gateway.control.desk import EXPECTED, Desk
-from gateway.control.wire import AgentOrder, SearchOrder, Status
+from gateway.control.status_wire import Status
+from gateway.control.wire import AgentOrder, SearchOrder
 from gateway.errors import ConfigError
 from gateway.home import Home
 

@@ -17,7 +17,8 @@ from gateway.cli.migrate import migrate
 from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
 from gateway.control.desk import Progress
-from gateway.control.wire import AgentOrder, Found, MemorySource, MemoryStatus, OriginOrder, SearchOrder, Why
+from gateway.control.status_wire import MemoryStatus
+from gateway.control.wire import AgentOrder, Found, MemorySource, OriginOrder, SearchOrder, Why
 from gateway.home import Home
 from gateway.visible import visible
 

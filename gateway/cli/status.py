@@ -11,7 +11,7 @@ from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_jso
 from gateway.cli.reach import reach
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending import spending_lines
-from gateway.control.wire import MemoryStatus, Status
+from gateway.control.status_wire import MemoryStatus, Status
 from gateway.home import Home
 from gateway.visible import visible
 

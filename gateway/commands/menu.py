@@ -9,7 +9,8 @@ from dataclasses import asdict
 
 import structlog
 
-from adapters.channel import Adapter, ChannelError, ChannelUnavailableError, HasMenu, MenuEntry
+from adapters.abilities import HasMenu, MenuEntry
+from adapters.channel import Adapter, ChannelError, ChannelUnavailableError
 from gateway.commands.command import Command, Who
 from gateway.errors import StoreError
 from gateway.stores.ports import Store

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending import spending_lines
-from gateway.control.wire import AgentStatus, Status
+from gateway.control.status_wire import AgentStatus, Status
 
 
 def brief(state: Status) -> str:

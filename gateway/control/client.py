@@ -13,6 +13,7 @@ from gateway.control.browsers import BrowserAnswer, BrowserOrder
 from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.desk import OnReply, Progress
 from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
+from gateway.control.status_wire import MemoryStatus, Status
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     AgentOrder,
@@ -24,12 +25,10 @@ from gateway.control.wire import (
     HistoryAnswer,
     HistoryOrder,
     MemorySource,
-    MemoryStatus,
     OriginOrder,
     SearchOrder,
     SessionsAnswer,
     SessionsOrder,
-    Status,
     Why,
 )
 from gateway.door.explaining import Explanation

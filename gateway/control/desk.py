@@ -7,6 +7,7 @@ from adapters.channel import ChannelError
 from gateway.control.browsers import BrowserAnswer, BrowserOrder
 from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
+from gateway.control.status_wire import MemoryStatus, Status
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     AgentOrder,
@@ -17,12 +18,10 @@ from gateway.control.wire import (
     HistoryAnswer,
     HistoryOrder,
     MemorySource,
-    MemoryStatus,
     OriginOrder,
     SearchOrder,
     SessionsAnswer,
     SessionsOrder,
-    Status,
     Why,
 )
 from gateway.errors import StrandlineError

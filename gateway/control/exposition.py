@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.desk import Desk
-from gateway.control.wire import Status
+from gateway.control.status_wire import Status
 from gateway.errors import StrandlineError
 from gateway.metrics import Meter
 from gateway.serving import is_numeric_or_local

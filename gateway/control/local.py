@@ -25,28 +25,23 @@ from gateway.control.history import answer_history
 from gateway.control.origin import memory_source
 from gateway.control.sessions import Shelf, answer_sessions
 from gateway.control.spending import spending_of
+from gateway.control.status_wire import AgentStatus, ChannelStatus, HeartbeatStatus, MemoryStatus, Status, UnsureStatus
 from gateway.control.tools import Lectern
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     AgentOrder,
-    AgentStatus,
     ApprovalAnswer,
     ApprovalOrder,
-    ChannelStatus,
     ChatOrder,
     Found,
     FoundHit,
-    HeartbeatStatus,
     HistoryAnswer,
     HistoryOrder,
     MemorySource,
-    MemoryStatus,
     OriginOrder,
     SearchOrder,
     SessionsAnswer,
     SessionsOrder,
-    Status,
-    UnsureStatus,
     UsedHit,
     Why,
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gateway.agent.budget import Budget, Cause, dollars, summed
-from gateway.control.wire import SpendingStatus
+from gateway.control.status_wire import SpendingStatus
 from gateway.stores.spending import NANOS, Spend
 
 if TYPE_CHECKING:  # the command line shows spending without loading models

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from gateway.control.server import Door
-from gateway.control.wire import Status
+from gateway.control.status_wire import Status
 
 
 @dataclass(slots=True)

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 
 import structlog
 
-from adapters.channel import Adapter, Address, Body, SendsFiles, Upload
+from adapters.abilities import SendsFiles
+from adapters.channel import Adapter, Address, Body, Upload
 from gateway.agent.entries import EnclosedEntry
 from gateway.agent.tools.tool import Run
 from gateway.conversation.plan import Asked

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from adapters.channel import Attachment, ChannelUnavailableError, FetchesFiles, FetchRefusedError, InboundMessage
+from adapters.abilities import FetchesFiles
+from adapters.channel import Attachment, ChannelUnavailableError, FetchRefusedError, InboundMessage
 from gateway.agent.tools.tool import Run
 from gateway.conversation.delivery import Adapters
 from gateway.stores.disk import disk_trouble

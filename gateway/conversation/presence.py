@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 
 import structlog
 
-from adapters.channel import Adapter, Address, ChannelError, InboundMessage, Reacts, ShowsDrafts, ShowsTyping, Via
+from adapters.abilities import Reacts, ShowsDrafts, ShowsTyping
+from adapters.channel import Adapter, Address, ChannelError, InboundMessage, Via
 from gateway.conversation.drafts import Draft
 
 log = structlog.get_logger()

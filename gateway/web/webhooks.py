@@ -7,7 +7,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from adapters.channel import Adapter, Receive, TakesUpdates
+from adapters.abilities import TakesUpdates
+from adapters.channel import Adapter, Receive
 from gateway.errors import StoreError
 
 log = structlog.get_logger()

@@ -6,17 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from adapters.abilities import FetchesFiles, SendsFiles
 from adapters.channel import (
     Address,
     Attachment,
     AttachmentKind,
     Body,
     ChannelUnavailableError,
-    FetchesFiles,
     FetchRefusedError,
     OutboundMessage,
     SendRefusedError,
-    SendsFiles,
     Upload,
 )
 from adapters.discord import DiscordAdapter

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from adapters.abilities import ShowsTyping
 from adapters.channel import (
     Address,
     Body,
@@ -14,7 +15,6 @@ from adapters.channel import (
     ChannelUnavailableError,
     OutboundMessage,
     SendRefusedError,
-    ShowsTyping,
     UnsureSendError,
 )
 from adapters.discord import DiscordAdapter

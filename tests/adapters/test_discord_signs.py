@@ -4,16 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.channel import (
-    Address,
-    ChannelConfigError,
-    ChannelUnavailableError,
-    Examines,
-    HasMenu,
-    MenuEntry,
-    Reacts,
-    SendRefusedError,
-)
+from adapters.abilities import Examines, HasMenu, MenuEntry, Reacts
+from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, SendRefusedError
 from adapters.discord import DiscordAdapter
 from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, THREAD, TOKEN

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from adapters.channel import ChannelConfigError, ChannelUnavailableError, Examines
+from adapters.abilities import Examines
+from adapters.channel import ChannelConfigError, ChannelUnavailableError
 from adapters.telegram import Groups, LongPoll, TelegramAdapter, Webhook
 from adapters.telegram.examine import PRIVACY_MODE
 from tests.fakes.botapi import TOKEN, BotApi

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from adapters.abilities import FetchesFiles
 from adapters.channel import (
     Attachment,
     AttachmentKind,
     ChannelConfigError,
     ChannelError,
     ChannelUnavailableError,
-    FetchesFiles,
     FetchRefusedError,
 )
 from adapters.telegram import TelegramAdapter

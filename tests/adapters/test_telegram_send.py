@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiogram.exceptions import ClientDecodeError
 
+from adapters.abilities import ShowsTyping
 from adapters.channel import (
     Address,
     Body,
@@ -19,7 +20,6 @@ from adapters.channel import (
     EntityType,
     OutboundMessage,
     SendRefusedError,
-    ShowsTyping,
     UnsureSendError,
     Upload,
 )

@@ -4,18 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.channel import (
-    Address,
-    ChannelConfigError,
-    ChannelUnavailableError,
-    HasMenu,
-    MenuEntry,
-    Moves,
-    Reacts,
-    SendRefusedError,
-    ShowsDrafts,
-    TakesUpdates,
-)
+from adapters.abilities import HasMenu, MenuEntry, Moves, Reacts, ShowsDrafts, TakesUpdates
+from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, SendRefusedError
 from adapters.telegram import Groups, TelegramAdapter
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.tally import Tally

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.channel import ChannelConfigError, ChannelUnavailableError, InboundMessage, TakesUpdates, Via
+from adapters.abilities import TakesUpdates
+from adapters.channel import ChannelConfigError, ChannelUnavailableError, InboundMessage, Via
 from adapters.telegram import LongPoll, TelegramAdapter, Webhook
 from adapters.telegram.incoming import ALLOWED_UPDATES
 from adapters.telegram.parse import Ignored

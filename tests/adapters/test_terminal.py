@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from adapters.abilities import Wakes
 from adapters.channel import (
     Address,
     Body,
@@ -15,7 +16,6 @@ from adapters.channel import (
     OutboundMessage,
     Sender,
     Sent,
-    Wakes,
 )
 from adapters.terminal import CHANNEL, CHAT, Sink, TerminalAdapter
 from tests.fakes.listening import Received, listening

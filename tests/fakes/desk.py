@@ -21,10 +21,10 @@ from gateway.control.door_wire import (
     SilencesAnswer,
     SilencesOrder,
 )
+from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     AgentOrder,
-    AgentStatus,
     ApprovalAnswer,
     ApprovalOrder,
     ChatOrder,
@@ -35,7 +35,6 @@ from gateway.control.wire import (
     HistoryFile,
     HistoryOrder,
     MemorySource,
-    MemoryStatus,
     OriginOrder,
     OriginStep,
     SearchOrder,
@@ -44,7 +43,6 @@ from gateway.control.wire import (
     SessionRow,
     SessionsAnswer,
     SessionsOrder,
-    Status,
     UsedHit,
     WaitingChange,
     Why,

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
-from adapters.channel import Address, Attachment, AttachmentKind, ChannelError, FetchRefusedError, MenuEntry
+from adapters.abilities import MenuEntry
+from adapters.channel import Address, Attachment, AttachmentKind, ChannelError, FetchRefusedError
 from tests.fakes.adapter import FakeAdapter
 
 PIECE = 65_536

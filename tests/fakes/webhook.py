@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import aiohttp
 from aiohttp import web
 
-from adapters.channel import Receive, TakesUpdates
+from adapters.abilities import TakesUpdates
+from adapters.channel import Receive
 from gateway.errors import StoreError
 from tests.fakes.botapi import BotApi
 from tests.fakes.telegram_shapes import Json

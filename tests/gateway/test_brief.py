@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from gateway.control.brief import brief
 from gateway.control.cron_wire import JobsStatus
-from gateway.control.wire import AgentStatus, ChannelStatus, MemoryStatus, Status
+from gateway.control.status_wire import AgentStatus, ChannelStatus, MemoryStatus, Status
 
 FINE = Status("1.2.3", "/home", ready=True, uptime_s=3_661.9, time_zone="UTC", time_zone_source="config.toml")
 

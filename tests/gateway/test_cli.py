@@ -22,7 +22,8 @@ from gateway.cli.status import memory_line
 from gateway.cli.up import GARBAGE, serve
 from gateway.config import read_config
 from gateway.control.server import control_app
-from gateway.control.wire import Found, MemoryStatus
+from gateway.control.status_wire import MemoryStatus
+from gateway.control.wire import Found
 from gateway.home import ControlFile, Home
 from gateway.serving import serving
 from tests.fakes.desk import FakeDesk, FakeGateway

@@ -17,7 +17,8 @@ from gateway.config.reading import parse_config
 from gateway.control.desk import Desk
 from gateway.control.exposition import Exposition, Standing
 from gateway.control.server import control_app
-from gateway.control.wire import ChannelStatus, ChatOrder, Status
+from gateway.control.status_wire import ChannelStatus, Status
+from gateway.control.wire import ChatOrder
 from gateway.errors import ConfigError, StoreError
 from gateway.home import Home
 from gateway.metrics import Meter

@@ -10,7 +10,7 @@ from gateway.agent.entries import Usage
 from gateway.config import Config, read_config
 from gateway.control.exposition import Standing
 from gateway.control.spending import spending_lines
-from gateway.control.wire import AgentStatus, SpendingStatus, Status
+from gateway.control.status_wire import AgentStatus, SpendingStatus, Status
 from gateway.errors import ConfigError
 from gateway.paying import purses_of, unpriced_models
 from gateway.stores.spending import NANOS, Spend

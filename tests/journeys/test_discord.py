@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gateway.app import App
-from gateway.control.wire import ChannelStatus, ChatOrder
+from gateway.control.status_wire import ChannelStatus
+from gateway.control.wire import ChatOrder
 from gateway.conversation.listening import ListeningState
 from gateway.home import Home
 from tests.fakes.discord import Discord, Fault

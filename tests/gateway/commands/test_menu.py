@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.channel import ChannelConfigError, ChannelUnavailableError, MenuEntry
+from adapters.abilities import MenuEntry
+from adapters.channel import ChannelConfigError, ChannelUnavailableError
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.menu import MENU_FAILED, Menus, menu_entries
 from gateway.stores.sqlite import SqliteStore
