@@ -19,7 +19,8 @@ FORGOTTEN = "helper_forgotten"
 """Reason code: counted for each transcript that is removed."""
 _GROWN = 1024 * 1024
 """Bytes that a note may have grown by between two looks at it."""
-_CITED = re.compile(rf"{FOLDER}/([^\s#`()\[\]]+\.jsonl)".encode())
+_CITED = re.compile(rf"{FOLDER}/([^\s/#`()\[\]]+\.jsonl)".encode())
+"""No name holds a slash: so none is looked for within another, and any file that somebody sent takes linear time."""
 
 
 async def forget_helpers(

@@ -1,6 +1,7 @@
 """What helpers said is kept for a while, and for longer where a note cites it."""
 
 import os
+import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -55,3 +56,14 @@ async def test_without_a_limit_all_are_kept(tmp_path: Path) -> None:
         old = await spoke(house, "subagent:old-0", 10_000)
         await house.lifecycle.forget_helpers()
         assert house.sessions.path(old).exists()
+
+
+async def test_no_file_that_somebody_sent_holds_the_gateway_up(tmp_path: Path) -> None:
+    """What is looked through for names takes as long as it is long, whatever is in it."""
+    async with resting(tmp_path, SETTINGS) as house:
+        await spoke(house, "subagent:old-0", 31)
+        (house.agents[MAIN].workspace.folder.root / "sent.md").write_text("sessions/" * 20_000, "utf-8")
+        begun = time.process_time()
+        await house.lifecycle.forget_helpers()
+        assert time.process_time() - begun < 2
+        assert house.counts == {"helper_forgotten": 1}
