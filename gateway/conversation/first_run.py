@@ -11,7 +11,8 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.conversation.record import Record
 from gateway.conversation.session import Ending, Pause, Session, noting
 from workspaces.access import Access, SessionType
-from workspaces.workspace import Workspace
+from workspaces.errors import NotTextError, TooLargeError
+from workspaces.workspace import TextFile, Workspace
 
 log = structlog.get_logger()
 
@@ -30,7 +31,7 @@ async def end_first_run(session: Session, why: Ending | Pause) -> Sequence[PureP
         return ()
     led = _last_answer(session.transcript.records)
     workspace, access = session.agent.workspace, session.access
-    if led is None or await session.agent.run(workspace.present, FILE, access) is None:
+    if led is None or await session.agent.run(_present, workspace, access) is None:
         return ()
     async with noting(session) as run:
         if await run(_removed, workspace, access, led):
@@ -49,8 +50,16 @@ def _last_answer(records: Sequence[Record]) -> datetime | None:
 def _removed(workspace: Workspace, access: Access, led: datetime) -> bool:
     """Delete the file, unless it was written after the latest answer, which it cannot have led; say whether it was."""
     written = next((found.mtime_ns for found in workspace.folder.walk() if found.path == FILE), None)
-    present = workspace.present(FILE, access)
+    present = _present(workspace, access)
     if written is None or present is None or datetime.fromtimestamp(written / 1e9, UTC) > led:
         return False
     workspace.delete(FILE, access, present)
     return True
+
+
+def _present(workspace: Workspace, access: Access) -> TextFile | None:
+    """Return the file; `None` also for what is no text: it leads nobody, and no conversation waits for its mending."""
+    try:
+        return workspace.present(FILE, access)
+    except (NotTextError, TooLargeError):
+        return None

@@ -69,3 +69,15 @@ async def test_it_stays_where_no_language_model_was_led_by_it(tmp_path: Path) ->
         await house.lifecycle.pause_session(GROUP, Pause.REST)
         await house.lifecycle.pause_session(KEY, Pause.REST)
         assert house.file(str(FILE))
+
+
+async def test_a_file_that_is_no_text_keeps_no_conversation_from_its_end(tmp_path: Path) -> None:
+    """An agent cannot have been led by it, and it is the owner's to mend; what was said is over all the same."""
+    async with resting(tmp_path, SETTINGS) as house:
+        house.lifecycle.listeners.append(end_first_run)
+        put(house, before_s=60)
+        (house.agents[MAIN].workspace.folder.root / FILE).write_bytes(b"f\xfcr dich\n")
+        await house.talk(KEY, ("hello", "Good day."))
+        await house.lifecycle.pause_session(KEY, Pause.REST)
+        await house.lifecycle.end_session(KEY, Ending.NEW)
+        assert (house.agents[MAIN].workspace.folder.root / FILE).exists()
