@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import suppress
 
 import httpx
+import httpx2
 
 BODY_CAP = 32_000_000
 """Largest response, in bytes; an event of a stream costs some 200 bytes for each token."""
@@ -40,7 +41,7 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[object]:
 
 
 async def _read_out(chunks: AsyncIterator[bytes]) -> None:
-    with suppress(TimeoutError):
+    with suppress(TimeoutError, httpx.HTTPError, httpx2.HTTPError):  # it was whole: only the connection is lost
         async with asyncio.timeout(LINGER_S):
             async for _ in chunks:
                 pass

@@ -3,6 +3,8 @@
 import json
 from collections.abc import AsyncIterator
 
+import httpx
+import httpx2
 import pytest
 
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage
@@ -74,6 +76,18 @@ def test_a_content_filter_refuses_what_has_no_text(text: str, is_refusal: bool) 
             assembly.entry(())
     else:
         assert assembly.entry(()).text == "Half"
+
+
+@pytest.mark.parametrize("fault", [httpx.RemoteProtocolError("cut"), httpx2.RemoteProtocolError("cut")])
+async def test_a_connection_that_breaks_behind_a_whole_reply_takes_nothing_from_it(fault: Exception) -> None:
+    """Some servers hang up once they have said that they are done: the model is not asked, and paid, again."""
+
+    async def cut() -> AsyncIterator[bytes]:
+        yield b'data: {"a": 1}\n\ndata: [DONE]\n\n'
+        raise fault
+
+    assert [event async for event in wire.events(cut())] == [{"a": 1}]
+    assert len([chunk async for chunk in wire.guarded(cut())]) == 1
 
 
 async def _chunks(body: str) -> AsyncIterator[bytes]:
