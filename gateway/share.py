@@ -126,15 +126,15 @@ class Share:
         taken: list[str] = []
         for agent in usable:
             most = part.new if is_new(here[agent], known[agent]) else part.whole
-            if agent in self.agents or not known[agent].is_free or len(self.agents) + len(taken) >= most:
+            if agent in self.agents or not known[agent].is_free or len(self.agents) >= most:
                 continue
             try:
                 if await self._took(agent, known[agent]):
                     taken.append(agent)
+                    self.agents.append(agent)  # at once: should the store fail at the next one, this one is ours
             except OSError as exc:
                 objections[agent] = f"its folder here cannot be written ({exc.strerror})"
         self._tell({agent: why for agent, why in objections.items() if why and known[agent].is_free})
-        self.agents += taken
         self._seen = volumes, part.whole
         return taken
 
@@ -195,6 +195,7 @@ class Share:
             self.over.set()
 
     async def _has_changed(self, leases: "RedisLeases") -> bool:
+        before = len(self.agents)
         try:
             volumes = await leases.members()
             is_settled = (volumes, len(self.agents)) == self._seen and self.agents and not self.strays
@@ -204,7 +205,7 @@ class Share:
             return is_more or len(self.agents) > self._seen[1]
         except StoreError as exc:
             log.warning("share not looked at", detail=str(exc))
-            return False
+            return len(self.agents) > before
 
 
 @asynccontextmanager

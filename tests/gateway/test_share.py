@@ -12,6 +12,7 @@ from gateway.config import Config
 from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.share import Share, at_most, open_share
+from gateway.stores.pins import Pin
 from gateway.stores.ports import Arrivals, Store
 from gateway.stores.sqlite import SqliteStore
 from gateway.timing import SystemClock
@@ -163,3 +164,26 @@ def test_a_setting_that_leads_to_no_redis_is_refused() -> None:
     for url in ("http://host", "redis://user:secret@host:6379/0", "nonsense"):
         with pytest.raises(ValueError, match=r"redis\n?.*url"):
             Config.model_validate({"redis": {"url": url}})
+
+
+async def test_an_agent_taken_before_the_store_went_away_is_looked_after(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is claimed and its folder is locked: nobody else can have it, so the run ends and the next one has it."""
+    one = await house.share("one")
+    two = await house.share("two", alone=False)
+    assert one.leases is not None
+    assert two.leases is not None
+    await one.leases.release(["agent:a", "agent:b"])
+    one.locks.close()
+    take, taken = two.leases.take, list[str]()
+
+    async def once(agent: str, had: Pin | None, fresh: Pin) -> bool:
+        if taken:
+            raise StoreError("the server does not answer")
+        taken.append(agent)
+        return await take(agent, had, fresh)
+
+    monkeypatch.setattr(two.leases, "take", once)
+    assert await two._has_changed(two.leases)
+    assert two.agents == taken == ["a"]
