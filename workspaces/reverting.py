@@ -5,6 +5,7 @@ that the change wrote, or the place from which it took some, nothing is done and
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -15,6 +16,8 @@ from workspaces.notes import list_item
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ITEM = re.compile(r"(?P<margin>[ \t]*)(?P<bullet>[-*+] )?(?P<time>\d\d:\d\d )?.*", re.DOTALL)
 _HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(\s|$)")
+_MOST_PAIRS = 4_000_000
+"""Of like lines in two texts that are compared with each other: the time grows with them. Takes about a second."""
 _TOUCHED = "it has changed there since, so nothing was written"
 
 
@@ -162,18 +165,30 @@ def _places(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
 
 
 def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """Give the stretches of two texts that are equal or differ, as `difflib` does; like ends are quick."""
+    """Give the stretches of two texts that are equal or differ, as `difflib` does; like ends are quick.
+
+    Between the ends all differs, where the same lines stand so often that a comparison would take minutes.
+    """
     least = min(len(old), len(new))
     head = next((n for n in range(least) if old[n] != new[n]), least)
     tail = next((n for n in range(least - head) if old[-1 - n] != new[-1 - n]), least - head)
     if head:
         yield "equal", 0, head, 0, head
     middle = old[head : len(old) - tail], new[head : len(new) - tail]
-    for kind, *ends in SequenceMatcher(None, *middle, autojunk=False).get_opcodes():
-        first, last, begin, end = (each + head for each in ends)
-        yield kind, first, last, begin, end
+    if _pairs(*middle) > _MOST_PAIRS:
+        yield "replace", head, len(old) - tail, head, len(new) - tail
+    else:
+        for kind, *ends in SequenceMatcher(None, *middle, autojunk=False).get_opcodes():
+            first, last, begin, end = (each + head for each in ends)
+            yield kind, first, last, begin, end
     if tail:
         yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
+
+
+def _pairs(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many lines of *old* are like one of *new*, each with each."""
+    there = Counter(new)
+    return sum(count * there[line] for line, count in Counter(old).items())
 
 
 def _lines(text: str | None) -> list[str]:

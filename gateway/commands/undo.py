@@ -25,6 +25,8 @@ _MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.D
 _ASKED = "Reply to this with what it should say, or write `/correct {mark}` and the words."
 _ANSWERED = re.compile(r"Reply to this with what it should say, or write `?(/correct [0-9a-f]{12})`? and the words\.")
 _BULLET = re.compile(r"\s*[-*+] ")
+_MOST_TOLD = 20
+"""Passages that an answer names: a turn may have written thousands, and each takes a line or two of a chat."""
 _NOTHING = "I find nothing in the notes of this chat that {what} wrote down and that could still be taken back."
 
 
@@ -59,7 +61,7 @@ async def _undo(call: Call) -> str:
     finally:
         call.agent.keeper.ended(turn)
     await _let_go(call, writing)
-    return "\n".join(_told(writing.files))
+    return "\n".join(await call.agent.run(_told, writing.files))
 
 
 async def _correct(call: Call) -> str:
@@ -68,7 +70,7 @@ async def _correct(call: Call) -> str:
     writing = await _writing(call, mark)
     if writing.is_undone:
         raise ToolError("That was taken back, so there is nothing to correct; /remember writes anew.")
-    file = _only(writing)
+    file = await call.agent.run(_only, writing)
     if not words:
         return f"{_ASKED.format(mark=writing.mark)} It says now:\n{quoted(*passages(file.before, file.after))}"
     try:
@@ -139,10 +141,14 @@ def _reword(workspace: Workspace, access: Access, written: FileWriting, words: s
 
 async def _let_go(call: Call, writing: Writing) -> None:
     """See to it that no note is made anew of what was wrong, when this conversation is summed up."""
-    written = (text for file in writing.files for text in passages(file.before, file.after))
-    texts = (without_time(_BULLET.sub("", text, 1).split("\n")[0]).strip() for text in written)
-    if wrong := tuple(dict.fromkeys(text for text in texts if text)):
+    if wrong := await call.agent.run(_wrong, writing.files):
         await call.transcript.append(call.turn_id, ForgottenEntry(wrong))
+
+
+def _wrong(files: Sequence[FileWriting]) -> tuple[str, ...]:
+    written = (text for file in files for text in passages(file.before, file.after))
+    texts = (without_time(_BULLET.sub("", text, 1).split("\n")[0]).strip() for text in written)
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
 def _told(files: Sequence[FileWriting]) -> list[str]:
@@ -151,6 +157,8 @@ def _told(files: Sequence[FileWriting]) -> list[str]:
     for file in files:
         told += [f"Taken back in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.before, file.after)]
         told += [f"Again in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.after, file.before)]
+    if len(told) > _MOST_TOLD:
+        return [*told[:_MOST_TOLD], f"and {len(told) - _MOST_TOLD:,} passages more."]
     return told or [f"Taken back in {', '.join(f'`{path}`' for path in _paths(files))}."]
 
 

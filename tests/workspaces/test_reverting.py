@@ -1,5 +1,7 @@
 """One change of a text is taken back, or reworded, and everything else stays."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,3 +100,15 @@ def test_what_was_written_is_told_passage_by_passage() -> None:
     """Without headings and blank lines; an item has all its lines."""
     assert passages(None, LATER) == ("- 10:00 the boat is green", "- 10:05 Ann likes tea\n  and coffee")
     assert passages("- a\n- b\n", "- a\n") == ()
+
+
+def test_like_lines_without_end_are_not_compared_each_with_each() -> None:
+    """What stands between the first change and the last counts as changed then: what is there is not taken back."""
+    many = items(*["same"] * 7_000)
+    after = f"- a\n{many}"
+    begun = time.process_time()
+    assert taken_back(many, after, f"{after}- c\n") == f"{many}- c\n"
+    with pytest.raises(EditError, match="changed there since"):
+        taken_back(many, after, f"- x\n{after}- c\n")
+    assert passages(f"- a\n{many}- b\n", f"- x\n{many}- y\n")[-1] == "- y"
+    assert time.process_time() - begun < 2

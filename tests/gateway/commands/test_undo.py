@@ -172,6 +172,18 @@ async def test_correcting_says_what_it_cannot(house: House) -> None:
     assert "wrote 2 passages" in await house.says("/correct c")
 
 
+async def test_of_very_many_passages_only_the_first_are_told(house: House) -> None:
+    """The answer stays one message, whatever the turn wrote."""
+    content = "".join(f"- fact {number}\n" for number in range(3_000))
+    written = says("", call("write_file", path="memory/2026-02-01.md", content=content))
+    house.model = ScriptedModel(says("", call("add_note", text="facts")), written, "Done.")
+    undo, _ = await buttons(house, "all of them")
+    told = await press(house, undo)
+    assert told.endswith("passages more.")
+    assert len(told) < 2_000
+    assert "memory/2026-02-01.md" not in house.files()
+
+
 WROTE = ResultEntry("1", "save_memory", "Saved in MEMORY.md#L3.", is_error=False)
 WAITS = replace(WROTE, text="Nothing is written yet: this change of MEMORY.md waits for your owner's approval as #1.")
 OWNS = Asker(route(OWNER, ROUTES).access, is_owner=True)
