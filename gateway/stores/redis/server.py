@@ -67,6 +67,11 @@ class Server:
     def _tls_options(self) -> dict[str, Any]:
         return self.tls.options() if self._scheme == "rediss" else {}
 
+    @property
+    def lacks_certificate(self) -> bool:
+        """Whether TLS is spoken, and we have no certificate to show."""
+        return self._scheme == "rediss" and self.tls.cert_file is None
+
     async def connect(self) -> Redis:
         """Return a client of the server that takes writes now. Raises RedisError or OSError."""
         client = self._client(await self._address())
@@ -200,7 +205,8 @@ _SAID = {
 def told(exc: RedisError | OSError, server: Server) -> str:
     """Return *exc*, met while talking to *server*, as a sentence that says how to mend it."""
     cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps what the handshake met
-    sentence = tls_fault(exc) or next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
+    by_tls = tls_fault(exc, lacks_certificate=server.lacks_certificate)
+    sentence = by_tls or next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
     return sentence.format(server=server, exc=str(exc) or type(exc).__name__)
 
 

@@ -56,7 +56,21 @@ _SAID = {
 """By words of OpenSSL's errors, the first that fits."""
 
 
-def tls_fault(exc: BaseException) -> str:
-    """Return what to say of *exc* where it comes from TLS, with places for `server` and `exc`; else nothing."""
+_BROKEN_OFF = ("reset by peer", "error 104", "broken pipe", "error 32", "closed by server")
+_MAY_WANT_OURS = (
+    "{server} broke off before it answered ({exc}); perhaps it asks for a certificate of ours; name it in "
+    "redis.cert_file and redis.key_file. It is tried again"
+)
+"""TLS 1.3 refuses a client without a certificate after the client took itself for let in: what the client reads first,
+the refusal or the end of the connection, is chance."""
+
+
+def tls_fault(exc: BaseException, *, lacks_certificate: bool = False) -> str:
+    """Return what to say of *exc*, met on a connection by TLS, with places for `server` and `exc`; else nothing.
+
+    *lacks_certificate* tells that TLS is spoken, and that we have none to show.
+    """
     words = str(exc).replace("_", " ").lower()
+    if lacks_certificate and any(each in words for each in _BROKEN_OFF):
+        return _MAY_WANT_OURS
     return next((said for error, said in _SAID.items() if error.lower() in words), "")

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from redis import ConnectionError as RedisConnectionError
 from redis import RedisError
 
 from gateway.cli.servers import check_servers
@@ -13,6 +14,7 @@ from gateway.config import Config
 from gateway.errors import ConfigError
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import Server, server_of, told
+from gateway.stores.redis.tls import Tls
 from tests.fakes.certificates import Authority, Signed, can_sign
 from tests.fakes.redis_server import RedisServer, free_port, program
 from tests.fakes.redis_several import watched
@@ -88,11 +90,20 @@ async def test_who_is_not_trusted_is_told_in_a_line(
     server = at(url, **files)
     with pytest.raises(RedisError) as refusal:
         await server.connect()
-    line = told(refusal.value, server)
-    assert re.search(said, line)
+    assert re.search(said, told(refusal.value, server))
     config = Config.model_validate({"redis": {"url": url, **files}})
     (finding,) = [finding async for finding in check_servers(config, SECRETS)]
-    assert (finding.level.value, finding.detail) == ("fail", line)
+    assert finding.level.value == "fail"
+    assert re.search(said, finding.detail)
+
+
+def test_a_connection_that_ends_before_the_refusal_is_read_is_told_alike() -> None:
+    """Which of the two is read first is chance; who has a certificate, or uses no TLS, is told of neither."""
+    reset = RedisConnectionError("Error 104 while writing to socket. Connection reset by peer.")
+    said = "perhaps it asks for a certificate of ours; name it in redis.cert_file"
+    assert said in told(reset, Server("rediss://h:1/0"))
+    assert said not in told(reset, Server("redis://h:1/0"))
+    assert said not in told(reset, Server("rediss://h:1/0", tls=Tls(cert_file=Path("ours.pem"))))
 
 
 def test_files_that_are_no_certificates_are_refused_at_start(tmp_path: Path, ours: Signed) -> None:
