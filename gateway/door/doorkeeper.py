@@ -88,9 +88,15 @@ class Doorkeeper:
         address = message.address
         account = self._policy.accounts.get((address.channel, address.account))
         is_exempt = account is not None and account.direct is DirectPolicy.TOKEN
-        if is_exempt or self._policy.is_owner(address.channel, message.sender) or self._has_waited(message):
+        if is_exempt or self._policy.is_owner(address.channel, message.sender):
             return True
-        return self._rates.take(_who(message))
+        return self._rates.take(*self._bucket(message))
+
+    def _bucket(self, message: InboundMessage) -> tuple[str, datetime]:
+        """Return from whose bucket *message* takes, and of when: what waited comes chat by chat, and counts as sent."""
+        if self._has_waited(message):
+            return f"{_who(message)} waited in {message.address}", message.sent_at
+        return _who(message), self._now()
 
     def _has_waited(self, message: InboundMessage) -> bool:
         """Say whether *message* comes late through no haste of its sender; an edit has the time of what it changes."""
@@ -115,7 +121,7 @@ class Doorkeeper:
     async def _slow_down(self, message: InboundMessage) -> None:
         """Tell a guest once that they write too fast; a stranger is told nothing."""
         decision = await examine(message, self._policy, self._store.pairings)
-        if isinstance(decision, Refused) or not self._rates.should_tell(_who(message)):
+        if isinstance(decision, Refused) or not self._rates.should_tell(*self._bucket(message)):
             return
         if row := await self._store.notify(f"rate:{message.address}:{message.id}", Outgoing(message.address, _SLOWER)):
             self._wake([row])

@@ -24,22 +24,25 @@ class Rates:
         self._a_minute, self._burst, self._now = a_minute, burst, now
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def take(self, person: str) -> bool:
-        """Say whether *person* may write now; if so, one token is gone."""
-        bucket = self._filled(person)
+    def take(self, person: str, at: datetime | None = None) -> bool:
+        """Say whether *person* may write now, or might have *at* a time gone by; if so, one token is gone.
+
+        Times gone by need a bucket of their own, as they are in no order with those of now.
+        """
+        bucket = self._filled(person, at)
         if bucket.tokens < 1:
             return False
         bucket.tokens -= 1
         return True
 
-    def should_tell(self, person: str) -> bool:
+    def should_tell(self, person: str, at: datetime | None = None) -> bool:
         """Say, once until the bucket is full again, that *person* be told to slow down."""
-        bucket = self._filled(person)
+        bucket = self._filled(person, at)
         was_told, bucket.is_told = bucket.is_told, True
         return not was_told
 
-    def _filled(self, person: str) -> _Bucket:
-        now = self._now()
+    def _filled(self, person: str, at: datetime | None = None) -> _Bucket:
+        now = at or self._now()
         bucket = self._buckets.setdefault(person, _Bucket(self._burst, now))
         self._buckets.move_to_end(person)
         while len(self._buckets) > PEOPLE_KNOWN:

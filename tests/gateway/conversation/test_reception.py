@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -112,9 +113,21 @@ async def test_what_waited_for_us_was_not_written_too_fast(desk: Desk) -> None:
     """A platform brings at once what was said in hours; an edit has the time of what it changes, and counts."""
     desk.clock.advance(600)
     for number in range(6):
-        assert await desk.reception.receive(message(f"g{number}", chat="greta", id=f"g{number}")) is None
+        said = message(f"g{number}", chat="greta", id=f"g{number}")
+        paced = replace(said, sent_at=START + timedelta(seconds=4 * number))
+        assert await desk.reception.receive(paced) is None
     edits = [replace(message("x", chat="greta", id=f"e{n}"), via=Via.EDIT, target="g0") for n in range(6)]
     assert [await desk.reception.receive(edit) for edit in edits].count("rate") == 3
+
+
+async def test_a_flood_while_nobody_was_there_is_one_all_the_same(desk: Desk) -> None:
+    """It counts as of when it was sent, also where our clock is ahead and all that comes seems to have waited."""
+    desk.clock.advance(600)
+    flood = [message(f"g{number}", chat="greta", id=f"g{number}") for number in range(6)]
+    assert [await desk.reception.receive(each) for each in flood] == [None] * 3 + ["rate"] * 3
+    assert len(desk.told) == 1
+    later = replace(message("later", chat="greta", id="later"), sent_at=START)
+    assert await desk.reception.receive(later) is None
 
 
 def in_group(
