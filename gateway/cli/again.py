@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -53,6 +53,33 @@ async def composed_again(stack: AsyncExitStack, make: Make, doorway: Doorway) ->
                     log.warning("standing by until the store answers", detail=str(exc))
                 waiting.state = replace(waiting.state, waits_for=(str(exc),))
             await asyncio.sleep(PAUSE_S)
+
+
+@asynccontextmanager
+async def outlasting(stop: asyncio.Event, *, is_first: bool) -> AsyncIterator[None]:
+    """Let a run that its store fails end by itself, unless it *is_first*: whoever is composed next waits for the store.
+
+    It fails one when it goes away again while what an earlier run left is taken up.
+    """
+    if is_first:
+        yield
+        return
+    import structlog
+
+    try:
+        yield
+    except* StoreError as group:
+        for why in dict.fromkeys(map(str, _leaves(group))):
+            structlog.get_logger().warning("begun again: the store failed", detail=why)
+        await SystemClock().wait(stop, PAUSE_S)
+
+
+def _leaves(group: BaseExceptionGroup[StoreError]) -> Iterator[StoreError]:
+    for each in group.exceptions:
+        if isinstance(each, BaseExceptionGroup):
+            yield from _leaves(each)
+        else:
+            yield each
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.again import Doorway, composed_again
+from gateway.cli.again import Doorway, composed_again, outlasting
 from gateway.cli.invocation import Composed, HomeOption, Invocation
 from gateway.cli.signals import stop_on_signals
 from gateway.cli.starter import prepare, wishes_of
@@ -57,7 +57,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
             doorway = Doorway(home, owner_zone(config.owner.time_zone, invocation.environ), *where, token)
             is_first = True
             while not stop.is_set():  # a gateway that shares its store begins again when its share has changed
-                async with AsyncExitStack() as stack:
+                async with outlasting(stop, is_first=is_first), AsyncExitStack() as stack:
                     begin = stack.enter_async_context(make()) if is_first else composed_again(stack, make, doorway)
                     gateway = await unless(stop, begin)
                     if gateway is None:

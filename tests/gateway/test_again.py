@@ -1,7 +1,7 @@
 """A gateway whose store is away stands by, says so, and goes on; it ends for what an operator has to mend."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from structlog.testing import capture_logs
 
 from gateway.cli import again
 from gateway.cli.again import Doorway, composed_again
-from gateway.cli.invocation import Composed
+from gateway.cli.invocation import Composed, Invocation
+from gateway.cli.up import serve
 from gateway.config import OwnerZone, owner_zone
 from gateway.control.client import reached
 from gateway.control.wire import AgentOrder
@@ -100,3 +101,44 @@ async def test_what_an_operator_has_to_mend_is_not_waited_for(doorway: Doorway) 
         with pytest.raises(ConfigError, match="would forget"):
             await composed_again(stack, store.compose, doorway)
     assert store.asked == 1
+
+
+class Runs:
+    """Composes gateways whose runs end one after the other: for each an error, or `None` for a share that changed."""
+
+    def __init__(self, *ends: Exception | None) -> None:
+        self.ends = list(ends)
+
+    @asynccontextmanager
+    async def compose(self, home: Home, config: object, environ: object, *, channels: bool) -> AsyncIterator[Composed]:
+        desk = FakeDesk()
+        async with asyncio.TaskGroup():  # as a gateway's own tasks are held
+            yield Composed(desk, desk, self._run)
+
+    async def _run(self, stop: asyncio.Event) -> None:
+        if not self.ends:
+            stop.set()
+        elif (end := self.ends.pop(0)) is not None:
+            raise end
+
+
+@pytest.mark.parametrize("ends", [(None, StoreError(AWAY), StoreError(AWAY), None), ()])
+async def test_a_store_that_goes_away_again_ends_a_run_and_not_the_gateway(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Sequence[Exception | None]
+) -> None:
+    """It was back for a moment, long enough to begin; the run that follows waits for it."""
+    monkeypatch.setattr(again, "PAUSE_S", 0.01)
+    runs = Runs(*ends)
+    async with asyncio.timeout(60):
+        await serve(Invocation({"TZ": "Europe/Berlin"}, runs.compose), Home(tmp_path / "home"), 0)
+    assert runs.ends == []
+
+
+@pytest.mark.parametrize("ends", [(StoreError(AWAY),), (None, ZeroDivisionError())])
+async def test_what_ends_the_first_run_or_is_no_fault_of_the_store_ends_the_gateway(
+    tmp_path: Path, ends: Sequence[Exception | None]
+) -> None:
+    """An operator who starts it hears at once; a defect is not tried again and again."""
+    with pytest.raises(ExceptionGroup) as raised:
+        await serve(Invocation({"TZ": "Europe/Berlin"}, Runs(*ends, None).compose), Home(tmp_path / "home"), 0)
+    assert raised.group_contains(type(ends[-1]))  # type: ignore[arg-type]
