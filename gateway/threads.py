@@ -45,24 +45,26 @@ class Threads:
     def begin(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """Run *work* when a thread is free for it, unless its outcome was cancelled by then.
 
-        Raises RuntimeError once these threads were closed.
+        Raises RuntimeError, with nothing begun, once these threads were closed or where the system gives us none.
         """
         if not self._end.alive:
             raise RuntimeError(f"the threads of {self._threads[0].name} are closed")
+        if not self._has_begun:
+            for thread in self._threads:
+                if thread.ident is None:
+                    thread.start()
+            self._has_begun = True
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._errands.put(_Errand(work, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
-        if not self._has_begun:
-            self._has_begun = True
-            for thread in self._threads:
-                thread.start()
         return outcome
 
     def close(self, *, wait: bool = True) -> None:
         """End the threads once what was begun is finished; return then, or with *wait* off at once."""
         self._end()
-        if wait and self._has_begun:
+        if wait:
             for thread in self._threads:
-                thread.join()
+                if thread.ident is not None:
+                    thread.join()
 
 
 def _end(errands: _Errands, count: int) -> None:

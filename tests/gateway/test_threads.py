@@ -8,6 +8,7 @@ import weakref
 import pytest
 
 from gateway.threads import Threads
+from tests.fakes.patience import PATIENCE_S
 
 
 async def test_one_thread_does_one_errand_after_another_in_their_order() -> None:
@@ -76,6 +77,31 @@ async def test_closing_waits_for_what_was_begun_and_takes_nothing_more() -> None
     Threads("never used").close()
 
 
+async def test_an_errand_for_which_there_is_no_thread_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system has no more of them: nothing is begun, nobody waits for ever, and later there may be some."""
+    threads, done, left, start = Threads("errands", 2), list[str](), [1, 0, 2], threading.Thread.start
+
+    def start_if_there_is_room(thread: threading.Thread) -> None:
+        if not left[0]:
+            left.pop(0)
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_if_there_is_room)
+    async with asyncio.timeout(PATIENCE_S):
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                await threads(done.append, "refused")
+        await threads(done.append, "done")
+    threads.close()
+    assert done == ["done"]
+    left[:], never_begun = [0], Threads("never begun")
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        never_begun.begin(gc.collect)
+    never_begun.close()
+
+
 async def test_threads_that_nobody_holds_end() -> None:
     """They, and what their last errand held, cost nothing once they are let go."""
     threads, kept = Threads("dropped"), threading.Event()
@@ -86,5 +112,5 @@ async def test_threads_that_nobody_holds_end() -> None:
     await threads(gc.collect)
     assert held() is None
     del threads
-    await asyncio.to_thread(thread.join, 5)
+    await asyncio.to_thread(thread.join, PATIENCE_S)
     assert not thread.is_alive()
