@@ -15,6 +15,7 @@ from redis import Redis
 
 from gateway.home import Home
 from gateway.share import member_name
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import RedisServer, running
 from tests.fakes.redis_several import until
 from tests.journeys.house import openai_section
@@ -111,7 +112,7 @@ class Watchers:
 
     def until_shared(self, gateways: int) -> None:
         """Wait until so many gateways have the same number of agents each."""
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + PATIENCE_S
         while sorted(map(len, self.agents().values())) != [len(CHATS) // gateways] * gateways:
             assert time.monotonic() < deadline, self.agents()
             time.sleep(0.05)
@@ -162,7 +163,7 @@ class Trial:
 
     def until_at_work(self, gateway: Gateway | None = None) -> None:
         """Wait until *gateway*, or any, has messages to answer: its lease may be lost for a while, the poller slow."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while not self.has_work(gateway):
             assert len(state(self.bot)["sent"]) < len(CHATS) * self.burst, "all was answered before anybody was hit"
             assert time.monotonic() < deadline, "who is to be hit had nothing to do"
@@ -172,7 +173,7 @@ class Trial:
         """Everybody got every answer, in order; twice only what was on its way, and that is listed."""
         everything = len(CHATS) * self.burst
         state(self.bot, timeout_s=90, sent=everything)
-        watchers, deadline = Watchers(self.kept), time.monotonic() + 20
+        watchers, deadline = Watchers(self.kept), time.monotonic() + PATIENCE_S
         while self.has_work() or watchers.unsent():
             assert time.monotonic() < deadline
             time.sleep(0.05)

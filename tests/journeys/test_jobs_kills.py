@@ -20,6 +20,7 @@ from gateway.app import App
 from gateway.config import read_config
 from gateway.home import Home
 from gateway.stores.jobs import Errand, Job, Run, RunState
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import program
 from tests.journeys.house import ENVIRON, OWNER, make_home, openai_section
 from tests.journeys.processes import Gateway, post, server, state
@@ -139,7 +140,7 @@ def survive(folder: Path, plan: Plan, kills: int) -> str:
 
 def until_idle(gateway: Gateway) -> Any:
     """Return what its status says once nothing waits."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while (status := gateway.get("/control/status"))["inbox_waiting"] or status["outbox_queued"]:
         assert time.monotonic() < deadline, status
         time.sleep(0.1)
@@ -175,7 +176,7 @@ def survive_together(folder: Path, plan: Plan, kills: int) -> str:
         with together(folder, homes) as gateways:
             kill_at_random(gateways, bot, kills, plan)
             plan.until_all_were_sent(bot, 60 * plan.rounds)
-            watchers, deadline = Watchers(kept), time.monotonic() + 20
+            watchers, deadline = Watchers(kept), time.monotonic() + PATIENCE_S
             while watchers.waiting([*CHATS]) or watchers.unsent():
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
