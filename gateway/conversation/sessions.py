@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from glob import escape
 from pathlib import Path
@@ -112,9 +113,10 @@ class Sessions:
         found = {}
         for agent, folder in self._folders.items():
             for file in folder.glob("*.jsonl"):
-                at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-                if at >= since and is_session(name := unquote(file.stem)):
-                    found[SessionKey(agent, name)] = at
+                with suppress(FileNotFoundError):  # put away, or removed, since the folder was listed
+                    at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+                    if at >= since and is_session(name := unquote(file.stem)):
+                        found[SessionKey(agent, name)] = at
         return found
 
     def silent_since(self, agent: AgentId, moment: datetime) -> list[SessionKey]:

@@ -44,6 +44,14 @@ async def test_no_name_of_a_session_leads_out_of_its_folder(tmp_path: Path, thre
     assert Sessions({MAIN: tmp_path}, threads).path(GROUP).parent == tmp_path
 
 
+async def test_a_conversation_that_is_put_away_meanwhile_is_no_fault(tmp_path: Path, threads: Threads) -> None:
+    """Its name was listed, and nothing is there any more; the others are known."""
+    sessions, key = Sessions({MAIN: tmp_path}, threads), SessionKey(MAIN, "main")
+    await (await sessions.open(key)).append(TurnId("t1"), ReplyEntry("kept", (), "m", Usage()))
+    sessions.path(SessionKey(MAIN, "group:1")).symlink_to(tmp_path / "put away")
+    assert set(sessions.known(datetime(2000, 1, 1, tzinfo=UTC))) == {key}
+
+
 async def test_open_transcripts_are_bounded(tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
     """The least recently used is let go and read again when it is needed; what a turn still holds stays the one."""
     monkeypatch.setattr(module, "OPEN_AT_MOST", 2)
