@@ -36,7 +36,7 @@ from gateway.conversation.ticker import Ticker, Ways
 from gateway.conversation.turn import Offer, Turns, no_offer
 from gateway.door.admission import Policy
 from gateway.door.inner import HELPER
-from gateway.door.routing import Routes, SessionKey, route
+from gateway.door.routing import Routes, SessionKey, route, session_access
 from gateway.ground import Ground
 from gateway.hooks import Hooks, load_hooks
 from gateway.measuring import timed
@@ -88,6 +88,7 @@ def planner_of(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents:
     hooks = Hooks(load_hooks(ground.home.hooks), ground.count, ground.tasks)
     lifecycle.hooks = desk.delivery.hooks = compaction.hooks = compaction.flush.hooks = hooks
     enclosures, servers = desk.delivery.enclosures, ground.tool_servers
+    ground.sessions.is_alone = lambda key: settings.is_alone(session_access(key).session_type)
     planner = Planner(settings, hooks, desk.changes, compaction, ground.now, enclosures, subagents, servers)
     lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, ground.zone.zone))
     return planner

@@ -37,7 +37,6 @@ from gateway.conversation.session import Session
 from gateway.conversation.sight import sight_of
 from gateway.conversation.subagents import Subagents, is_task
 from gateway.conversation.transcript import Record
-from gateway.door.inner import is_heartbeat
 from gateway.door.routing import session_of
 from gateway.errors import HookError, StoreError
 from gateway.hooks import Hooks
@@ -70,6 +69,10 @@ class TurnSettings:
     temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
     seeing: frozenset[str] = frozenset()
     """The names of the models that take pictures."""
+
+    def is_alone(self, kind: SessionType) -> bool:
+        """Say whether a turn knows nothing of those before it: a heartbeat or a job never costs more than the last."""
+        return kind is SessionType.HEARTBEAT or (kind is SessionType.CRON and not self.jobs_remember)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +201,9 @@ class Planner:
         return _Draft(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
 
     def _remembered(self, asked: Asked) -> Sequence[Record]:
-        """Return what the turn knows of its session; a heartbeat and a job know nothing older: they never cost more."""
+        """Return what the turn knows of its session."""
         records, turn_id, kind = asked.transcript.records, asked.row.turn_id, asked.access.session_type
-        is_alone = is_heartbeat(asked.row.message) or (kind is SessionType.CRON and not self.settings.jobs_remember)
-        return [each for each in records if each.turn_id == turn_id] if is_alone else records
+        return [each for each in records if each.turn_id == turn_id] if self.settings.is_alone(kind) else records
 
     def _guard(self, asked: Asked) -> Guard:
         """Return the guard of a turn that has seen nothing yet."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from glob import escape
@@ -54,6 +54,8 @@ class Sessions:
         self._opening: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()
         self._repairs: dict[SessionKey, Repairs] = {}
         self._followers: defaultdict[SessionKey, list[Follower]] = defaultdict(list)
+        self.is_alone: Callable[[SessionKey], bool] = _never
+        """Says of a session whether each of its turns knows nothing of those before it; set before one is opened."""
 
     async def open(self, key: SessionKey) -> Transcript:
         """Return the transcript of *key*, begun if there is none. Raises StoreError."""
@@ -81,7 +83,8 @@ class Sessions:
         self._held -= self._sizes.pop(key, 0)
 
     async def _read(self, key: SessionKey) -> Transcript:
-        transcript = await Transcript.open(self.path(key), self.run, self._checkpoint, self._now)
+        is_alone = self.is_alone(key)
+        transcript = await Transcript.open(self.path(key), self.run, self._checkpoint, self._now, is_alone=is_alone)
         transcript.followers = tuple(self._followers.get(key, ()))
         if transcript.repairs != Repairs():
             self._repairs[key] = transcript.repairs
@@ -142,6 +145,11 @@ class Sessions:
         """Say, a line a session, what was found damaged since the start."""
         for key, repairs in self._repairs.items():
             yield f"session {key}: {_in_words(repairs)}"
+
+
+def _never(_: SessionKey) -> bool:
+    """Let every turn know of those before it."""
+    return False
 
 
 def _files_below(folder: Path) -> list[Path]:

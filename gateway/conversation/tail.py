@@ -34,15 +34,15 @@ class NewestFirst:
                     self.faults[found] += 1
 
 
-def needed(newest_first: Iterable[Record]) -> tuple[list[Record], bool]:
+def needed(newest_first: Iterable[Record], *, is_alone: bool = False) -> tuple[list[Record], bool]:
     """Return, in their order, the records that a turn needs, and whether these are all of *newest_first*.
 
     They begin before the message from which on the latest summary lets everything stand: what is older is in that
     summary, and was in the notes before. The last 30 messages that were no commands belong to them in any case. Without
-    a summary all records are needed.
+    a summary all records are needed; where each turn *is_alone*, and knows nothing of those before it, only the latest.
     """
     kept: list[Record] = []
-    has_enough = _Enough()
+    has_enough = _Enough(is_alone=is_alone)
     for record in newest_first:
         if has_enough(record):
             return kept[::-1], False
@@ -53,13 +53,16 @@ def needed(newest_first: Iterable[Record]) -> tuple[list[Record], bool]:
 class _Enough:
     """Says at each record, the newest first, whether all that is needed came before."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_alone: bool) -> None:
+        self._is_alone = is_alone
         self._kept_from: str | None = None
         self._is_reached = False
         self._commands: set[TurnId] = set()
         self._messages = 0
 
     def __call__(self, record: Record) -> bool:
+        if self._is_alone and self._kept_from is None:
+            self._kept_from = record.turn_id
         if self._is_reached and record.turn_id != self._kept_from and self._messages >= LEAST_MESSAGES:
             return True
         match record.entry:

@@ -26,6 +26,8 @@ __all__ = ["Follower", "Now", "Record", "Repairs", "Transcript"]
 
 Now = Callable[[], datetime]
 """Tells the time in UTC."""
+MOST_ALONE = 1_000
+"""Records: some days of a job's turns, and a few hundred kilobytes. Our choice."""
 Follower = Callable[[Sequence[Record]], None]
 """Told, at once and in the event loop, what was written down."""
 
@@ -62,14 +64,22 @@ class Transcript:
         self.repairs = Repairs()
         self.followers: Sequence[Follower] = ()
         """Told of what is written down, once it is."""
+        self.is_alone = False
+        """Each turn knows nothing of those before it, and nothing is ever summarised."""
+        self._most = MOST_ALONE
+        """Records of such turns that are kept until they are looked through anew."""
 
     @classmethod
-    async def open(cls, path: Path, run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now) -> "Transcript":
+    async def open(
+        cls, path: Path, run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now, *, is_alone: bool = False
+    ) -> "Transcript":
         """Read the end of the transcript at *path* and mend it; an absent one is empty, and made when it is written to.
 
+        Where each turn *is_alone*, only the latest ones are kept in memory.
         Raises StoreError if the file cannot be read or mended; damage inside it is skipped and counted in `repairs`.
         """
         transcript = cls(path, run, checkpoint, now)
+        transcript.is_alone = is_alone
         await run(transcript._read)
         return transcript
 
@@ -130,7 +140,7 @@ class Transcript:
     def _load(self, torn: int) -> None:
         with self._path.open("rb") as file:
             records = NewestFirst(file)
-            self.records, self.is_whole = needed(records)
+            self.records, self.is_whole = needed(records, is_alone=self.is_alone)
         self.size = records.size
         self.repairs = Repairs(torn, records.faults[Fault.DAMAGED], records.faults[Fault.UNKNOWN])
 
@@ -148,10 +158,12 @@ class Transcript:
         stored = [found for line in lines for found in in_line(line) if isinstance(found, Record)]
         self.records += stored
         self.size += sum(map(len, lines))
-        if any(isinstance(record.entry, SummaryEntry) for record in stored):
-            self.records, reaches_back = needed(reversed(self.records))
+        is_long = self.is_alone and len(self.records) > self._most
+        if is_long or any(isinstance(record.entry, SummaryEntry) for record in stored):
+            self.records, reaches_back = needed(reversed(self.records), is_alone=self.is_alone)
             self.is_whole = self.is_whole and reaches_back
             self.size = sum(len(to_line(record)) for record in self.records)
+            self._most = max(MOST_ALONE, 2 * len(self.records))
 
     def _redact(self, redaction: Redaction) -> int:
         with self._one_write:

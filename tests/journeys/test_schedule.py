@@ -13,6 +13,7 @@ from adapters.channel import OutboundMessage
 from gateway.app import App
 from gateway.config import read_config
 from gateway.control.cron_wire import CronOrder, JobsStatus
+from gateway.door.routing import SessionKey
 from gateway.ground import Machine
 from gateway.home import Home
 from gateway.stores.jobs import JobId
@@ -121,6 +122,8 @@ async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path,
                 await app.desk.cron(CronOrder("add", when="every 2h", what="look after the oven"))
                 assert await after(app, clock, 7200) == ["Look number 1."]
                 assert await after(app, clock, 7200) == ["Look number 2."]
+                job = await app.desk.transcripts.open(SessionKey(MAIN, "cron:1"))
+    assert job.is_alone is not remembers
     assert ("Look number 1." in asked[1]) is remembers
     assert "look after the oven" in asked[1]
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.entries import ReplyEntry, Usage
+from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.conversation import sessions as module
 from gateway.conversation.sessions import Sessions
+from gateway.conversation.tail import LEAST_MESSAGES
 from gateway.door.routing import SessionKey
 from gateway.stores.ports import TurnId
 from gateway.threads import Threads
@@ -79,6 +80,27 @@ async def test_long_conversations_are_not_all_kept_in_memory(
     three = weakref.ref(await sessions.open(keys[2]))
     await threads(int)  # lets go of what it read last
     assert (one() is None, two() is None, three() is None) == (True, True, False)
+
+
+async def test_what_a_job_says_over_months_is_not_kept_in_memory(
+    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of its turns is shown another; on the disk all of them are."""
+    monkeypatch.setattr("gateway.conversation.transcript.MOST_ALONE", 50)
+    sessions, key = Sessions({MAIN: tmp_path}, threads), SessionKey(MAIN, "cron:1")
+    sessions.is_alone = lambda key: key.name.startswith("cron:")
+    transcript = await sessions.open(key)
+    for number in range(120):
+        asked = UserEntry("look", datetime(2026, 3, 4, tzinfo=UTC), "", str(number))
+        await transcript.append(TurnId(f"t{number}"), asked)
+        assert len(transcript.records) <= 2 * LEAST_MESSAGES
+        assert transcript.entries_of(TurnId(f"t{number}")) == [asked]
+    assert transcript.size < sessions.path(key).stat().st_size / 2
+    again = Sessions({MAIN: tmp_path}, threads)
+    again.is_alone = sessions.is_alone
+    assert len((await again.open(key)).records) == LEAST_MESSAGES
+    again = Sessions({MAIN: tmp_path}, threads)
+    assert len((await again.open(key)).records) == 120
 
 
 async def test_a_conversation_that_was_put_away_takes_no_room(

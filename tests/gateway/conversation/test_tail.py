@@ -120,6 +120,16 @@ def test_what_was_never_summarised_is_needed_whole() -> None:
     assert needed(reversed(records)) == (records, True)
 
 
+def test_of_turns_that_know_nothing_of_each_other_the_latest_are_enough() -> None:
+    """A job that comes each minute is never summarised; the turn that goes on is whole, however much joined it."""
+    records = [record for number in range(500) for record in turn(number)]
+    assert needed(reversed(records), is_alone=True) == (records[-5 * LEAST_MESSAGES :], False)
+    joined = UserEntry("and", START, "", "501", joins=True)
+    latest = [*turn(500), *([Record(TurnId("t500"), START, joined)] * 2 * LEAST_MESSAGES)]
+    assert needed(reversed(records + latest), is_alone=True) == (latest, False)
+    assert needed(reversed(latest), is_alone=True) == (latest, True)
+
+
 def test_a_summary_lets_go_of_what_is_older() -> None:
     """But for the latest messages that were no commands."""
     records = [record for number in range(200) for record in turn(number)]
