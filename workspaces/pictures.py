@@ -11,6 +11,10 @@ _FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 """The markers of a JPEG that tell its size."""
 _BARE = frozenset({0x01, *range(0xD0, 0xD9)})
 """Those that no length follows."""
+_FILL = 0xFF
+"""What may stand before a marker, any number of times."""
+_MOST_MARKERS = 10_000
+"""That are looked through: cameras and editors write some hundred. Megabytes of nothing else would take seconds."""
 _MASK14 = 0x3FFF
 
 
@@ -48,16 +52,19 @@ def _gif(data: bytes) -> tuple[int, int]:
 
 def _jpeg(data: bytes) -> tuple[int, int]:
     at = 2
-    while True:
+    for _ in range(_MOST_MARKERS):
         if data[at] != 0xFF:
             raise ValueError("no marker")
-        while data[at] == 0xFF:
-            at += 1
-        marker, at = data[at], at + 1
+        marker = data[at + 1]
         if marker in _FRAMES:
-            return _number(data, at + 5, 2, "big"), _number(data, at + 3, 2, "big")
-        if marker not in _BARE:
-            at += max(_number(data, at, 2, "big"), 2)
+            return _number(data, at + 7, 2, "big"), _number(data, at + 5, 2, "big")
+        if marker == _FILL:
+            at += 1
+        elif marker in _BARE:
+            at += 2
+        else:
+            at += 2 + max(_number(data, at + 2, 2, "big"), 2)
+    raise ValueError("no end of markers")
 
 
 def _webp(data: bytes) -> tuple[int, int]:

@@ -1,5 +1,7 @@
 """What a picture says of itself is read, and nothing that only looks like one is taken for it."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,3 +51,13 @@ def test_whatever_a_stranger_sends_is_read_or_is_none(magic: bytes, rest: bytes)
     """No error, and no size that is nothing."""
     facts = picture_facts(magic + rest)
     assert facts is None or (facts.width > 0 and facts.height > 0)
+
+
+@pytest.mark.parametrize("markers", [b"\xff", b"\xff\xd0", b"\xff\xe0\x00\x02"])
+def test_a_file_of_nothing_but_markers_holds_nobody_up(markers: bytes) -> None:
+    """Some hundred before the size are read, as cameras write them; megabytes of them are no picture."""
+    begun = time.process_time()
+    assert picture_facts(b"\xff\xd8\xff" + markers * 8_000_000) is None
+    assert time.process_time() - begun < 0.3
+    plain = jpeg(640, 480)
+    assert picture_facts(plain[:2] + b"\xff\xe0\x00\x02" * 500 + plain[2:]) == PictureFacts("image/jpeg", 640, 480)
