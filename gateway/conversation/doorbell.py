@@ -17,10 +17,6 @@ HELD_BACK = "pairing_held_back"
 """Counted for one of which they were told only that there are more."""
 
 
-_TICK = "'"
-"""Stands for a backtick in a name: nothing that strangers call themselves is a link, or ends the quotation."""
-
-
 @dataclass(frozen=True, slots=True)
 class Ring:
     """What the owner is told of a request."""
@@ -64,9 +60,8 @@ def ring_for(request: PairingRequest, waiting: Collection[PairingRequest]) -> Ri
         hour = int(request.asked_at.timestamp() // CODE_LIFE.total_seconds())
         listed = (Button("Who waits", "/pair"),)
         return Ring(f"pairing-more:{hour}", "More people ask to be let in; `/pair` lists them.", listed, False)
-    who = named(visitor).replace("`", _TICK)
     said = (
-        f"`{who}` asks to be let in at {visitor.channel}.{visitor.account}. Their code is `{code}`, good for "
+        f"{named(visitor)} asks to be let in at {visitor.channel}.{visitor.account}. Their code is `{code}`, good for "
         "one hour. A name is what they call themselves: approve only who gave you this code."
     )
     buttons = Button("Approve", f"/pair approve {code}"), Button("Refuse", f"/pair refuse {code}")

@@ -10,6 +10,7 @@ from gateway.door.admission import Admitted, Policy, Refused, admit
 from gateway.errors import PairingError
 from gateway.stores.door import Guest, PairingRequest, Pairings, Visitor
 from gateway.stores.ports import OutboxRow, Outgoing, Store
+from gateway.visible import visible
 
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """32 letters that nobody takes for one another, so that each is worth 5 bits."""
@@ -20,6 +21,8 @@ MOST_WAITING = 5
 """Requests at one account: more than an owner expects at a time. Our choice."""
 REFUSED_FOR = timedelta(days=7)
 """How long somebody who was refused is told no other code. Our choice."""
+_TICK = "'"
+"""Stands for a backtick in a name."""
 _PERSON = re.compile(r"(?P<channel>[a-z]+):(?P<id>[0-9]+)")
 _GREETING = (
     "Hello! I only talk with people who have been let in. If you know who runs this bot, give them this code:\n\n"
@@ -137,8 +140,12 @@ async def _nobody(_: InboundMessage, __: PairingRequest) -> None:
 
 
 def named(visitor: Visitor) -> str:
-    """Return who *visitor* is, in words: their own name first, then what cannot be made up."""
-    return f"{visitor.name} ({visitor.person})" if visitor.name else visitor.person
+    """Return who *visitor* is, as code: their own name first, then what cannot be made up.
+
+    So nothing that strangers call themselves is a link in the owner's chat, ends the quotation, or turns what follows.
+    """
+    who = f"{visitor.name} ({visitor.person})" if visitor.name else visitor.person
+    return f"`{visible(who).replace('`', _TICK)}`"
 
 
 _NOBODY = "nobody waits with that code: it was used, refused, mistyped, or is older than an hour"

@@ -8,8 +8,9 @@ import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.door.admission import AccountPolicy, Admitted, DirectPolicy, Policy, Reason, Refused
-from gateway.door.pairing import ALPHABET, CODE_LENGTH, MOST_WAITING, Pairing, examine, new_code, shown
+from gateway.door.pairing import ALPHABET, CODE_LENGTH, MOST_WAITING, Pairing, examine, named, new_code, shown
 from gateway.errors import PairingError
+from gateway.stores.door import Visitor
 from gateway.stores.ports import OutboxRow
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.clock import START, ManualClock
@@ -75,7 +76,7 @@ async def test_the_code_in_the_owners_hand_lets_its_bearer_in(door: Door) -> Non
     """However it is typed; once; and to that account alone."""
     code = await door.greet()
     assert await door.examine() == Refused(Reason.UNPAIRED)
-    assert "Eve the owner (telegram:99) may now write to telegram.home" in await door.pairing.approve(
+    assert "`Eve the owner (telegram:99)` may now write to telegram.home" in await door.pairing.approve(
         f" {code.lower().replace('-', ' ')} "
     )
     assert await door.examine() == Admitted()
@@ -95,7 +96,7 @@ async def test_a_code_is_worth_nothing_after_an_hour(door: Door) -> None:
 async def test_who_was_refused_is_left_in_silence_for_a_week(door: Door) -> None:
     """Their code is gone, and they get no other one."""
     code = await door.greet()
-    assert "Eve the owner (telegram:99) was refused" in await door.pairing.refuse(code)
+    assert "`Eve the owner (telegram:99)` was refused" in await door.pairing.refuse(code)
     with pytest.raises(PairingError):
         await door.pairing.refuse(code)
     door.clock.advance(6 * 86_400)
@@ -126,7 +127,7 @@ async def test_revoking_takes_the_guest_out_and_what_they_said_with_them(door: D
     for each in said:
         await door.store.inbox.append(each)
     assert await door.pairing.revoke("telegram:99") == (
-        "Eve the owner (telegram:99) is no guest any more; 2 waiting messages dropped"
+        "`Eve the owner (telegram:99)` is no guest any more; 2 waiting messages dropped"
     )
     assert [row.message.id for row in await door.store.inbox.waiting()] == ["3", "4"]
     assert (await door.store.report()).reasons == {"revoked.unpaired": 2}
@@ -139,3 +140,17 @@ async def test_only_a_guest_can_be_revoked(door: Door, person: str) -> None:
     """Anybody else is named with what to do instead."""
     with pytest.raises(PairingError, match=r"was not let in by a code|say who, as"):
         await door.pairing.revoke(person)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("[Approve](https://evil.example)", "`[Approve](https://evil.example) (telegram:99)`"),
+        ("Eve` **you**", "`Eve' **you** (telegram:99)`"),
+        ("Eve\u202e", "`Eve\\u202e (telegram:99)`"),
+        ("", "`telegram:99`"),
+    ],
+)
+def test_a_name_is_quoted_wherever_it_is_told(name: str, shown: str) -> None:
+    """It is no link, ends no quotation and turns nothing round: others choose it, and the owner reads it."""
+    assert named(Visitor("telegram", "home", "99", name)) == shown
