@@ -9,8 +9,8 @@ from adapters.channel import InboundMessage, Via
 from gateway.commands.command import Asker, Call, Command, Who
 from gateway.commands.help import help_command
 from gateway.commands.running import plan_answer, plan_command
-from gateway.commands.undo import answered
 from gateway.conversation.hooked import conversation_of
+from gateway.conversation.mark import answered
 from gateway.conversation.plan import Asked, Plan
 from gateway.door.admission import Policy
 from gateway.door.routing import session_of

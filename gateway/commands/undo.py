@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from adapters.channel import InboundMessage, Via
 from gateway.agent.entries import ForgottenEntry
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import quoted
+from gateway.conversation.mark import QUESTION
 from gateway.errors import ToolError
 from workspaces.access import Access
 from workspaces.errors import EditError
@@ -22,8 +22,6 @@ from workspaces.reverting import corrected, passages, taken_back
 from workspaces.workspace import Workspace
 
 _MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)
-_ASKED = "Reply to this with what it should say, or write `/correct {mark}` and the words."
-_ANSWERED = re.compile(r"Reply to this with what it should say, or write `?(/correct [0-9a-f]{12})`? and the words\.")
 _BULLET = re.compile(r"\s*[-*+] ")
 _MOST_TOLD = 20
 """Passages that an answer names: a turn may have written thousands, and each takes a line or two of a chat."""
@@ -38,15 +36,6 @@ def undo_commands() -> list[Command]:
         Command("undo", "[mark]", back, Who.CHAT, False, _undo),
         Command("correct", "[mark] <words>", other, Who.CHAT, False, _correct),
     ]
-
-
-def answered(message: InboundMessage) -> str | None:
-    """Return the command that *message* gives by replying to the question what a note should say; pure."""
-    quote = message.quote
-    if message.via is not Via.TEXT or quote is None or not quote.is_ours or not message.text.strip():
-        return None
-    asked = _ANSWERED.match(quote.text)
-    return f"{asked[1]} {message.text}" if asked else None
 
 
 async def _undo(call: Call) -> str:
@@ -72,7 +61,7 @@ async def _correct(call: Call) -> str:
         raise ToolError("That was taken back, so there is nothing to correct; /remember writes anew.")
     file = await call.agent.run(_only, writing)
     if not words:
-        return f"{_ASKED.format(mark=writing.mark)} It says now:\n{quoted(*passages(file.before, file.after))}"
+        return f"{QUESTION.format(mark=writing.mark)} It says now:\n{quoted(*passages(file.before, file.after))}"
     try:
         line = await call.run(_reword, call.agent.workspace, call.access, file, words)
     except ValueError as exc:

@@ -1,15 +1,30 @@
-"""This file marks turns: by its mark a turn is named where people can see it, and it tells nothing of other chats."""
+"""This file marks turns: by its mark a turn is named where people can see it, and it tells nothing of other chats.
+
+A reply to the question what a turn's note should say is `/correct` with that mark and these words.
+"""
 
 import hashlib
+import re
 
-from adapters.channel import InboundMessage
+from adapters.channel import InboundMessage, Via
 from gateway.stores.codec import message_key
 
 _BYTES = 6
 """Of a mark: among a hundred thousand turns of one conversation the chance of two alike is one in fifty thousand."""
+QUESTION = "Reply to this with what it should say, or write `/correct {mark}` and the words."
+_ASKED = re.compile(r"Reply to this with what it should say, or write `?(/correct [0-9a-f]{12})`? and the words\.")
 
 
 def mark_of(message: InboundMessage) -> str:
     """Return the mark of the turn that answers *message*: 12 hex digits, made of where it came from and of its id."""
     facts = message_key(message.address, message.id)
     return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=_BYTES).hexdigest()
+
+
+def answered(message: InboundMessage) -> str | None:
+    """Return the command that *message* gives by replying to the question what a note should say; pure."""
+    quote = message.quote
+    if message.via is not Via.TEXT or quote is None or not quote.is_ours or not message.text.strip():
+        return None
+    asked = _ASKED.match(quote.text)
+    return f"{asked[1]} {message.text}" if asked else None

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from adapters.channel import InboundMessage, Via
 from gateway.agent.halt import Halt
 from gateway.conversation.lifecycle import Due
+from gateway.conversation.mark import answered
 from gateway.conversation.queues import Queues
 from gateway.door.routing import SessionKey
 from gateway.stores.ports import InboxId, InboxRow
@@ -73,7 +74,8 @@ def belongs(first: InboundMessage, later: InboundMessage) -> bool:
 
 
 def _is_plain(message: InboundMessage) -> bool:
-    return message.via is Via.TEXT and not message.text.lstrip().startswith("/")
+    is_command = message.text.lstrip().startswith("/") or answered(message) is not None
+    return message.via is Via.TEXT and not is_command
 
 
 @dataclass(slots=True)

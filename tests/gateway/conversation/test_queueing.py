@@ -7,6 +7,7 @@ import pytest
 
 from adapters.channel import ChatKind, InboundMessage, Quote, Sender, Via
 from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, UserEntry
+from gateway.conversation.mark import QUESTION
 from gateway.conversation.queueing import Queueing, QueueMode, QueueRules, belongs
 from gateway.conversation.queues import Queues
 from gateway.door.routing import SessionKey
@@ -18,6 +19,8 @@ from tests.gateway.conversation.test_turn import DIRECT, GROUP, MAIN, House, hou
 __all__ = ["house"]
 
 OWNER_IN_GROUP = replace(GROUP, sender=DIRECT.sender)
+ASKED = QUESTION.format(mark="0123456789ab")
+"""Whoever replies to this gives a command, though it begins with no slash."""
 
 
 async def test_each_message_has_a_turn_of_its_own_by_default(house: House) -> None:
@@ -271,6 +274,8 @@ async def test_messages_that_come_at_once_are_answered_together(house: House) ->
         (replace(DIRECT, text=" /new"), False),
         (replace(DIRECT, via=Via.EDIT), False),
         (replace(DIRECT, via=Via.BUTTON), False),
+        (replace(DIRECT, quote=Quote("Bot", ASKED, is_ours=True)), False),
+        (replace(DIRECT, quote=Quote("Eve", ASKED)), True),
     ],
 )
 def test_only_what_one_sender_typed_in_one_place_belongs_together(later: InboundMessage, *, together: bool) -> None:
