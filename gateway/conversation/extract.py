@@ -20,6 +20,9 @@ _NAME_CHARS = 30
 _FIRST, _LAST = 3, 7
 """How many messages and answers of a part are kept from its beginning and its end."""
 _SHOWN_CHARS = 200
+_TELLING, _LITTLE_ELSE = 12, 4
+"""A forgotten text of so many characters is known wherever it stands; a shorter one where no more than so many times
+as much is said. Our choice."""
 _MARKED = 5
 """Most decisions, and most open questions, that are pointed out."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -61,7 +64,15 @@ def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[Sa
     turns = [list(turn) for _, turn in groupby(every, key=lambda record: record.turn_id)]
     said = (each for turn in turns if not _is_command(turn) for each in _said(turn, agent, zone))
     forgotten = [(r.at, _folded(text)) for r in every if isinstance(r.entry, ForgottenEntry) for text in r.entry.texts]
-    return [each for each in said if not any(each.at <= at and text in _folded(each.text) for at, text in forgotten)]
+    return [
+        each for each in said if not any(each.at <= at and _tells(_folded(each.text), text) for at, text in forgotten)
+    ]
+
+
+def _tells(message: str, forgotten: str) -> bool:
+    """Say whether *message* tells what was *forgotten*: a word or two stand in much that was said of other things."""
+    is_telling = len(forgotten) >= _TELLING or len(forgotten) * _LITTLE_ELSE >= len(message)
+    return is_telling and forgotten in message
 
 
 def _folded(text: str) -> str:

@@ -172,6 +172,19 @@ async def test_correcting_says_what_it_cannot(house: House) -> None:
     assert "wrote 2 passages" in await house.says("/correct c")
 
 
+async def test_a_word_that_was_taken_back_takes_along_nothing_that_was_said_besides(house: House) -> None:
+    """What holds it by the way comes into the day's notes when the conversation ends; what says it alone does not."""
+    house.model = ScriptedModel("Fine.", "Noted.", *["NO_REPLY"] * 9)
+    await house.says("We meet at the boat yard at ten, and Bob brings the book.")
+    await house.says("Boo-boo!")
+    await house.says("/remember boo")
+    assert "> - boo" in await house.says("/undo")
+    await house.says("/new")
+    notes = "".join(path.read_text() for path in (house.folder / "workspace" / "memory").glob("*.md"))
+    assert "boat yard" in notes
+    assert "Boo-boo" not in notes
+
+
 async def test_of_very_many_passages_only_the_first_are_told(house: House) -> None:
     """The answer stays one message, whatever the turn wrote."""
     content = "".join(f"- fact {number}\n" for number in range(3_000))
