@@ -109,6 +109,11 @@ class WebAdapter:
         return [event for event in self._recent if event.number > number]
 
     @property
+    def recent(self) -> Sequence[Told]:
+        """What was told lately, the oldest first."""
+        return [event.told for event in self._recent]
+
+    @property
     def latest(self) -> int:
         """The number of the newest event."""
         return self._count

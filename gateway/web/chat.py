@@ -6,7 +6,6 @@ after that one. So a connection that breaks loses nothing.
 
 import asyncio
 import json
-from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass
 
@@ -21,6 +20,7 @@ from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
 from gateway.door.routing import SessionKey
 from gateway.errors import StoreError
+from gateway.stores.ports import NOTICE_PREFIX
 from gateway.web.elsewhere import show_said, told
 from gateway.web.entrance import COOKIE, Entrance, read_body
 from gateway.web.errors import NOT_TAKEN, SERVER, HttpError
@@ -28,7 +28,7 @@ from gateway.web.marked import marked
 from workspaces.access import AgentId, SessionType
 
 SHOWN_OF_THE_PAST = 60
-"""Messages and answers that a page begins with."""
+"""Messages, answers and notices that a page begins with."""
 PAGES_AT_MOST = 20
 """Open for one agent."""
 LOOK_EVERY_S = 15.0
@@ -117,14 +117,19 @@ class ChatPages:
         if missed is not None:
             return [_event(adapter, each) for each in missed]
         latest = adapter.latest
-        history = await self._history(AgentId(adapter.account))
+        history = await self._history(adapter)
         return [_sse("history", {"messages": history}, f"{adapter.epoch}-{latest}")]
 
-    async def _history(self, agent: AgentId) -> list[dict[str, object]]:
-        """Return the end of the owner's conversation with *agent*, on whatever channel it was held."""
-        transcript = await self.sessions.open(SessionKey(agent, SessionType.MAIN))
-        every = (each for each in map(told, transcript.records) if each is not None)
-        return [_shown(each) for each in deque(every, maxlen=SHOWN_OF_THE_PAST)]
+    async def _history(self, adapter: WebAdapter) -> list[dict[str, object]]:
+        """Return the end of the owner's conversation with an agent, on whatever channel it was held, and of notices.
+
+        No conversation holds those: what was told here lately is all that is left of them.
+        """
+        transcript = await self.sessions.open(SessionKey(AgentId(adapter.account), SessionType.MAIN))
+        said = (each for each in map(told, transcript.records) if each is not None)
+        notices = (each for each in adapter.recent if each.turn.startswith(NOTICE_PREFIX))
+        every = sorted((*said, *notices), key=lambda each: each.at)
+        return [_shown(each) for each in every[-SHOWN_OF_THE_PAST:]]
 
     def _adapter(self, agent: str) -> WebAdapter:
         adapter = self.adapters.get((CHANNEL, agent))

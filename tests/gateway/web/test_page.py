@@ -4,6 +4,8 @@ import asyncio
 
 import httpx2
 
+from adapters.channel import Address, Button
+from adapters.web import CHANNEL, CHAT
 from gateway.control.cron_wire import CronOrder
 from gateway.control.wire import ChatOrder
 from gateway.serving import serving
@@ -68,6 +70,24 @@ async def test_an_answer_that_came_while_no_page_was_open_is_there_at_the_next(h
         sent = await until(events, "answer")
     assert [each["text"] for each in told] == ["into the void", "You said: into the void"]
     assert (sent["text"], sent["turn"]) == (told[1]["text"], told[1]["turn"])
+
+
+async def test_a_notice_that_was_shown_is_there_at_the_next_opening(house: House, browser: Browser) -> None:
+    """In its place and with its buttons, though no conversation holds it."""
+    page = Address(CHANNEL, "main", CHAT)
+    async with browser.events() as events:
+        await until(events, "history")
+        await browser.say("hello")
+        await until(events, "answer")
+        await house.app.notices.tell("full", "The disk is full.", page, (Button("Look", "/status"),))
+        told = await until(events, "answer")
+    async with browser.events() as events:
+        kept = (await until(events, "history"))["messages"]
+        await browser.say("thanks")
+        assert await shown(events, 2) == [("said", "thanks"), ("answer", "You said: thanks")]
+    assert [each["text"] for each in kept] == ["hello", "You said: hello", "The disk is full."]
+    assert {**kept[-1], "id": told["id"]} == told
+    assert kept[-1]["buttons"] == [{"label": "Look", "command": "/status"}]
 
 
 async def test_what_is_said_elsewhere_is_shown_while_the_page_is_open(house: House, browser: Browser) -> None:
