@@ -49,20 +49,20 @@ class CatchingUp:
             self.heard.begin()
         until = asyncio.get_running_loop().time() + CATCH_UP_S
         for chat, address in self._unheard(event, places):
-            found = await self._found(chat, own_id, until)
-            for message in found.messages:
-                await take(message)
+            found = await self._histories.since(chat, own_id, until)
+            await self._hand_on(found, take)
             if found.is_cut:
                 await self._count(MISSED)
                 await self.tell(address, moment_of(self.heard.until))
         await self.heard.keep(at_once=True)
 
-    async def _found(self, chat: Unheard, own_id: str, until: float) -> Found:
+    async def _hand_on(self, found: Found, take: Take) -> None:
+        self.heard.is_making_up = True
         try:
-            async with asyncio.timeout_at(until):
-                return await self._histories.since(chat, own_id)
-        except TimeoutError:
-            return Found(is_cut=True)
+            for message in found.messages:
+                await take(message)
+        finally:
+            self.heard.is_making_up = False
 
     def _unheard(self, event: Event, places: Places) -> Iterator[tuple[Unheard, Address]]:
         """Give the chats that *event* tells of and that may hold something new. Raises pydantic's ValidationError."""

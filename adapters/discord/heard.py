@@ -25,8 +25,10 @@ class Marks(BaseModel):
     model_config = ConfigDict(frozen=True)
     direct: dict[Snowflake, Snowflake] = {}
     shared: dict[Snowflake, Snowflake] = {}
+    latest: Snowflake | None = None
+    """The newest message that was heard as it was said; a later one, of a history, tells nothing of other chats."""
     groups: tuple[str, ...] = ()
-    """The channels that were allowed then: what was said in others was not for us."""
+    """The channels that were allowed when `latest` was heard: what was said in others was not for us."""
 
 
 class HeardKeeper:
@@ -40,13 +42,16 @@ class HeardKeeper:
         self._keeps = keeps
         self._clock = clock
         self._groups = groups
-        self._allowed_before = groups
         self._direct: dict[str, int] = {}
         self._shared: dict[str, int] = {}
         self._is_kept = True
         self._kept_at = -math.inf
+        self._latest, self._groups_at_latest = 0, groups
+        self._groups_at_until = groups
         self.until = 0
-        """The newest message of all when this connection began; 0 if there never was one."""
+        """The newest message that was heard as it was said when this connection began; 0 if there never was one."""
+        self.is_making_up = False
+        """What is noted now comes from a history: there may be chats whose histories are yet to be read."""
 
     async def recall(self) -> None:
         """Take up what an earlier run kept."""
@@ -58,12 +63,13 @@ class HeardKeeper:
         if marks is not None:
             self._direct = {chat: int(mark) for chat, mark in marks.direct.items()}
             self._shared = {chat: int(mark) for chat, mark in marks.shared.items()}
-            self._allowed_before = frozenset(marks.groups)
+            self._latest = int(marks.latest or max([*self._direct.values(), *self._shared.values()], default=0))
+            self._groups_at_latest = frozenset(marks.groups)
         self.begin()
 
     def begin(self) -> None:
         """Note that another connection begins: of a chat without a mark, what came since then was not heard."""
-        self.until = max([*self._direct.values(), *self._shared.values()], default=0)
+        self.until, self._groups_at_until = self._latest, self._groups_at_latest
 
     def direct_chats(self) -> Iterator[tuple[str, int]]:
         """Give the direct chats whose people were let in, and how far each was heard."""
@@ -71,7 +77,7 @@ class HeardKeeper:
 
     def after(self, place: Place, channel_id: str) -> int | None:
         """Return the id after which nothing was heard in a channel of a server; `None` if nothing is to be heard."""
-        if not self.until or place.chat not in self._groups & self._allowed_before:
+        if not self.until or place.chat not in self._groups & self._groups_at_until:
             return None
         return self._shared.get(channel_id, self.until)
 
@@ -87,6 +93,8 @@ class HeardKeeper:
         if mark > marks.get(channel_id, 0):
             marks[channel_id] = mark
             self._is_kept = False
+            if mark > self._latest and not self.is_making_up:
+                self._latest, self._groups_at_latest = mark, self._groups
             if len(marks) > most:
                 del marks[min(marks, key=marks.__getitem__)]
 
@@ -97,6 +105,7 @@ class HeardKeeper:
             return
         direct = {chat: str(mark) for chat, mark in self._direct.items()}
         shared = {chat: str(mark) for chat, mark in self._shared.items()}
-        marks = Marks(direct=direct, shared=shared, groups=tuple(sorted(self._groups)))
+        groups = tuple(sorted(self._groups_at_latest))
+        marks = Marks(direct=direct, shared=shared, latest=str(self._latest), groups=groups)
         self._is_kept, self._kept_at = True, self._clock()
         await self._keeps.put(self._key, marks.model_dump_json())

@@ -1,5 +1,6 @@
 """This file fetches what was said while nobody listened for longer than Discord would tell it by itself."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -74,19 +75,22 @@ class Histories:
         self._rule = rule
         self._now = now
 
-    async def since(self, chat: Unheard, own_id: str) -> Found:
+    async def since(self, chat: Unheard, own_id: str, until: float) -> Found:
         """Return what others than us wrote in *chat* after what was heard, within the rule's bounds.
 
         It is read from its end: of more than is fetched, the latest is what people still wait for. What was deleted
-        is not there, and what was changed is there as it reads now. A history that cannot be had costs no more than
-        itself: whoever listens goes on.
+        is not there, and what was changed is there as it reads now. A history that cannot be had, or not *until* the
+        loop's clock is there, costs no more than itself: what was read of it counts, and whoever listens goes on.
         """
         members: dict[str, Member | None] = {}
+        messages: list[Message | None] = []
         try:
-            newest_first, is_cut = await self._newest_first(chat, own_id)
-            messages = [await self._message(each, chat.server, members) for each in reversed(newest_first)]
-        except ChannelUnavailableError:
-            return Found(is_cut=True)
+            async with asyncio.timeout_at(until):
+                newest_first, is_cut = await self._newest_first(chat, own_id)
+                for each in reversed(newest_first):
+                    messages.append(await self._message(each, chat.server, members))  # noqa: PERF401  # one by one
+        except (ChannelUnavailableError, TimeoutError):
+            return Found(messages, is_cut=True)
         return Found(messages, is_cut)
 
     async def _newest_first(self, chat: Unheard, own_id: str) -> tuple[list[Numbered], bool]:

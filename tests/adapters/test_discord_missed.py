@@ -1,12 +1,13 @@
 """This file checks that what was said while nobody listened for long is fetched: in order, once, and within bounds."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from adapters.channel import Address, ChannelUnavailableError, ChatKind, Via
+from adapters.channel import Address, ChannelUnavailableError, ChatKind, InboundMessage, Via
 from adapters.discord import CatchUp, DiscordAdapter
 from adapters.discord.catching_up import MISSED
 from adapters.discord.heard import KEPT_EVERY_S, MOST_DIRECT, HeardKeeper, Marks
@@ -16,6 +17,7 @@ from tests.adapters.test_discord_session import Kept
 from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, PERSON, THREAD, TOKEN
 from tests.fakes.listening import Received, listening
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.tally import Tally
 
 HERE = CatchUp(groups=frozenset({CHANNEL}))
@@ -46,9 +48,24 @@ class Run(Received):
         self.told.append((chat, since))
 
 
+class Halted(Run):
+    """A run that comes to its end while it takes in a certain message."""
+
+    def __init__(self, last: str) -> None:
+        super().__init__()
+        self.last = last
+        self.is_over = asyncio.Event()
+
+    async def __call__(self, message: InboundMessage) -> None:
+        if message.text == self.last:
+            self.is_over.set()
+            await asyncio.Event().wait()
+        await super().__call__(message)
+
+
 @asynccontextmanager
-async def one_run(server: Discord, kept: Kept, rule: CatchUp = HERE) -> AsyncIterator[Run]:
-    run = Run()
+async def one_run(server: Discord, kept: Kept, rule: CatchUp = HERE, run: Run | None = None) -> AsyncIterator[Run]:
+    run = run or Run()
     adapter = DiscordAdapter("home", TOKEN, run.tally.count, servers=servers_of(server), keeps=kept, catch_up=rule)
     adapter.on_missed(run.tell)
     try:
@@ -128,6 +145,24 @@ async def test_the_next_run_begins_where_this_one_ended(server: Discord, kept: K
     assert run.texts == ["later"]
 
 
+async def test_what_a_run_did_not_come_to_is_left_to_the_next(server: Discord, kept: Kept) -> None:
+    """Also where nothing was heard before, such as in a thread that was opened meanwhile."""
+    heard(server, kept, DIRECT)
+    server.says("in a new thread", THREAD)
+    server.says("direct")
+    halted = Halted("in a new thread")
+    async with one_run(server, kept, run=halted), asyncio.timeout(PATIENCE_S):
+        await halted.is_over.wait()
+    assert halted.texts == ["direct"]
+    server.forget_session()
+    del kept.values["discord.session.home"]
+    async with one_run(server, kept) as run:
+        await run.hear("in a new thread")
+        server.says("now")
+        await run.hear("now")
+    assert run.texts == ["in a new thread", "now"]
+
+
 @pytest.mark.parametrize("now_allowed", [{CHANNEL}, {CHANNEL, OTHER}])
 async def test_a_channel_that_was_not_allowed_is_not_read(server: Discord, kept: Kept, now_allowed: set[str]) -> None:
     """Neither one that is not allowed now, nor one that was not when its words were said, nor a stranger's chat."""
@@ -181,6 +216,21 @@ async def test_a_history_that_cannot_be_read_holds_up_nobody(server: Discord, ke
         await run.hear("now")
     assert run.texts == ["in the channel", "now"]
     assert [chat for chat, _ in run.told] == [Address("discord", "home", DIRECT)]
+
+
+async def test_what_was_read_of_a_history_counts_where_the_rest_cannot_be(server: Discord, kept: Kept) -> None:
+    """Somebody of whom Discord says nothing now takes away no more than what was said from there on."""
+    heard(server, kept, CHANNEL)
+    server.says("one", CHANNEL)
+    server.says("two", CHANNEL, "12")
+    server.fault(Fault(f"/guilds/{GUILD}/members/12", page="<html>"))
+    async with one_run(server, kept) as run:
+        await run.hear("one")
+        server.says("now", CHANNEL)
+        await run.hear("now")
+    assert run.texts == ["one", "now"]
+    assert [chat for chat, _ in run.told] == [Address("discord", "home", CHANNEL)]
+    assert run.tally.reasons == {MISSED: 1}
 
 
 async def test_a_message_of_a_history_that_cannot_be_read_is_passed_over(server: Discord, kept: Kept) -> None:
@@ -255,3 +305,21 @@ async def test_marks_are_few_and_kept_now_and_then(kept: Kept) -> None:
     marks = Marks.model_validate_json(kept.values["discord.heard.home"])
     assert kept.puts == 2
     assert (len(marks.direct), min(map(int, marks.direct)), marks.shared) == (MOST_DIRECT, 2, {CHANNEL: "5"})
+
+
+async def test_a_channel_is_allowed_from_the_next_message_on(kept: Kept) -> None:
+    """What was said there before is left, over restarts and however much else is made up for."""
+    place, channel = Place(ChatKind.GROUP, OTHER), Place(ChatKind.GROUP, CHANNEL)
+    kept.values["discord.heard.home"] = Marks(shared={CHANNEL: "5"}, groups=(CHANNEL,)).model_dump_json()
+    for _ in range(2):
+        keeper = HeardKeeper("home", kept, frozenset({CHANNEL, OTHER}))
+        await keeper.recall()
+        assert keeper.after(place, OTHER) is None
+        keeper.is_making_up = True
+        keeper.note(channel, CHANNEL, "7", is_admitted=True)
+        await keeper.keep()
+    keeper.is_making_up = False
+    keeper.note(channel, CHANNEL, "9", is_admitted=True)
+    assert keeper.after(place, OTHER) is None
+    keeper.begin()
+    assert keeper.after(place, OTHER) == 9
