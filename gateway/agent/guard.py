@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from gateway.agent.entries import Entry
+from gateway.agent.entries import Entry, UserEntry
 from gateway.agent.trust import Reason, is_from_outside, reason_to_ask, reason_to_ask_for_job
 from gateway.errors import ToolError
 from workspaces.access import Access
@@ -46,10 +46,13 @@ class Guard:
         self._access = access
         self._is_exposed = any(map(is_from_outside, seen))
         self._tray = tray
+        self.sees = False
+        """The turn's model is shown pictures: what is written in one may be anybody's words."""
 
     def hears(self, entry: Entry) -> None:
         """Take note of an *entry* that the model sees from now on."""
-        self._is_exposed = self._is_exposed or is_from_outside(entry)
+        is_pictured = self.sees and isinstance(entry, UserEntry) and bool(entry.pictures)
+        self._is_exposed = self._is_exposed or is_pictured or is_from_outside(entry)
 
     def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> Reason | None:
         """Return why this write has to wait; `None` if it may be tried at once."""

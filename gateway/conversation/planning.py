@@ -128,7 +128,7 @@ class Planner:
         await used(recalled.used)
         request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
         if asked.agent.model.name in self.settings.seeing:  # a summary or a flush of the draft is shown no pictures
-            request = replace(request, look=sight_of(asked.agent, asked.access))
+            request, guard.sees = replace(request, look=sight_of(asked.agent, asked.access)), True
         for entry in request.entries:
             guard.hears(entry)
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)

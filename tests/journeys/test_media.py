@@ -135,6 +135,25 @@ async def test_the_owner_decides_by_a_button_and_a_second_press_changes_nothing(
             assert len(bot.calls("setMyCommands")) == menus > 0
 
 
+async def test_what_a_model_saw_in_a_photo_is_remembered_only_with_approval(tmp_path: Path) -> None:
+    """Whoever sent it: nobody knows whose words stand in it. A model that sees nothing has only its owner's."""
+    async with BotApi() as bot, OpenAIStub(saves) as provider:
+        section = openai_section(provider.url)
+        home = make_home(tmp_path / "home", bot.url, f"{section}\nvision = true\n\n[models.blind]\n{section}")
+        memory = home.agent("main").workspace / "MEMORY.md"
+        before = memory.read_text()
+        async with running(home):
+            sends_file(bot, photo(bot, png(640, 480)), "Look!")
+            sent = await bot.wait_for_sent(2, 60)
+            assert [text for text in (each.text for each in sent) if "waits for you as #1" in text]
+            assert memory.read_text() == before
+            bot.says(OWNER, "/model blind")
+            await bot.wait_for_sent(3, 60)
+            sends_file(bot, photo(bot, png(640, 480)), "And this!", 99)
+            await bot.wait_for_sent(4, 60)
+        assert "A lie." in memory.read_text()
+
+
 async def test_a_paste_of_a_hundred_thousand_lines_is_answered(tmp_path: Path) -> None:
     """At a terminal, where nothing splits it: kept as files, said once, and the conversation goes on."""
     shown: list[str] = []
