@@ -55,8 +55,8 @@ oracles:
 
 # The lock files hold hashes and no address; a second Python or system gets its own lines by --universal.
 lock: $(VENV)/.for-tests
-	@$(BIN)/uv pip compile $(LOCKED) --extra mcp --extra redis --extra traces pyproject.toml -o requirements.lock
-	@$(BIN)/uv pip compile $(LOCKED) --group dev --extra mcp --extra redis --extra traces -c requirements.lock pyproject.toml -o requirements-dev.lock
+	@$(BIN)/uv pip compile $(LOCKED) --extra anthropic --extra google --extra mcp --extra redis --extra traces pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile $(LOCKED) --group dev --extra anthropic --extra google --extra mcp --extra redis --extra traces -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .oracles

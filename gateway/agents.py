@@ -233,6 +233,7 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
         settings.request_timeout_s,
         settings.temperature,
         settings.vision,
+        settings.output_tokens,
     )
 
 

@@ -20,6 +20,8 @@ QUIETER = (
     "asyncio",
     "cohere",
     "openai",
+    "anthropic",
+    "google_genai",
     "watchfiles",
     "discord",
 )

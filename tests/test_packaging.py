@@ -35,6 +35,8 @@ def test_the_locks_satisfy_the_project() -> None:
     wanted = {
         "requirements.lock": [
             *PROJECT["project"]["dependencies"],
+            *PROJECT["project"]["optional-dependencies"]["anthropic"],
+            *PROJECT["project"]["optional-dependencies"]["google"],
             *PROJECT["project"]["optional-dependencies"]["mcp"],
             *PROJECT["project"]["optional-dependencies"]["redis"],
         ],

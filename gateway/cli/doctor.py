@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from gateway.agent.models.packages import missing_extra
 from gateway.cli.bots import check_bots
 from gateway.cli.finding import Finding, Level
 from gateway.cli.http_door import check_http_door
@@ -159,6 +160,8 @@ def _models(config: "Config") -> Iterator[Finding]:
 def _model(agent: str, name: str, config: "Config") -> Finding:
     settings = config.models[name]
     detail = f"agent {agent}: {settings.model}"
+    if install := missing_extra(settings.provider):
+        return Finding("model", Level.FAIL, f"{detail}; the package for it is missing", f"run: {install}")
     if settings.window_tokens is not None:
         return Finding("model", Level.OK, detail)
     assumed = f"{detail}; its window is taken for {settings.window:,} tokens"

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation
-from gateway.cli.starter import Wishes, prepare, wishes_of
+from gateway.cli.starter import PROVIDERS, Wishes, prepare, wishes_of
 
 
 def init(
@@ -37,9 +37,10 @@ def _asked(wishes: Wishes) -> Wishes:
     telegram = typer.prompt("Your numeric Telegram id (empty: no Telegram)", default="", show_default=False)
     while telegram and not telegram.isdecimal():
         telegram = typer.prompt("Digits only, such as 12345 (empty: no Telegram)", default="", show_default=False)
-    provider = typer.prompt("Language model: offline, cohere or openai", default="offline")
-    while provider not in {"offline", "cohere", "openai"}:
-        provider = typer.prompt("One of offline, cohere, openai", default="offline")
+    choices = ", ".join(PROVIDERS)
+    provider = typer.prompt(f"Language model, one of {choices}", default=PROVIDERS[0])
+    while provider not in PROVIDERS:
+        provider = typer.prompt(f"One of {choices}", default=PROVIDERS[0])
     if telegram or provider != "offline":
         print("Keys and tokens stay in environment variables; config.toml says which.", file=sys.stderr)
     return Wishes(zone, telegram, provider)

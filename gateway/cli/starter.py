@@ -9,6 +9,15 @@ from gateway.home import Home
 if TYPE_CHECKING:
     from gateway.config import Config
 
+_MODELS = (
+    ("cohere", "command-a-03-2025", "CO_API_KEY"),
+    ("openai", "gpt-5-mini", "OPENAI_API_KEY"),
+    ("anthropic", "claude-sonnet-5", "ANTHROPIC_API_KEY"),
+    ("google", "gemini-3.8-flash", "GEMINI_API_KEY"),
+)
+"""Provider, one of its models, and the variable in which its own client looks for a key."""
+PROVIDERS = ("offline", *(provider for provider, _, _ in _MODELS))
+
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
@@ -66,10 +75,7 @@ def _lines(wishes: Wishes) -> Iterator[str]:
         f'model = "{wishes.provider if wishes.provider != "offline" else "cohere"}"',
         "a name below [models]; without one the offline responder answers",
     )
-    for provider, model, variable in (
-        ("cohere", "command-a-03-2025", "CO_API_KEY"),
-        ("openai", "gpt-5-mini", "OPENAI_API_KEY"),
-    ):
+    for provider, model, variable in _MODELS:
         is_wanted = wishes.provider == provider
         yield ""
         yield _line(is_wanted, f"[models.{provider}]")

@@ -120,7 +120,7 @@ class AgentSettings(Section):
 
 
 PROVIDER_WINDOW = 128_000
-"""Assumed of a model at Cohere or OpenAI: Command A and GPT-4o take as many or more."""
+"""Assumed of a model at its provider's own address: Command A, GPT-4o, Claude and Gemini take as many or more."""
 OWN_SERVER_WINDOW = 32_000
 """Assumed of a model at another address: servers of one's own are often started with a small window, and some cut what
 is too long without a word."""
@@ -133,12 +133,13 @@ Price = Annotated[float, Field(ge=0, le=100_000)]
 class ModelSettings(Section):
     """A language model, by the name that agents use for it."""
 
-    provider: Literal["cohere", "openai"]
+    provider: Literal["cohere", "openai", "anthropic", "google"]
     model: str = Field(min_length=1)
     base_url: Url | None = None
     api_key_env: EnvName | None = None
     api_key_file: RootedPath | None = None
     window_tokens: int | None = Field(default=None, ge=4_000)
+    output_tokens: int | None = Field(default=None, ge=256)
     request_timeout_s: float = Field(default=120, gt=0, le=3_600)
     temperature: Temperature | None = None
     vision: bool = False
@@ -153,6 +154,12 @@ class ModelSettings(Section):
             raise ValueError("has one of price_in and price_out; set both, in dollars for a million tokens")
         if self.price_cached is not None and self.price_in is None:
             raise ValueError("has price_cached without price_in and price_out; set all three, or none")
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_bounded(self) -> Self:
+        if self.output_tokens is not None and self.provider not in {"anthropic", "google"}:
+            raise ValueError('has output_tokens, which is for provider = "anthropic" or "google"')
         return self
 
     @model_validator(mode="after")

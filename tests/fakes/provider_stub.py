@@ -57,12 +57,16 @@ class Reply:
     calls: tuple[Call, ...] = ()
     plan: str = ""
     """Cohere's text before tool calls."""
+    thought: str = ""
+    """What Anthropic's and Google's models think before they answer."""
     finish: str | None = None
     """The finish reason, in the provider's own words; `None`: the usual one."""
     input_tokens: int = 11
     output_tokens: int = 7
     cached_tokens: int = 5
     fault: Fault = Fault.NONE
+    failing: bool = False
+    """In place of its end comes an event that says that the provider is overloaded; for Anthropic and Google."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,9 @@ class ProviderStub(ABC):
 
     def __init__(self, script: Script, port: int = 0) -> None:
         self.bodies: list[Body] = []
+        """Each request, in the words of OpenAI's protocol: so tests ask about every provider alike."""
+        self.raw: list[Body] = []
+        """Each request as it came."""
         self.headers: list[Mapping[str, str]] = []
         self.callers: list[int] = []
         """The port from which each request came: one for each connection."""
@@ -135,14 +142,20 @@ class ProviderStub(ABC):
     def problems_of(self, body: Body) -> Iterator[str]:
         """Yield what the provider would refuse in *body*."""
 
+    def plain(self, body: Body) -> Body:
+        """Return *body* in the words of OpenAI's protocol; Cohere's are the same as far as tests ask."""
+        return body
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body: Body = await request.json()
-        self.bodies.append(body)
+        plain = self.plain(body)
+        self.raw.append(body)
+        self.bodies.append(plain)
         self.headers.append(dict(request.headers))
         self.callers.append(request.transport.get_extra_info("peername")[1] if request.transport else 0)
         problems = list(self.problems_of(body))
         self.problems += problems
-        step: Step = Refusal(400, message="; ".join(problems)) if problems else self._script(body)
+        step: Step = Refusal(400, message="; ".join(problems)) if problems else self._script(plain)
         match step:
             case Refusal():
                 return web.json_response(self.error(step), status=step.status, headers=step.headers)

@@ -16,7 +16,7 @@ async def quiet(_: str) -> None:
     """Drop a draft."""
 
 
-@pytest.mark.parametrize(("provider", "base"), [("openai", "/v1"), ("cohere", "")])
+@pytest.mark.parametrize(("provider", "base"), [("openai", "/v1"), ("cohere", ""), ("anthropic", ""), ("google", "")])
 async def test_a_stub_runs_alone_and_stops_when_told(provider: Provider, base: str, tmp_path: Path) -> None:
     """The port file appears when the server answers; a SIGTERM ends it with status 0."""
     port_file = tmp_path / "port"

@@ -85,7 +85,7 @@ def test_init_makes_a_home_and_repeats_without_harm(terminal: Terminal) -> None:
     assert terminal.home.config_file.read_text("utf-8") == "# mine\n"
 
 
-@pytest.mark.parametrize("provider", ["offline", "cohere", "openai"])
+@pytest.mark.parametrize("provider", ["offline", "cohere", "openai", "anthropic", "google"])
 def test_init_asks_little_and_writes_what_was_said(
     terminal: Terminal, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,7 +106,7 @@ def test_every_commented_setting_of_the_starter_is_a_right_one(terminal: Termina
     lines = [line.removeprefix("# ") for line in text.splitlines() if not line.startswith("# Strandline")]
     terminal.home.config_file.write_text("\n".join(lines), "utf-8")
     config = read_config(terminal.home.config_file)
-    assert set(config.models) == {"cohere", "openai"}
+    assert set(config.models) == {"cohere", "openai", "anthropic", "google"}
     assert config.channels.telegram["home"].groups
 
 

@@ -1,4 +1,5 @@
 import json
+import sys
 from collections import namedtuple
 from pathlib import Path
 
@@ -88,6 +89,23 @@ def test_a_missing_secret_fails_and_names_the_variable(patient: Patient) -> None
     status, found = patient.findings({"BOT": "12345:canary"})
     assert (status, found["secret"][0]) == (0, "ok")
     assert "canary" not in str(found)
+
+
+def test_a_model_whose_client_is_not_installed_fails_and_says_what_installs_it(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is imported to find out; with the client there the model passes."""
+    patient.home.config_file.write_text(
+        '[agents.main]\nmodel = "claude"\n[models.claude]\nprovider = "anthropic"\nmodel = "claude-sonnet-5"\n'
+        'api_key_env = "ANTHROPIC_API_KEY"\n',
+        "utf-8",
+    )
+    environ = {"ANTHROPIC_API_KEY": "canary"}
+    assert patient.findings(environ)[1]["model"][0] == "ok"
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    status, found = patient.findings(environ)
+    assert (status, found["model"][0]) == (1, "fail")
+    assert "pip install 'strandline[anthropic]'" in found["model"][1]
 
 
 def test_an_open_home_is_a_warning_with_the_command(patient: Patient) -> None:

@@ -100,8 +100,15 @@ def test_groups_see_the_user_file_only_if_told_so(file: Path) -> None:
         (f"{TELEGRAM}[channels.telegram.home.groups.-100]\nmentoin = true", "did you mean mention?"),
         ("[gateway]\nport = 'x'", "gateway.port: must be a valid integer"),
         ("[gateway]\nport = 70000", "gateway.port: must be less than or equal to 65535"),
-        ("[models.c]\nprovider = 'cohre'\nmodel = 'm'", "models.c.provider: must be 'cohere' or 'openai'"),
+        (
+            "[models.c]\nprovider = 'cohre'\nmodel = 'm'",
+            "models.c.provider: must be 'cohere', 'openai', 'anthropic' or 'google'",
+        ),
         ("[models.c]\nprovider = 'cohere'", "models.c.model: is missing"),
+        (
+            "[models.c]\nprovider = 'cohere'\nmodel = 'm'\napi_key_env = 'K'\noutput_tokens = 300",
+            'models.c: has output_tokens, which is for provider = "anthropic" or "google"',
+        ),
         ("[agents.Main]", "agents.Main: names are small letters"),
         ("agents = {}", "agents: "),
         ("[owner]\npeople = ['12345']", 'owner.people[0]: must be "<channel>:<numeric id>", such as "telegram:12345"'),

@@ -49,6 +49,16 @@ def cohere_section(url: str) -> str:
     return f'provider = "cohere"\nmodel = "command-a-03-2025"\nbase_url = "{url}"\napi_key_env = "MODEL_KEY"'
 
 
+def anthropic_section(url: str) -> str:
+    """Return what a model of Anthropic's at another address is configured by."""
+    return f'provider = "anthropic"\nmodel = "claude-sonnet-5"\nbase_url = "{url}"\napi_key_env = "MODEL_KEY"'
+
+
+def google_section(url: str) -> str:
+    """Return what a model of Google's at another address is configured by."""
+    return f'provider = "google"\nmodel = "stub"\nbase_url = "{url}"\napi_key_env = "MODEL_KEY"'
+
+
 @asynccontextmanager
 async def running(
     home: Home, secrets: Mapping[str, str] | None = None, machine: Machine = THIS_MACHINE

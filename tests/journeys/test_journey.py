@@ -8,11 +8,21 @@ from pathlib import Path
 import pytest
 
 from gateway.control.wire import AgentOrder, ChatOrder
+from tests.fakes.anthropic_stub import AnthropicStub
 from tests.fakes.botapi import BotApi
 from tests.fakes.cohere_stub import CohereStub
+from tests.fakes.google_stub import GoogleStub
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, ProviderStub, Refusal, Reply, Step, call, without_note
-from tests.journeys.house import OWNER, cohere_section, make_home, openai_section, running
+from tests.journeys.house import (
+    OWNER,
+    anthropic_section,
+    cohere_section,
+    google_section,
+    make_home,
+    openai_section,
+    running,
+)
 
 FACT = "the staging database moved to port 5433"
 
@@ -47,7 +57,14 @@ def _text(message: Body) -> str:
 
 
 @pytest.mark.parametrize(
-    ("stub", "section"), [(OpenAIStub, openai_section), (CohereStub, cohere_section)], ids=["openai", "cohere"]
+    ("stub", "section"),
+    [
+        (OpenAIStub, openai_section),
+        (CohereStub, cohere_section),
+        (AnthropicStub, anthropic_section),
+        (GoogleStub, google_section),
+    ],
+    ids=["openai", "cohere", "anthropic", "google"],
 )
 async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
     tmp_path: Path, stub: Callable[[Callable[[Body], Step]], ProviderStub], section: Callable[[str], str]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.fallback import FallbackModel
 from gateway.agent.models.offline import OFFLINE, OfflineModel
+from gateway.agent.models.packages import missing_extra
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ConfigError
@@ -15,7 +16,7 @@ from gateway.errors import ConfigError
 def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings]) -> Model:
     """Return the model called `names[0]`, with the others as its fallbacks; `offline` needs no settings.
 
-    Raises ConfigError for a name that is neither.
+    Raises ConfigError for a name that is neither, and for a model whose client is not installed.
     """
     models = [_model(name, hosted, is_fallback=place > 0) for place, name in enumerate(names)]
     return models[0] if len(models) == 1 else FallbackModel(models)
@@ -26,6 +27,8 @@ def _model(name: str, hosted: Mapping[str, HostedSettings], *, is_fallback: bool
         return OfflineModel(stands_in=is_fallback)
     if name not in hosted:
         raise ConfigError(f"there is no model {name!r}; add a section [models.{name}], or use {OFFLINE!r}")
+    if install := missing_extra(hosted[name].provider):
+        raise ConfigError(f"models.{name}: the package for it is missing; run: {install}")
     return LazyModel(hosted[name])
 
 

@@ -17,13 +17,18 @@ _OVERFLOW_MARKS = (
     "context window",
     "too many tokens",
     "prompt is too long",
+    "exceed context limit",
+    "exceeds the maximum number of tokens",
 )
-"""OpenAI's code, and how servers that send none (Cohere, llama.cpp, Ollama, vLLM, proxies) word a request that does
-not fit."""
-_QUOTA_MARKS = ("insufficient_quota", "billing_hard_limit_reached")
-"""OpenAI's codes for an account that must be paid for first; it sends them with the status of a rate limit."""
+"""OpenAI's code, and how servers that send none (Cohere, Anthropic, Google, llama.cpp, Ollama, vLLM, proxies) word a
+request that does not fit."""
+_QUOTA_MARKS = ("insufficient_quota", "billing_hard_limit_reached", "credit balance is too low")
+"""OpenAI's codes for an account that must be paid for first, which it sends with the status of a rate limit, and
+Anthropic's words, which it sends with that of a bad request."""
 _FILTER_MARK = "content_filter"
 """Azure's code for a request that its filter holds back."""
+_KEY_MARK = "api_key_invalid"
+"""Google's reason for a wrong key, with the status of a bad request."""
 _PASSING = {408, 409, 423, 425, 429, 499}
 """Client errors that another try may cure."""
 
@@ -68,6 +73,8 @@ def _mend(status: int, body: object) -> str:
             return "check its API key"
         case 404:
             return "check `model` and `base_url`"
+        case _ if _says(body, (_KEY_MARK,)):
+            return "check its API key"
         case _ if _says(body, (_FILTER_MARK,)):
             return "the provider's content filter stopped the request"
         case _:

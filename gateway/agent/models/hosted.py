@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class HostedModel:
-    """A model of Cohere, or of any server that speaks OpenAI's protocol."""
+    """A model of Cohere, Anthropic or Google, or of any server that speaks OpenAI's protocol."""
 
     def __init__(self, settings: HostedSettings, retry: Retry | None = None) -> None:
         self.name = settings.name
@@ -99,6 +99,14 @@ def _provider(settings: HostedSettings) -> Provider:
         from gateway.agent.models.cohere import CohereProvider
 
         return CohereProvider(settings)
+    if settings.provider == "anthropic":
+        from gateway.agent.models.anthropic import AnthropicProvider
+
+        return AnthropicProvider(settings)
+    if settings.provider == "google":
+        from gateway.agent.models.google import GoogleProvider
+
+        return GoogleProvider(settings)
     from gateway.agent.models.openai import OpenAIProvider
 
     return OpenAIProvider(settings)

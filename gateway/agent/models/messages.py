@@ -26,6 +26,8 @@ Seen = Mapping[str, str | None]
 NOTHING_SEEN: Seen = MappingProxyType({})
 UNSEEN = "[A picture of this message could not be shown to you: you have only the line that describes it.]"
 
+UNSHOWN = "[What was said before is not shown.]"
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -79,6 +81,24 @@ def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Said | 
                 yield Returned(call_id, f"Error: {text}" if is_error else text)
     if said:
         yield Said("\n\n".join(said), tuple(pictures))
+
+
+def opened(spoken: Iterable[Said | Answered | Returned]) -> Iterator[Said | Answered | Returned]:
+    """Yield *spoken* with somebody's words first: some providers refuse a history that begins with the model's."""
+    first = True
+    for voice in spoken:
+        if first and not isinstance(voice, Said):
+            yield Said(UNSHOWN)
+        first = False
+        yield voice
+    if first:
+        yield Said(UNSHOWN)
+
+
+def picture_data(uri: str) -> tuple[str, str]:
+    """Return the MIME type and the base64 of a picture that is a data URI."""
+    head, _, data = uri.partition(",")
+    return head.removeprefix("data:").partition(";")[0], data
 
 
 def _sound(call: ToolCall) -> ToolCall:

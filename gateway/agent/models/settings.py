@@ -12,7 +12,7 @@ class HostedSettings:
 
     name: str
     """What the configuration calls it."""
-    provider: Literal["cohere", "openai"]
+    provider: Literal["cohere", "openai", "anthropic", "google"]
     model: str
     """What the provider calls it."""
     api_key: SecretStr | None = None
@@ -26,3 +26,5 @@ class HostedSettings:
     """Used where a request names none; `None` leaves it to the provider."""
     vision: bool = False
     """It takes pictures."""
+    output_tokens: int | None = None
+    """Longest reply, its thoughts included; heard by Anthropic and Google. `None` leaves it to the client's file."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import suppress
 
 import httpx
@@ -19,8 +19,10 @@ class BrokenReplyError(Exception):
     """A response cannot be used; the message says why and holds nothing of it."""
 
 
-async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[object]:
-    """Yield the JSON of each `data:` line of *chunks*, up to the one that says `[DONE]`; then read to the end.
+async def events(
+    chunks: AsyncIterator[bytes], is_last: Callable[[object], bool] = lambda _: False
+) -> AsyncGenerator[object]:
+    """Yield the JSON of each `data:` line of *chunks*, up to one that says `[DONE]` or *is_last*; then read to the end.
 
     A body that is not read to its end costs its connection: the next request would make a new one. Lines end with a
     line feed and nothing else: a text may hold the other separators that HTTP clients split at.
@@ -31,16 +33,20 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[object]:
         for line in lines.of(chunk):
             data = _data(line)
             if data == b"[DONE]":
-                await _read_out(chunks)
+                await read_out(chunks)
                 return
             if data:
-                yield _parsed(data)
+                yield (event := _parsed(data))
+                if is_last(event):
+                    await read_out(chunks)
+                    return
     if data := _data(lines.rest):
         with suppress(BrokenReplyError):  # the body was cut within this line: no finish reason will have come
             yield _parsed(data)
 
 
-async def _read_out(chunks: AsyncIterator[bytes]) -> None:
+async def read_out(chunks: AsyncIterator[object]) -> None:
+    """Read *chunks* to their end, if it comes soon: what is needed of them has come."""
     with suppress(TimeoutError, httpx.HTTPError, httpx2.HTTPError):  # it was whole: only the connection is lost
         async with asyncio.timeout(LINGER_S):
             async for _ in chunks:
@@ -58,20 +64,20 @@ async def guarded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         for line in lines.of(chunk):
             data = _data(line)
             if data == b"[DONE]":
-                await _read_out(chunks)
+                await read_out(chunks)
             elif data:
                 _parsed(data)
         yield chunk
 
 
-async def guard(response: httpx.Response) -> None:
+async def guard(response: httpx.Response | httpx2.Response) -> None:
     """Guard the body of *response*: a hook for the event `response` of a client."""
-    if isinstance(response.stream, httpx.AsyncByteStream):
+    if isinstance(response.stream, httpx.AsyncByteStream | httpx2.AsyncByteStream):
         response.stream = _GuardedStream(response.stream)
 
 
-class _GuardedStream(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+class _GuardedStream(httpx.AsyncByteStream, httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream | httpx2.AsyncByteStream) -> None:
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Literal
 
 import pytest
 
@@ -87,6 +88,16 @@ def test_names_become_models() -> None:
         choose(["small"], hosted)
 
 
+@pytest.mark.parametrize(("provider", "module"), [("anthropic", "anthropic"), ("google", "google.genai")])
+def test_a_model_whose_client_is_not_installed_says_what_installs_it(
+    provider: Literal["anthropic", "google"], module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the start, in one line, and not in the first turn."""
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ConfigError, match=rf"models\.a: .*pip install 'strandline\[{provider}\]'"):
+        choose(["a"], {"a": HostedSettings("a", provider, "m")})
+
+
 async def test_a_lazy_model_answers_when_it_is_asked() -> None:
     """The first request loads the SDK; closing one that was never asked does nothing."""
     async with OpenAIStub(steps("one", "two")) as stub:
@@ -104,7 +115,9 @@ import sys
 from gateway.agent.models.choose import choose
 from gateway.agent.models.settings import HostedSettings
 choose(["a", "offline"], {"a": HostedSettings("a", "cohere", "m")})
-print([name for name in ("cohere", "openai", "httpx", "httpx2") if name in sys.modules])
+choose(["a"], {"a": HostedSettings("a", "anthropic", "m")})
+choose(["a"], {"a": HostedSettings("a", "google", "m")})
+print([name for name in ("cohere", "openai", "anthropic", "google.genai", "httpx", "httpx2") if name in sys.modules])
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

@@ -18,13 +18,20 @@ from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ModelFloodError, ModelOverflowError, ModelRefusedError, ModelUnavailableError
-from tests.fakes.cohere_stub import SCHEMA_FILE, CohereStub
+from tests.fakes.anthropic_stub import AnthropicStub
+from tests.fakes.cohere_stub import CohereStub
+from tests.fakes.google_stub import GoogleStub
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Call, Fault, ProviderStub, Refusal, Reply, Script, call, steps
 
-Provider = Literal["cohere", "openai"]
+Provider = Literal["cohere", "openai", "anthropic", "google"]
 KEY = "key-that-nobody-may-see"
-STUBS: dict[Provider, Callable[[Script], ProviderStub]] = {"cohere": CohereStub, "openai": OpenAIStub}
+STUBS: dict[Provider, Callable[[Script], ProviderStub]] = {
+    "cohere": CohereStub,
+    "openai": OpenAIStub,
+    "anthropic": AnthropicStub,
+    "google": GoogleStub,
+}
 SEARCH = ToolSpec(
     "memory_search",
     "Search memory.",
@@ -69,7 +76,13 @@ class Desks:
         self._stack = stack
 
     async def open(
-        self, script: Script, timeout_s: float = 20.0, temperature: float | None = None, *, vision: bool = False
+        self,
+        script: Script,
+        timeout_s: float = 20.0,
+        temperature: float | None = None,
+        *,
+        vision: bool = False,
+        output_tokens: int | None = None,
     ) -> Desk:
         stub = await self._stack.enter_async_context(STUBS[self.provider](script))
         waits: list[float] = []
@@ -86,13 +99,14 @@ class Desks:
             request_timeout_s=timeout_s,
             temperature=temperature,
             vision=vision,
+            output_tokens=output_tokens,
         )
         model = HostedModel(settings, Retry(sleep=sleep, chance=lambda: 1.0))
         self._stack.push_async_callback(model.close)
         return Desk(model, stub, waits)
 
 
-@pytest.fixture(params=["cohere", "openai"])
+@pytest.fixture(params=STUBS)
 async def desks(request: pytest.FixtureRequest) -> AsyncIterator[Desks]:
     async with AsyncExitStack() as stack:
         yield Desks(request.param, stack)
@@ -184,21 +198,23 @@ async def test_messages_in_a_row_become_one_and_name_their_senders_in_groups(des
 
 
 async def test_the_temperature_is_the_requests_or_the_settings_or_nobodys(desks: Desks) -> None:
-    """A flush asks for its own temperature; without any the provider decides."""
+    """A flush asks for its own temperature; without any the provider decides, and Anthropic always does."""
     desk = await desks.open(steps("a", "b"), temperature=0.5)
     await desk.ask()
     await desk.ask(ModelRequest("s", "v", (user("x"),), (), temperature=0.0))
     plain = await desks.open(steps("c"))
     await plain.ask()
-    assert [body.get("temperature") for body in desk.stub.bodies] == [0.5, 0.0]
+    sent = [None, None] if desks.provider == "anthropic" else [0.5, 0.0]
+    assert [body.get("temperature") for body in desk.stub.bodies] == sent
     assert "temperature" not in plain.stub.bodies[0]
 
 
 async def test_the_key_goes_to_the_provider_and_into_no_repr(desks: Desks) -> None:
-    """The key is sent as a bearer token and shown nowhere."""
+    """The key is sent as a bearer token, to Google in a header of its own, and shown nowhere."""
     desk = await desks.open(steps("a"))
     await desk.ask()
-    assert desk.stub.headers[0]["Authorization"] == f"Bearer {KEY}"
+    name, sent = ("x-goog-api-key", KEY) if desks.provider == "google" else ("Authorization", f"Bearer {KEY}")
+    assert desk.stub.headers[0][name] == sent
     assert KEY not in repr(HostedSettings("home", "openai", "m", SecretStr(KEY)))
 
 
@@ -352,38 +368,6 @@ async def test_nobody_there_is_said_so(desks: Desks) -> None:
 
 async def test_a_reply_cut_by_the_models_own_limit_says_so(desks: Desks) -> None:
     """A text that ends because the output limit was reached is marked."""
-    finish = {"cohere": "MAX_TOKENS", "openai": "length"}[desks.provider]
+    finish = {"openai": "length", "anthropic": "max_tokens"}.get(desks.provider, "MAX_TOKENS")
     reply = await (await desks.open(steps(Reply("half of", finish=finish)))).ask()
     assert reply.text == "half of" + CUT_NOTE
-
-
-async def test_a_reply_within_which_cohere_fails_is_tried_again() -> None:
-    """Cohere's finish reasons ERROR and TIMEOUT are failures."""
-    async with AsyncExitStack() as stack:
-        script = steps(Reply(TEXT, finish="ERROR"), Reply(TEXT, finish="TIMEOUT"), "well")
-        desk = await Desks("cohere", stack).open(script)
-        assert (await desk.ask()).text == "well"
-
-
-async def test_coheres_plan_is_kept_and_goes_back_as_a_plan() -> None:
-    """What Cohere writes before its calls is the reply's text, and is returned to the field it came from."""
-    async with AsyncExitStack() as stack:
-        planned = Reply(plan="I will search memory.", calls=(call("memory_search", "c1", query="port"),))
-        desk = await Desks("cohere", stack).open(steps(planned, "5433"))
-        reply = await desk.ask()
-        assert reply.text == "I will search memory." == "".join(desk.drafts)
-        await desk.ask(asks(user("port?"), reply, ResultEntry("c1", "memory_search", "5433", False)))
-        assistant = desk.stub.bodies[1]["messages"][2]
-        assert assistant["tool_plan"] == "I will search memory."
-        assert "content" not in assistant
-
-
-@pytest.mark.skipif(not SCHEMA_FILE.exists(), reason="Cohere's published schema is not beside the repository")
-def test_the_cohere_stub_refuses_what_its_schema_forbids() -> None:
-    """The stub would notice a request that Cohere does not take."""
-    stub = CohereStub(steps())
-    good = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]}
-    assert list(stub.problems_of(good)) == []
-    for message in ({"role": "user"}, {"role": "boss", "content": ""}, {"role": "assistant", "content": None}):
-        assert list(stub.problems_of({**good, "messages": [message]}))
-    assert list(stub.problems_of({**good, "temperature": 7}))

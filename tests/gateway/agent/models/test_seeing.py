@@ -11,14 +11,14 @@ from gateway.agent.models.messages import UNSEEN
 from gateway.agent.models.port import ModelRequest
 from gateway.errors import ModelRefusedError
 from tests.fakes.provider_stub import Body, Refusal, Reply, Step, call, steps
-from tests.gateway.agent.models.test_hosted import Desks, asks, user
+from tests.gateway.agent.models.test_hosted import STUBS, Desks, asks, user
 
 BOAT = Picture("attachments/1-a.png", "image/png", 5, 640, 480)
 SAIL = Picture("attachments/2-b.jpg", "image/jpeg", 5, 4, 3)
 SEEN = {BOAT.path: "data:image/png;base64,Ym9hdA==", SAIL.path: "data:image/jpeg;base64,c2FpbA=="}
 
 
-@pytest.fixture(params=["cohere", "openai"])
+@pytest.fixture(params=STUBS)
 async def desks(request: pytest.FixtureRequest) -> AsyncIterator[Desks]:
     async with AsyncExitStack() as stack:
         yield Desks(request.param, stack)

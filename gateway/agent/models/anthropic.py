@@ -1,0 +1,255 @@
+"""This file speaks Anthropic's Messages API; what the model thought goes back with the calls that came of it."""
+
+import hashlib
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from typing import Any
+
+import httpx2
+from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic
+
+from gateway.agent.entries import ToolCall, Usage
+from gateway.agent.models.failures import failed_within, refused, unreachable
+from gateway.agent.models.keepsakes import Keepsakes
+from gateway.agent.models.messages import UNSHOWN, Answered, Returned, Said, Seen, opened, picture_data, voices
+from gateway.agent.models.port import ModelRequest, ToolSpec
+from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
+from gateway.agent.models.settings import HostedSettings
+from gateway.agent.models.wire import BrokenReplyError, events
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+CONNECT_TIMEOUT_S = 10.0
+OUTPUT_TOKENS = 16_000
+"""The API requires a bound. As in Anthropic's examples of thinking, which counts towards it (platform.claude.com,
+Adaptive thinking); less than `reserve_tokens` keeps free, so that a full window has room for it."""
+
+_FINISHES = {
+    "max_tokens": Finish("length"),
+    "model_context_window_exceeded": Finish("length"),
+    "refusal": Finish("filtered"),
+}
+"""Every other reason (`end_turn`, `tool_use`, `stop_sequence`) means that the reply is whole."""
+_CACHED = {"type": "ephemeral"}
+_SOUND_ID = re.compile(r"[a-zA-Z0-9_-]+")
+
+Json = dict[str, Any]
+
+
+class AnthropicProvider:
+    """The official client, for requests, their errors and connections; messages are plain JSON both ways.
+
+    Its own way walks over declared types: decision 0011. No temperature is sent: the API takes none since its version
+    2026-10-21, which the client asks for (platform.claude.com, Versions).
+    """
+
+    def __init__(self, settings: HostedSettings) -> None:
+        self._settings = settings
+        self._thoughts: Keepsakes[Sequence[Json]] = Keepsakes()
+        self._http = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
+            headers={"Accept-Encoding": "identity"},  # a cap on what is sent must be one on what is read
+        )
+        sdk = AsyncAnthropic(
+            api_key=settings.api_key.get_secret_value() if settings.api_key else "none",
+            base_url=settings.base_url or ANTHROPIC_URL,
+            timeout=settings.request_timeout_s,
+            max_retries=0,
+            open_telemetry=False,  # turns have spans of their own
+            http_client=self._http,
+        )
+        self._messages = sdk.messages.with_streaming_response  # loads here, on a thread, and not at the first request
+
+    async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
+        """Yield the reply to *request* as it comes. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
+        name = self._settings.name
+        reading = _Reading(name, self._thoughts)
+        try:
+            async with self._messages.create(
+                model=self._settings.model,
+                max_tokens=self._settings.output_tokens or OUTPUT_TOKENS,
+                messages=(),
+                stream=True,
+                extra_body=body_of(request, seen, self._thoughts),
+            ) as response:
+                async for event in events(response.iter_bytes(), _is_last):
+                    for piece in reading.pieces(event):
+                        yield piece
+        except APIStatusError as exc:
+            raise refused(name, exc.status_code, exc.body, exc.response.headers) from exc
+        except APIConnectionError as exc:
+            raise unreachable(name) from exc
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+
+# --- the way out
+
+
+def body_of(request: ModelRequest, seen: Seen, thoughts: Keepsakes[Sequence[Json]]) -> Json:
+    """Return what *request* is in the API's words, with marks up to which its cache may keep it.
+
+    Three of the four marks that it takes: after what is always the same, before the turn (the note in the turn is gone
+    in the next one, so nothing behind it can be found again), and at the end, for the next step of this turn.
+    """
+    body: Json = {"messages": []}
+    if request.stable:
+        body["system"] = [{"type": "text", "text": request.stable, "cache_control": _CACHED}]
+    if request.tools:
+        body["tools"] = [_tool(spec) for spec in request.tools]
+    turn_at = end = 0
+    blocks: list[Json] = []
+    for voice in opened(voices(request, seen)):
+        role, said = _said(voice, thoughts)
+        if isinstance(voice, Said):
+            turn_at = end
+        end += len(said)
+        blocks += said
+        _append(body["messages"], role, said)
+    for at in {turn_at - 1, end - 1} - {-1}:
+        blocks[at]["cache_control"] = _CACHED
+    return body | (_past_tools(blocks) if not request.tools else {})
+
+
+def _past_tools(blocks: list[Json]) -> Json:
+    """Return what goes with a history that calls tools, where none is offered: each that is called must be named."""
+    names = dict.fromkeys(block["name"] for block in blocks if block["type"] == "tool_use")
+    if not names:
+        return {}
+    tools = [{"name": name, "input_schema": {"type": "object"}} for name in names]
+    return {"tools": tools, "tool_choice": {"type": "none"}}
+
+
+def _append(messages: list[Json], role: str, said: list[Json]) -> None:
+    """Add what was *said*; what one side says in a row is one message, so that results stand together."""
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"] += said
+    elif said:
+        messages.append({"role": role, "content": [*said]})
+
+
+def _said(voice: Said | Answered | Returned, thoughts: Keepsakes[Sequence[Json]]) -> tuple[str, list[Json]]:
+    """Return whose words they are, and their blocks; the API takes no block of text that is blank."""
+    match voice:
+        case Said(text=text, pictures=pictures):
+            return "user", [*_text(text), *map(_picture, pictures)] or _text(UNSHOWN)
+        case Answered(text=text, calls=calls):
+            thought = thoughts.of(calls[0].id) if calls else None
+            return "assistant", [*(thought or ()), *_text(text), *map(_call, calls)]
+        case Returned(call_id=call_id, text=text):
+            return "user", [{"type": "tool_result", "tool_use_id": _id(call_id), "content": text}]
+
+
+def _text(text: str) -> list[Json]:
+    return [{"type": "text", "text": text}] if text.strip() else []
+
+
+def _picture(uri: str) -> Json:
+    mime, data = picture_data(uri)
+    return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
+
+
+def _call(call: ToolCall) -> Json:
+    return {"type": "tool_use", "id": _id(call.id), "name": call.name, "input": json.loads(call.arguments)}
+
+
+def _id(call_id: str) -> str:
+    """Return *call_id* as the API takes it: another provider's, of a model that this one stands in for, may not fit."""
+    if _SOUND_ID.fullmatch(call_id):
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:24]}"
+
+
+def _tool(spec: ToolSpec) -> Json:
+    return {"name": spec.name, "description": spec.description, "input_schema": dict(spec.parameters)}
+
+
+# --- the way back
+
+
+def _is_last(event: object) -> bool:
+    return isinstance(event, dict) and event.get("type") == "message_stop"
+
+
+class _Reading:
+    """One reply as it is read: its usage and its thoughts come in parts."""
+
+    def __init__(self, name: str, thoughts: Keepsakes[Sequence[Json]]) -> None:
+        self._name = name
+        self._thoughts = thoughts
+        self._usage: Json = {}
+        self._thinking: list[Json] = []
+        self._first_call = ""
+        self._has_spoken = False
+        self._is_ordered = True
+        """Its thoughts came before everything else; others could only go back in another order, which is refused."""
+
+    def pieces(self, event: object) -> Sequence[Piece]:
+        """Return what *event* brings. Raises ModelError if it tells of a failure, BrokenReplyError if it is odd."""
+        try:
+            return tuple(self._pieces(event)) if isinstance(event, dict) else ()
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as exc:
+            raise BrokenReplyError("sent an event that cannot be read") from exc
+
+    def _pieces(self, event: Json) -> Iterator[Piece]:
+        match event.get("type"):
+            case "error":
+                raise failed_within(self._name, event.get("error"))
+            case "message_start":
+                self._count(event["message"].get("usage"))
+            case "content_block_start":
+                yield from self._begun(int(event["index"]), event["content_block"])
+            case "content_block_delta":
+                yield from self._more(int(event["index"]), event["delta"])
+            case "message_delta":
+                self._count(event.get("usage"))
+                yield self._counted()
+                if reason := event["delta"].get("stop_reason"):
+                    self._keep()
+                    yield _FINISHES.get(reason, Finish("stop"))
+
+    def _begun(self, place: int, block: Json) -> Iterator[Piece]:
+        match block.get("type"):
+            case "text":
+                self._has_spoken = True
+                yield TextPiece(str(block.get("text") or ""))
+            case "tool_use":
+                self._first_call = self._first_call or str(block["id"])
+                whole = json.dumps(block["input"]) if block.get("input") else ""
+                yield CallPiece(place, str(block["id"]), str(block["name"]), whole)
+            case "thinking":
+                self._think({"type": "thinking", "thinking": "", "signature": "", **block})
+            case "redacted_thinking":
+                self._think(dict(block))
+
+    def _more(self, place: int, delta: Json) -> Iterator[Piece]:
+        match delta.get("type"):
+            case "text_delta":
+                yield TextPiece(str(delta["text"]))
+            case "input_json_delta":
+                yield CallPiece(place, "", "", str(delta["partial_json"]))
+            case "thinking_delta":
+                self._thinking[-1]["thinking"] += str(delta["thinking"])
+                yield ThoughtPiece(len(delta["thinking"]))
+            case "signature_delta":
+                self._thinking[-1]["signature"] += str(delta["signature"])
+
+    def _think(self, block: Json) -> None:
+        self._is_ordered = not self._has_spoken and not self._first_call
+        self._thinking.append(block)
+
+    def _keep(self) -> None:
+        if self._first_call and self._thinking and self._is_ordered:
+            self._thoughts.keep(self._first_call, tuple(self._thinking))
+
+    def _count(self, usage: Mapping[str, Any] | None) -> None:
+        self._usage |= {key: value for key, value in (usage or {}).items() if value is not None}
+
+    def _counted(self) -> Usage:
+        """Return what was counted; here what is read from the cache, or written to it, is no part of the input."""
+        read, kept, cached, written = (
+            int(self._usage.get(key) or 0)
+            for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+        )
+        return Usage(read + kept + cached, written, cached)

@@ -1,0 +1,181 @@
+"""What is Anthropic's alone: marks for its cache, thoughts that go back, ids and failures in its words."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage
+from gateway.agent.models.anthropic import OUTPUT_TOKENS, body_of
+from gateway.agent.models.keepsakes import Keepsakes
+from gateway.agent.models.messages import NOTHING_SEEN, UNSHOWN
+from gateway.agent.models.port import ModelRequest
+from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError
+from tests.fakes.provider_stub import Body, Refusal, Reply, call, steps
+from tests.gateway.agent.models.test_hosted import Desks, asks, user
+
+SEARCHES = Reply(thought="Where is the port noted?", calls=(call("memory_search", "toolu_1", query="port"),))
+FOUND = ResultEntry("toolu_1", "memory_search", "5433", False)
+
+
+@pytest.fixture
+async def desks() -> AsyncIterator[Desks]:
+    async with AsyncExitStack() as stack:
+        yield Desks("anthropic", stack)
+
+
+def said(text: str, *calls: ToolCall) -> ReplyEntry:
+    return ReplyEntry(text, calls, "home", Usage())
+
+
+def body(*entries: Entry, volatile: str = "Today is Friday.") -> Body:
+    return body_of(asks(*entries, volatile=volatile), NOTHING_SEEN, Keepsakes())
+
+
+def marked(sent: Body) -> list[str]:
+    """The blocks up to which the cache may keep the request."""
+    blocks = [block for message in sent["messages"] for block in message["content"]]
+    return [block.get("text") or block.get("content") or block["name"] for block in blocks if "cache_control" in block]
+
+
+def test_the_cache_may_keep_what_comes_before_the_turn_and_the_turn() -> None:
+    """The note is gone from the next request: what ends before it is found again, and the end is for the next step."""
+    sent = body(user("one"), said("first"), user("two"))
+    assert "cache_control" in sent["system"][0]
+    assert marked(sent) == ["first", "[Note of the gateway]\nToday is Friday.\n[End of the note]\n\ntwo"]
+
+
+def test_a_later_step_is_kept_up_to_its_end() -> None:
+    """The step before ended where this one goes on, and the place before the turn stays."""
+    step = said("", ToolCall("c1", "memory_search", "{}"))
+    sent = body(user("one"), said("first"), user("two"), step, ResultEntry("c1", "memory_search", "found", False))
+    assert marked(sent) == ["first", "found"]
+
+
+def test_the_first_request_has_nothing_before_its_turn() -> None:
+    """One mark less."""
+    assert len(marked(body(user("one")))) == 1
+
+
+@pytest.mark.parametrize("entries", [(said("Good morning."),), (said("Good morning."), user("Hello"))])
+async def test_a_history_that_the_model_began_is_opened(desks: Desks, entries: tuple[Entry, ...]) -> None:
+    """The stub, as the API, refuses messages that the assistant begins."""
+    desk = await desks.open(steps("fine"))
+    assert (await desk.ask(asks(*entries))).text == "fine"
+    assert desk.stub.raw[0]["messages"][0]["content"][0]["text"] == UNSHOWN
+
+
+async def test_results_and_what_is_said_meanwhile_are_one_message(desks: Desks) -> None:
+    """Both are the user's; the results stand first, each with its call."""
+    desk = await desks.open(steps("fine"))
+    calls = (ToolCall("a", "memory_search", "{}"), ToolCall("b", "memory_search", "{}"))
+    results = [ResultEntry(each.id, each.name, each.id, False) for each in calls]
+    await desk.ask(asks(user("look"), said("I look.", *calls), *results, user("quick")))
+    assert desk.stub.problems == []
+    last = desk.stub.raw[0]["messages"][-1]["content"]
+    assert [block["type"] for block in last] == ["tool_result", "tool_result", "text"]
+
+
+async def test_a_history_with_calls_names_their_tools_where_none_is_offered(desks: Desks) -> None:
+    """As between turns, when notes are saved: they are named, and cannot be called."""
+    desk = await desks.open(steps("noted"))
+    called = said("", *[ToolCall(name, "memory_search", "{}") for name in "ab"])
+    results = [ResultEntry(each.id, each.name, "found", False) for each in called.calls]
+    await desk.ask(ModelRequest("stable", "", (user("look"), called, *results), ()))
+    assert desk.stub.problems == []
+    assert [tool["name"] for tool in desk.stub.raw[0]["tools"]] == ["memory_search"]
+    assert desk.stub.raw[0]["tool_choice"] == {"type": "none"}
+
+
+async def test_blank_words_are_no_block(desks: Desks) -> None:
+    """The API refuses a block of text that holds nothing."""
+    desk = await desks.open(steps("fine"))
+    await desk.ask(asks(user("look"), said(" \n"), user("well?")))
+    assert desk.stub.problems == []
+    assert [message["role"] for message in desk.stub.raw[0]["messages"]] == ["user"]
+
+
+async def test_thoughts_count_by_length_and_go_back_with_their_call(desks: Desks) -> None:
+    """They are shown to nobody; the model goes on thinking where it stopped."""
+    desk = await desks.open(steps(SEARCHES, "5433"))
+    reply = await desk.ask()
+    assert reply.text == ""
+    await desk.ask(asks(user("port?"), reply, FOUND))
+    sent = desk.stub.raw[1]["messages"][1]["content"]
+    assert sent[0] == {"type": "thinking", "thinking": SEARCHES.thought, "signature": "signed"}
+    assert desk.stub.problems == []
+
+
+async def test_thoughts_that_are_not_known_any_more_are_left_out(desks: Desks) -> None:
+    """After a restart, and of a model that this one stands in for."""
+    reply = await (await desks.open(steps(SEARCHES))).ask()
+    other = await desks.open(steps("5433"))
+    assert (await other.ask(asks(user("port?"), reply, FOUND))).text == "5433"
+
+
+async def test_ids_of_other_providers_are_made_to_fit(desks: Desks) -> None:
+    """Always in the same way: the request's bytes stay."""
+    desk = await desks.open(steps("a", "b"))
+    step = said("", ToolCall("functions.search:0", "memory_search", "{}"))
+    history = (user("port?"), step, ResultEntry("functions.search:0", "memory_search", "5433", False))
+    for _ in range(2):
+        await desk.ask(asks(*history))
+    assert desk.stub.problems == []
+    assert desk.stub.raw[0] == desk.stub.raw[1]
+
+
+async def test_a_reply_is_bounded_because_the_protocol_asks_for_it(desks: Desks) -> None:
+    """By the setting, or by what is said in the client's file."""
+    desk = await desks.open(steps("a"))
+    await desk.ask()
+    assert desk.stub.raw[0]["max_tokens"] == OUTPUT_TOKENS
+    other = await desks.open(steps("a"), output_tokens=300)
+    await other.ask()
+    assert other.stub.raw[0]["max_tokens"] == 300
+
+
+async def test_a_refusal_is_told_apart_from_an_empty_reply(desks: Desks) -> None:
+    """It is not asked again: the answer would be the same, and paid for."""
+    desk = await desks.open(steps(Reply(finish="refusal"), "never"))
+    with pytest.raises(ModelRefusedError, match="content filter"):
+        await desk.ask()
+
+
+@pytest.mark.parametrize(
+    ("refusal", "error"),
+    [
+        (Refusal(400, message="prompt is too long: 213000 tokens > 200000 maximum"), ModelOverflowError),
+        (Refusal(400, message="input length and `max_tokens` exceed context limit"), ModelOverflowError),
+        (Refusal(413, code="request_too_large"), ModelOverflowError),
+        (Refusal(400, message="Your credit balance is too low"), ModelRefusedError),
+        (Refusal(529, code="overloaded_error"), ModelUnavailableError),
+    ],
+)
+async def test_failures_are_told_apart_in_its_words(desks: Desks, refusal: Refusal, error: type[Exception]) -> None:
+    """What compaction mends, what the owner must, and what passes."""
+    desk = await desks.open(steps(*[refusal] * 3))
+    with pytest.raises(error) as failure:
+        await desk.ask()
+    assert ("quota" in str(failure.value)) is ("credit" in refusal.message)
+
+
+async def test_an_error_within_the_stream_is_tried_again(desks: Desks) -> None:
+    """Overload may come after the first words."""
+    desk = await desks.open(steps(Reply("half of it", failing=True), "whole"))
+    assert (await desk.ask()).text == "whole"
+
+
+def test_no_request_is_empty() -> None:
+    """Even one of which nothing is left says something."""
+    sent = body_of(ModelRequest("", "", (), ()), NOTHING_SEEN, Keepsakes())
+    assert [message["role"] for message in sent["messages"]] == ["user"]
+    assert "system" not in sent
+    assert "tools" not in sent
+
+
+def test_only_so_many_keepsakes_are_kept() -> None:
+    """The oldest goes first."""
+    kept = Keepsakes[str](2)
+    for name in "abc":
+        kept.keep(name, name.upper())
+    assert [kept.of(name) for name in "abc"] == [None, "B", "C"]
