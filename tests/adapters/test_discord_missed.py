@@ -311,13 +311,14 @@ async def test_a_channel_is_allowed_from_the_next_message_on(kept: Kept) -> None
     """What was said there before is left, over restarts and however much else is made up for."""
     place, channel = Place(ChatKind.GROUP, OTHER), Place(ChatKind.GROUP, CHANNEL)
     kept.values["discord.heard.home"] = Marks(shared={CHANNEL: "5"}, groups=(CHANNEL,)).model_dump_json()
-    for _ in range(2):
-        keeper = HeardKeeper("home", kept, frozenset({CHANNEL, OTHER}))
+    keepers = [HeardKeeper("home", kept, frozenset({CHANNEL, OTHER})) for _ in range(2)]
+    for keeper in keepers:
         await keeper.recall()
         assert keeper.after(place, OTHER) is None
         keeper.is_making_up = True
         keeper.note(channel, CHANNEL, "7", is_admitted=True)
         await keeper.keep()
+    keeper = keepers[-1]
     keeper.is_making_up = False
     keeper.note(channel, CHANNEL, "9", is_admitted=True)
     assert keeper.after(place, OTHER) is None
