@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic
@@ -215,9 +216,10 @@ class _Reading:
                 self._has_spoken = True
                 yield TextPiece(str(block.get("text") or ""))
             case "tool_use":
-                self._first_call = self._first_call or str(block["id"])
+                call_id = f"call_{uuid4().hex[:24]}"  # a proxy's own may be another conversation's too
+                self._first_call = self._first_call or call_id
                 whole = json.dumps(block["input"]) if block.get("input") else ""
-                yield CallPiece(place, str(block["id"]), str(block["name"]), whole)
+                yield CallPiece(place, call_id, str(block["name"]), whole)
             case "thinking":
                 self._think({"type": "thinking", "thinking": "", "signature": "", **block})
             case "redacted_thinking":

@@ -195,7 +195,7 @@ class _Reading:
         if part.text:
             yield ThoughtPiece(len(part.text)) if part.thought else TextPiece(part.text)
         if asked := part.function_call:
-            call_id = asked.id or f"call_{uuid4().hex[:24]}"
+            call_id = f"call_{uuid4().hex[:24]}"  # a server's own may be another conversation's too
             if part.thought_signature:
                 self._signatures.keep(call_id, part.thought_signature)
             yield CallPiece(self._calls, call_id, asked.name or "", json.dumps(asked.args or {}))

@@ -179,3 +179,13 @@ def test_only_so_many_keepsakes_are_kept() -> None:
     for name in "abc":
         kept.keep(name, name.upper())
     assert [kept.of(name) for name in "abc"] == [None, "B", "C"]
+
+
+async def test_a_thought_goes_to_no_other_conversation(desks: Desks) -> None:
+    """Also where a proxy gives the calls of each reply the same ids anew."""
+    desk = await desks.open(steps(SEARCHES, Reply(calls=SEARCHES.calls), "5433"))
+    await desk.ask()
+    reply = await desk.ask()
+    (asked,) = reply.calls
+    await desk.ask(asks(user("port?"), reply, ResultEntry(asked.id, asked.name, "5433", False)))
+    assert SEARCHES.thought not in str(desk.stub.raw[2])
