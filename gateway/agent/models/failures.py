@@ -93,9 +93,9 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     are looked up as they are written here, so *headers* must not mind case, or be in lower case.
     """
     exact, rough = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
-    if exact.isdigit():
+    if exact.isascii() and exact.isdecimal():
         return int(exact) / 1000
-    if rough.isdigit():
+    if rough.isascii() and rough.isdecimal():
         return float(rough)
     try:
         until = parsedate_to_datetime(rough)

@@ -120,6 +120,7 @@ def test_refusals_are_told_apart(status: int, body: object, kind: type[ModelErro
         ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
         ({"retry-after": "Sat, 01 Jan 2000 00:00:00 GMT"}, 0),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "²", "retry-after-ms": "²"}, None),
         ({}, None),
     ],
 )
