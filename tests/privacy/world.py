@@ -206,7 +206,7 @@ def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualCloc
 
     What takes long is given up, or answered from what there is: here nothing is to depend on how busy the machine is.
     """
-    for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "JUST_BEGUN_S"):
+    for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "JUST_BEGUN_S", "ALIVE_WITHIN_S"):
         patch.setattr(f"workspaces.memory.search.{patience}", 300.0)
     patch.setattr("gateway.agents.WorkerClient", lambda _: nullcontext(worker))
     patch.setattr("gateway.agents.RecallSettings", partial(RecallSettings, deadline_s=60.0))
