@@ -82,6 +82,8 @@ def _run(errands: _Errands) -> None:
 def _do(errand: _Errand[object]) -> None:
     try:
         settle: Callable[[], None] = partial(_succeed, errand.outcome, errand.work())
+    except StopIteration as exc:  # a future takes none: it would stay open, and whoever waits with it
+        settle = partial(_fail, errand.outcome, RuntimeError(f"an errand raised {exc!r}"))
     except BaseException as exc:  # noqa: BLE001  # whatever it is, it belongs to whoever waits
         settle = partial(_fail, errand.outcome, exc)
     with suppress(RuntimeError):  # the loop has closed: nobody waits any more

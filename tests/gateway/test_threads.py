@@ -44,6 +44,15 @@ async def test_what_goes_wrong_is_raised_where_it_is_waited_for() -> None:
     threads.close()
 
 
+async def test_an_iterator_that_is_at_its_end_is_waited_for_no_longer_than_other_faults() -> None:
+    """A future takes no StopIteration: whoever waits hears of it as another error."""
+    threads = Threads("errands")
+    async with asyncio.timeout(5):
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await threads(next, iter(()))
+    threads.close()
+
+
 async def test_an_errand_that_nobody_waits_for_any_more_is_not_begun() -> None:
     """One that was begun is finished, and what comes of it is dropped."""
     threads, may_end, begun, done = Threads("errands"), threading.Event(), asyncio.Event(), list[str]()
