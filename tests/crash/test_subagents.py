@@ -21,6 +21,8 @@ __all__ = ["wards"]
 
 TOLD = judge.Told(OWNER, "main", [(1, "spawn")])
 ANSWER, RESULT = answer_to(1), told_of(task_of(1))
+MOMENTS = 10
+"""More than the steps between a call that was begun and the task that it hands out; other work has steps among them."""
 
 
 def helpers(home: Home) -> list[str]:
@@ -79,4 +81,4 @@ async def test_a_death_while_a_helper_works(fault: Fault, wards: asyncio.Queue[N
 
     met = await enumerate_steps(case, WARDS + 1)
     assert len(met) >= (10 if fault.is_about_writes else 50)
-    assert worked >= len(met) - 2
+    assert worked > len(met) - MOMENTS
