@@ -1,5 +1,6 @@
 """This file tells, among several gateways, whether the files of an agent that are here are the ones it worked with."""
 
+import fcntl
 import os
 import secrets
 from dataclasses import dataclass
@@ -19,11 +20,46 @@ MEND = (
 )
 
 
+EARLIER_KEPT = 64
+"""Numbers of earlier claims that a mark holds; our choice. Each is one more claim in a row that may have ended without
+an outcome, or that a Redis may have lost, before it can no longer be told whose count the store's is."""
+_NONE = "-"
+"""Stands in a mark for a claim from before claims had numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Stands in an agent's folder: under which claims a gateway worked with these files."""
+
+    pin: Pin
+    """The last claim; it is written before the store is told, so that it may have come to nothing."""
+    earlier: tuple[str, ...] = ()
+    """The numbers of the claims before, the newest first: of the same files, each one less than the one after it."""
+
+    def __str__(self) -> str:
+        return f"{self.pin}\n{' '.join(each or _NONE for each in self.earlier)}".strip()
+
+    @classmethod
+    def read(cls, text: str) -> "Mark | None":
+        """Return what `str` wrote; `None` for anything else."""
+        first, _, rest = text.strip().partition("\n")
+        pin = Pin.read(first)
+        return None if pin is None else cls(pin, tuple("" if each == _NONE else each for each in rest.split()))
+
+    def knows(self, pin: Pin) -> bool:
+        """Say whether these files were claimed as *pin* says, which counts no more claims than this.
+
+        What is too long ago to be remembered is believed.
+        """
+        numbers, back = (self.pin.number, *self.earlier), self.pin.claims - pin.claims
+        return back >= len(numbers) or numbers[back] == pin.number
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What lies in one agent's folder here."""
 
-    mark: Pin | None
+    mark: Mark | None
     has_talked: bool
     """There are transcripts; asked only of files without a mark, as this is done every second."""
     fault: str = ""
@@ -34,7 +70,7 @@ def found(folder: AgentHome) -> Found:
     """Look into *folder*."""
     mark, fault = None, ""
     try:
-        mark = Pin.read(folder.mark.read_text("utf-8", "replace"))
+        mark = Mark.read(folder.mark.read_text("utf-8", "replace"))
         fault = "" if mark else f"{folder.mark} is damaged"
     except FileNotFoundError:
         pass
@@ -47,7 +83,8 @@ def found(folder: AgentHome) -> Found:
 def objection(here: Found, known: Known) -> str:
     """Say why the files *here* are not those that the store's agent worked with; empty if they are.
 
-    A mark ahead of the store is right: it is written first, and a Redis may have lost what it was told last.
+    A mark ahead of the store is right: it is written first, and a Redis may have lost what it was told last. It is not
+    if the store counts a claim that was another's: both had the same files, and the other one went on with its own.
     """
     mark, pin = here.mark, known.pin
     if here.fault:
@@ -57,9 +94,11 @@ def objection(here: Found, known: Known) -> str:
         return "it has conversations, and none of them is here" if unseen else ""
     if mark is None:
         return "its files are somewhere else"
-    if mark.identity != pin.identity:
+    if mark.pin.identity != pin.identity:
         return "its files are somewhere else, and others are here"
-    return "an older copy of its files is here" if mark.claims < pin.claims else ""
+    if mark.pin.claims < pin.claims:
+        return "an older copy of its files is here"
+    return "" if mark.knows(pin) else "a copy of its files is here, and it went on with another"
 
 
 def is_new(here: Found, known: Known) -> bool:
@@ -67,10 +106,13 @@ def is_new(here: Found, known: Known) -> bool:
     return known.pin is None and here.mark is None and not here.has_talked
 
 
-def renewed(here: Found, known: Known) -> Pin:
-    """Return the pin of the next claim, by a gateway that has the right files."""
-    both = [pin for pin in (here.mark, known.pin) if pin is not None]
-    return Pin(both[0].identity if both else secrets.token_hex(8), max((pin.claims for pin in both), default=0) + 1)
+def renewed(here: Found) -> Mark:
+    """Return the mark of the next claim, by a gateway that has the right files."""
+    number, last = secrets.token_hex(4), here.mark
+    if last is None:
+        return Mark(Pin(secrets.token_hex(8), 1, number))
+    earlier = (last.pin.number, *last.earlier)[:EARLIER_KEPT]
+    return Mark(Pin(last.pin.identity, last.pin.claims + 1, number), earlier)
 
 
 def lock_of(home: Home, agent: str) -> "FileLock":
@@ -80,7 +122,7 @@ def lock_of(home: Home, agent: str) -> "FileLock":
     return FileLock(home.agents / f".{agent}.lock", blocking=False)
 
 
-def write_mark(home: Home, agent: str, mark: Pin | None) -> None:
+def write_mark(home: Home, agent: str, mark: Mark | None) -> None:
     """Put *mark* into the agent's folder so that it outlives a power cut; `None` takes it out.
 
     The caller holds the folder's lock. Raises OSError.
@@ -97,17 +139,34 @@ def write_mark(home: Home, agent: str, mark: Pin | None) -> None:
 def volume_of(home: Home) -> str:
     """Return a name for the place of the agents' folders: the same for all gateways that share it, and for no copy.
 
-    A copy of the file has all of it but the time at which its file system made it. Raises StoreError.
+    A copy of the file has its content, but not its number, or not on this file system. Times of the file do not count:
+    a change of its owner or its rights, as a cluster makes when it mounts a volume, gives it new ones.
+    Raises StoreError.
     """
     file = home.agents / ".volume"
     try:
-        os.close(
-            os.open(file, os.O_RDONLY | os.O_CREAT, FILE_MODE)
-        )  # `touch` would give a file that is there new times
-        made = file.stat()
+        handle = os.open(file, os.O_RDWR | os.O_CREAT, FILE_MODE)
+        try:
+            token = _token_in(handle)
+            return f"{token}-{os.fstat(handle).st_ino}-{os.fstatvfs(handle).f_fsid:x}"
+        finally:
+            os.close(handle)
     except OSError as exc:
         raise StoreError(f"{file} cannot be made: {exc.strerror}") from exc
-    return f"{made.st_ino}-{made.st_ctime_ns}"
+
+
+def _token_in(handle: int) -> str:
+    """Return the random text in the file, put there by who opens it first."""
+    fcntl.flock(handle, fcntl.LOCK_EX)  # until it is closed: gateways may start at the same moment
+    token = os.pread(handle, 2 * _TOKEN_BYTES, 0).decode("ascii", "replace")
+    if len(token) < 2 * _TOKEN_BYTES:
+        token = secrets.token_hex(_TOKEN_BYTES)
+        os.pwrite(handle, token.encode(), 0)
+        os.fsync(handle)
+    return token
+
+
+_TOKEN_BYTES = 8
 
 
 def _sync(folder: Path) -> None:

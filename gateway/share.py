@@ -180,9 +180,9 @@ class Share:
         here = found(self.home.agent(agent))
         if objection(here, known):
             return False
-        fresh = renewed(here, known)
+        fresh = renewed(here)
         write_mark(self.home, agent, fresh)
-        if await self.leases.take(agent, known.pin, fresh):
+        if await self.leases.take(agent, known.pin, fresh.pin):
             return True
         write_mark(self.home, agent, here.mark)
         return False

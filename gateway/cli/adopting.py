@@ -44,7 +44,7 @@ async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "Redi
     """Give the files a name that no copy anywhere has; interrupted between store and folder, it is simply run again."""
     from filelock import Timeout
 
-    from gateway.pinning import lock_of, write_mark
+    from gateway.pinning import Mark, lock_of, write_mark
     from gateway.stores.pins import Pin
     from gateway.stores.redis.leases import adopt as adopted
     from gateway.stores.redis.server import server_of
@@ -54,7 +54,7 @@ async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "Redi
         with lock_of(home, agent):
             if holder := await adopted(server, settings.prefix, agent, fresh):
                 raise StrandlineError(f"agent {agent} has a gateway ({holder}); stop that one first")
-            write_mark(home, agent, fresh)
+            write_mark(home, agent, Mark(fresh))
     except Timeout as exc:
         raise StrandlineError(f"a gateway works on the files of agent {agent}; stop that one first") from exc
     except OSError as exc:

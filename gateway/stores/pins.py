@@ -1,5 +1,6 @@
 """This file is the port to what says, among several gateways, which copy of an agent's files is the one."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,15 +14,21 @@ class Pin:
     """Of the files; a copy has it too."""
     claims: int
     """How often a gateway took the agent; a copy that was left behind knows of fewer."""
+    number: str = ""
+    """Of the last claim, by chance: two copies that were claimed equally often differ in it. Pins from before there
+    were such numbers have none."""
 
     def __str__(self) -> str:
-        return f"{self.identity} {self.claims}"
+        return " ".join(filter(None, (self.identity, str(self.claims), self.number)))
 
     @classmethod
     def read(cls, text: str) -> "Pin | None":
         """Return what `str` wrote; `None` for anything else."""
-        identity, _, claims = text.strip().partition(" ")
-        return cls(identity, int(claims)) if identity and claims.isdecimal() else None
+        found = _PIN.fullmatch(text.strip())
+        return cls(found["identity"], int(found["claims"]), found["number"] or "") if found else None
+
+
+_PIN = re.compile(r"(?P<identity>\S+) (?P<claims>[0-9]{1,18})(?: (?P<number>\S+))?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,9 @@ from tests.fakes.redis_server import KINDS, program, running
 from tests.fakes.redis_several import cluster
 
 PREFIXES = count()
-FIRST, SECOND, OTHER = Pin("here", 1), Pin("here", 2), Pin("there", 1)
+FIRST, SECOND, OTHER = Pin("here", 1), Pin("here", 2, "a2"), Pin("there", 1, "b1")
+TWIN = Pin("here", 2, "c2")
+"""As often claimed as SECOND, by somebody else."""
 
 
 @pytest.fixture(params=[*KINDS, "cluster"], scope="module")
@@ -63,6 +65,7 @@ async def test_an_agent_is_taken_once_and_its_pin_is_known_to_all(gateways: Gate
     assert [await two.take("a", had, SECOND) for had in (FIRST, None)] == [False, False]
     assert await one.take("a", FIRST, SECOND)
     assert (await two.known(["a"]))["a"].pin == SECOND
+    assert not await one.take("a", TWIN, Pin("here", 3))
 
 
 async def test_a_pin_outlives_its_gateway_and_is_compared(gateways: Gateways) -> None:
@@ -134,4 +137,4 @@ async def test_gateways_know_of_each_others_volumes(gateways: Gateways) -> None:
 def test_a_pin_reads_what_it_writes_and_nothing_else() -> None:
     """What a power cut or a hand left there is no pin."""
     assert Pin.read(f"{SECOND}\n") == SECOND
-    assert [Pin.read(text) for text in ("", "here", "here x", " 1", "here -1")] == [None] * 5
+    assert [Pin.read(text) for text in ("", "here", "here x", " 1", "here -1", "here 1 a b")] == [None] * 6

@@ -2,8 +2,11 @@
 
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import product
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from redis.asyncio import Redis
@@ -12,13 +15,15 @@ from structlog.testing import capture_logs
 from gateway.config import Config
 from gateway.errors import StoreError
 from gateway.home import Home
-from gateway.pinning import Found, is_new, objection, renewed, volume_of, write_mark
+from gateway.pinning import EARLIER_KEPT, Found, Mark, found, is_new, objection, renewed, volume_of, write_mark
 from gateway.share import Part, Share, open_share
 from gateway.stores.pins import Known, Pin
 from gateway.stores.redis.leases import adopt
 from tests.fakes.redis_server import KINDS, RedisServer, program, running
 
-NOW, BEFORE, OTHER = Pin("here", 7), Pin("here", 6), Pin("there", 9)
+NOW, BEFORE, OTHER = Pin("here", 7, "c7"), Pin("here", 6, "c6"), Pin("there", 9, "d9")
+MARK, MARK_BEFORE = Mark(NOW, ("c6", "c5", "")), Mark(BEFORE, ("c5", ""))
+UNNUMBERED = Mark(Pin("here", 7))
 
 
 def free(pin: Pin | None, *, had_messages: bool = False) -> Known:
@@ -31,12 +36,21 @@ def free(pin: Pin | None, *, had_messages: bool = False) -> Known:
     [
         (Found(None, False), free(None), ""),
         (Found(None, True), free(None), ""),
-        (Found(NOW, True), free(None), ""),
-        (Found(NOW, True), free(NOW), ""),
-        (Found(NOW, True), free(BEFORE), ""),
-        (Found(BEFORE, True), free(NOW), "an older copy"),
+        (Found(MARK, True), free(None), ""),
+        (Found(MARK, True), free(NOW), ""),
+        (Found(MARK, True), free(BEFORE), ""),
+        (Found(MARK, True), free(Pin("here", 4)), ""),
+        (Found(MARK, True), free(Pin("here", 3, "forgotten")), ""),
+        (Found(MARK, True), free(Pin("here", 7, "another")), "went on with another"),
+        (Found(MARK, True), free(Pin("here", 6, "another")), "went on with another"),
+        (Found(MARK, True), free(Pin("here", 4, "another")), "went on with another"),
+        (Found(MARK, True), free(Pin("here", 7)), "went on with another"),
+        (Found(UNNUMBERED, True), free(Pin("here", 7)), ""),
+        (Found(UNNUMBERED, True), free(Pin("here", 6)), ""),
+        (Found(UNNUMBERED, True), free(NOW), "went on with another"),
+        (Found(MARK_BEFORE, True), free(NOW), "an older copy"),
         (Found(None, True), free(NOW), "somewhere else"),
-        (Found(OTHER, True), free(NOW), "and others are here"),
+        (Found(Mark(OTHER), True), free(NOW), "and others are here"),
         (Found(None, False), free(None, had_messages=True), "none of them is here"),
         (Found(None, True), free(None, had_messages=True), ""),
         (Found(None, True, "a mark is damaged"), free(None), "a mark is damaged"),
@@ -48,13 +62,26 @@ def test_files_are_known_by_their_mark(here: Found, known: Known, said: str) -> 
     assert bool(said) == bool(objection(here, known))
 
 
-def test_each_claim_is_newer_than_both_sides_know() -> None:
-    """The identity stays; files and store that know nothing get a new one."""
-    assert renewed(Found(BEFORE, True), free(NOW)) == Pin("here", 8)
-    assert renewed(Found(NOW, True), free(None)) == Pin("here", 8)
-    fresh = [renewed(Found(None, True), free(None)) for _ in range(2)]
-    assert fresh[0].identity != fresh[1].identity
+def test_each_claim_is_newer_and_has_a_number_of_its_own() -> None:
+    """The identity stays, and the numbers before are remembered, up to so many; files without a mark get a new one."""
+    claims = [renewed(Found(MARK_BEFORE, True)) for _ in range(2)]
+    assert {(mark.pin.identity, mark.pin.claims, mark.earlier) for mark in claims} == {("here", 7, ("c6", "c5", ""))}
+    assert claims[0].pin.number != claims[1].pin.number
+    mark = claims[0]
+    for _ in range(100):
+        mark = renewed(Found(mark, True))
+    assert (mark.pin.claims, len(mark.earlier)) == (107, EARLIER_KEPT)
+    fresh = [renewed(Found(None, True)) for _ in range(2)]
+    assert fresh[0].pin.identity != fresh[1].pin.identity
     assert [is_new(Found(None, False), free(None)), is_new(Found(None, True), free(None))] == [True, False]
+
+
+@pytest.mark.parametrize("mark", [MARK, MARK_BEFORE, UNNUMBERED, renewed(Found(UNNUMBERED, True))])
+def test_a_mark_reads_what_it_writes(mark: Mark) -> None:
+    """Also one from before claims had numbers; what is no mark is none."""
+    assert Mark.read(f"{mark}\n") == mark
+    assert Mark.read("here 7\n") == UNNUMBERED
+    assert [Mark.read(text) for text in ("", "here", "here x", "here 7 a b")] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -83,6 +110,37 @@ def test_a_volume_has_one_name_for_all_and_a_copy_has_another(tmp_path: Path) ->
     assert volume_of(home) == volume_of(home) == volume_of(linked)
     shutil.copytree(home.path, copy.path)
     assert volume_of(copy) != volume_of(home)
+
+
+def test_a_volume_keeps_its_name_when_rights_and_owners_are_set_anew(tmp_path: Path) -> None:
+    """A cluster does so at each mount, and a backup by links as well: the file is given another time, and is the same.
+
+    One that an earlier version left, or that a power cut left empty, is given its name by the first who looks.
+    """
+    home = Home(tmp_path)
+    home.create()
+    (home.agents / ".volume").touch()
+    before = volume_of(home)
+    changed = (home.agents / ".volume").stat().st_ctime_ns
+    (home.agents / ".volume").chmod(0o660)
+    (tmp_path / "backup").hardlink_to(home.agents / ".volume")
+    assert (home.agents / ".volume").stat().st_ctime_ns > changed
+    assert volume_of(home) == before
+
+
+def test_gateways_that_start_at_once_agree_on_the_name(tmp_path: Path) -> None:
+    """Whoever comes first gives it."""
+    together = Barrier(4)
+
+    def name(home: Home) -> str:
+        together.wait(60)
+        return volume_of(home)
+
+    with ThreadPoolExecutor(4) as threads:
+        for number in range(30):
+            home = Home(tmp_path / str(number))
+            home.create()
+            assert len(set(threads.map(name, [home] * 4))) == 1
 
 
 # --- gateways with homes of their own
@@ -157,7 +215,7 @@ async def test_a_gateway_that_stands_by_notices_that_it_may_begin(homes: Homes) 
         assert not await two._has_changed(two.leases)
         fresh = Pin("chosen", 1)
         assert await adopt(two.leases.server, homes.prefix, "a", fresh) == ""
-        write_mark(two.home, "a", fresh)
+        write_mark(two.home, "a", Mark(fresh))
         assert await two._has_changed(two.leases)
         assert two.agents == ["a"]
 
@@ -200,6 +258,48 @@ async def test_a_copy_takes_the_place_of_what_it_was_made_of(homes: Homes) -> No
         assert "an older copy of its files is here" in one.told()[0]
     async with homes.up("two") as two:
         assert two.agents == ["a", "b"]
+
+
+@pytest.mark.parametrize("tries", [1, 3])
+async def test_a_claim_that_came_to_nothing_does_not_make_a_copy_the_newer_one(homes: Homes, tries: int) -> None:
+    """Of two equal copies one wrote its marks, and nobody knows what Redis made of its claims; the other one worked.
+
+    As long as that one has not, nothing stands in the way of the first.
+    """
+    async with homes.up("one"):
+        pass
+    shutil.copytree(homes.home("one").agents, homes.home("two").agents, dirs_exist_ok=True)
+
+    def claim_in_vain() -> None:
+        for agent, _ in product("ab", range(tries)):
+            write_mark(homes.home("one"), agent, renewed(found(homes.home("one").agent(agent))))
+
+    claim_in_vain()
+    async with homes.up("one") as one:
+        assert (one.agents, one.told()) == (["a", "b"], ())
+    shutil.copytree(homes.home("one").agents, homes.home("two").agents, dirs_exist_ok=True)
+    claim_in_vain()
+    async with homes.up("two") as two:
+        assert two.agents == ["a", "b"]
+    async with homes.up("one") as one:
+        assert one.agents == []
+        assert "it went on with another" in one.told()[0]
+
+
+async def test_marks_and_pins_without_numbers_get_them(homes: Homes) -> None:
+    """What an earlier version left is taken as it stands, once; the next claim has a number on both sides."""
+    home = homes.home("one")
+    write_mark(home, "a", Mark(Pin("here", 3)))
+    async with Redis.from_url(str(homes.config.redis.url), decode_responses=True) as client:
+        await client.hset(f"{{{homes.prefix}}}:pins", "a", "here 3")
+        async with homes.up("one") as one:
+            assert (one.agents, one.told()) == (["a", "b"], ())
+        pin = Pin.read(str(await client.hget(f"{{{homes.prefix}}}:pins", "a")))
+    mark = found(home.agent("a")).mark
+    assert pin is not None
+    assert mark is not None
+    assert (mark.pin, mark.earlier, pin.claims) == (pin, ("",), 4)
+    assert pin.number
 
 
 async def test_files_from_before_there_were_marks_are_known_by_their_past(homes: Homes) -> None:
@@ -245,8 +345,9 @@ async def test_a_redis_that_forgot_the_pins_gets_them_anew(homes: Homes) -> None
         pass
     async with Redis.from_url(str(homes.config.redis.url)) as client:
         await client.hdel(f"{{{homes.prefix}}}:pins", "a")
-        mark = Pin.read(homes.home("one").agent("b").mark.read_text())
+        mark = found(homes.home("one").agent("b")).mark
         assert mark is not None
-        await client.hset(f"{{{homes.prefix}}}:pins", "b", f"{mark.identity} 1")
+        first = Pin(mark.pin.identity, 1, mark.earlier[0])
+        await client.hset(f"{{{homes.prefix}}}:pins", "b", str(first))
     async with homes.up("one") as one:
         assert (one.agents, one.told()) == (["a", "b"], ())
