@@ -160,7 +160,7 @@ def bot_accounts(config: Config, environ: Mapping[str, str], count: Count, keeps
 def adapter_of(
     account: str, bot: BotSettings, environ: Mapping[str, str], count: Count, keeps: Keeps | None = None
 ) -> Adapter:
-    """Load the platform's SDK, which takes seconds and up to 130 MB: on a thread, once the gateway is ready.
+    """Load the platform's SDK, which takes up to a second and 45 MB: on a thread, once the gateway is ready.
 
     Raises ConfigError for a policy that is none, and for a token that is missing.
     """

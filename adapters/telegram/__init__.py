@@ -1,4 +1,6 @@
-"""This package is the Telegram channel, by aiogram's client; importing it costs seconds, so only `app` does, late."""
+"""This package is the Telegram channel, by aiogram's client; importing it takes long, so only `app` does, late."""
+
+import adapters.telegram.loading  # noqa: F401  # isort: skip  # before anything else loads the SDK
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
