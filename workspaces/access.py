@@ -7,6 +7,7 @@ is taken from the path, never from a text.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Never, NewType
@@ -177,6 +178,7 @@ def scope_of(path: PurePosixPath) -> Scope:
     return Scope(f"shared:{chat}") if _folder_name(chat) == parts[2] else PRIVATE
 
 
+@lru_cache(maxsize=512)  # each file that a turn looks for asks
 def scope_folder(scope: Scope) -> PurePosixPath:
     """Return the folder, relative to the workspace, that holds the notes of a shared *scope*.
 
@@ -245,5 +247,5 @@ def _folder_name(chat: str) -> str:
 def _is_own(access: Access, path: PurePosixPath) -> bool:
     if access.scope == PRIVATE:
         return False
-    folder = scope_folder(access.scope)
-    return path == folder or folder in path.parents
+    own = scope_folder(access.scope).parts
+    return path.parts[: len(own)] == own

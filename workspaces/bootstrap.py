@@ -147,10 +147,7 @@ def withheld_files(workspace: Workspace, access: Access) -> frozenset[Identity]:
 
 
 def _is_itself(workspace: Workspace, access: Access, file: BootstrapFile) -> bool:
-    if file.identity is None:
-        return True
-    now = read_file(workspace, file.name, file.part, access)
-    return now is not None and now.identity == file.identity
+    return file.identity is None or workspace.identity(file.name, access) == file.identity
 
 
 def fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:

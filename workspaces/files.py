@@ -127,6 +127,12 @@ class Folder:
             raise no_such_file(path)
         return content
 
+    def identity(self, path: PurePosixPath) -> Identity | None:
+        """Return which plain file is at *path*; `None` if there is none."""
+        with _told(path), self._place(path) as place:
+            facts = facts_of(place.folder, place.name)
+        return identity_of(facts) if facts is not None and is_plain(facts) else None
+
     def write(self, path: PurePosixPath, data: bytes, expected: str | None) -> str:
         """Put *data* in the place of the file whose digest is *expected* and return the new digest.
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from workspaces.errors import BadPathError
@@ -21,6 +22,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 """Characters that some file systems ignore when they compare names."""
 
 
+@lru_cache(maxsize=512)  # a turn asks for the same dozen files, each several times
 def clean_path(text: str) -> PurePosixPath:
     """Return *text* as a relative path without `.` components; the workspace itself is the path without components.
 

@@ -4,6 +4,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -121,6 +122,12 @@ class Workspace:
         last = len(every) if lines is None else first - 1 + max(lines, 0)
         shown = "".join(every[first - 1 : last])
         return TextFile(place, shown, first, len(every), whole, content.digest, content.identity)
+
+    def identity(self, path: str | PurePosixPath, access: Access) -> Identity | None:
+        """Return which file on disk is at *path*; `None` if there is none that *access* may read."""
+        with suppress(NoSuchFileError):
+            return self.folder.identity(self._readable(path, access))
+        return None
 
     def pieces(self, path: str | PurePosixPath, access: Access, most: int) -> Iterator[bytes]:
         """Yield the file, text or not, of at most *most* bytes, piece by piece."""

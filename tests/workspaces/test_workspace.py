@@ -214,6 +214,18 @@ def test_a_part_of_a_file_is_read_by_line_numbers(workspace: Workspace, home: Pa
     assert workspace.read("a.md", MAIN).text == file.whole
 
 
+def test_which_file_it_is_is_told_of_what_can_be_read(workspace: Workspace, home: Path) -> None:
+    """A look at which file stands somewhere says what reading it would, and nothing of what is not for the turn."""
+    put(home, f"{OWN}/plan.md")
+    (home / OWN / "link.md").symlink_to("plan.md")
+    assert workspace.identity("AGENTS.md", GROUP) == workspace.read("AGENTS.md", GROUP).identity
+    assert workspace.identity(f"{OWN}/plan.md", GROUP) == workspace.read(f"{OWN}/plan.md", GROUP).identity
+    for none in ("MEMORY.md", "missing.md", OWN, f"{OWN}/link.md"):
+        assert workspace.identity(none, GROUP) is None
+    (home / OWN / "other.md").hardlink_to(home / OWN / "plan.md")
+    assert workspace.identity(f"{OWN}/plan.md", GROUP) is None
+
+
 @pytest.mark.parametrize("data", [b"\xff\xfe#\0", b"text\0", b"caf\xe9"])
 def test_what_is_not_text_is_not_read(workspace: Workspace, home: Path, data: bytes) -> None:
     """Binary files and other encodings are refused, not guessed at."""
