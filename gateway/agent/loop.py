@@ -131,7 +131,7 @@ class _Record:
     def __init__(self, entries: Sequence[Entry], journal: Journal) -> None:
         self.entries = list(entries)
         self._journal = journal
-        self._begin = max((i for i, entry in enumerate(entries, 1) if _begins_turn(entry)), default=0)
+        self._begin = next((i for i in range(len(entries), 0, -1) if _begins_turn(entries[i - 1])), 0)
 
     async def add(self, entry: Entry) -> None:
         await self._journal(entry)

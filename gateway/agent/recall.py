@@ -7,7 +7,7 @@ can end the quotation that it stands in.
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -63,7 +63,7 @@ class Recalled:
 
 
 async def recall(
-    message: str, index: MemoryIndex, access: Access, settings: RecallSettings, shown: Sequence[str], today: date
+    message: str, index: MemoryIndex, access: Access, settings: RecallSettings, shown: Iterable[str], today: date
 ) -> Recalled:
     """Return the memories that clearly bear on *message* and stand in none of the texts *shown*; on trouble none."""
     if not is_wanted(message, access, settings, today) or not index.is_warm:

@@ -26,7 +26,7 @@ from gateway.agent.window.compact import (
     standing_orders,
 )
 from gateway.agent.window.count import CHARACTERS_A_TOKEN, entry_tokens
-from gateway.agent.window.shown import Round, summarised
+from gateway.agent.window.rounds import Round
 from gateway.conversation.flush import Flush
 from gateway.conversation.hooked import allow_summary, note_summary
 from gateway.conversation.lifecycle import Lifecycle
@@ -110,7 +110,8 @@ class Compaction:
         then nothing is summarised.
         """
         session = crowded.session
-        summary, rounds = summarised(session.transcript.records)
+        known = session.transcript.records.rounds
+        summary, rounds = known.summary, list(known)
         kept = first_kept([each.entries for each in rounds], self._room(crowded, rounds))
         if kept == 0:
             return None

@@ -18,7 +18,7 @@ from gateway.conversation.plan import Asked
 from gateway.conversation.record import Record
 from gateway.errors import ToolError
 from gateway.stores.disk import disk_trouble, remove_older, sync_folder
-from gateway.stores.ports import Enclosure, OutboxRow, TurnId
+from gateway.stores.ports import Enclosure, OutboxRow
 from gateway.visible import visible
 from workspaces.access import AgentId
 
@@ -64,7 +64,7 @@ class Enclosures:
         Raises ToolError, WorkspaceError and StoreError.
         """
         agent, turn_id = asked.agent, asked.row.turn_id
-        enclosed = enclosed_by(asked.transcript.records, turn_id, agent.id)
+        enclosed = enclosed_by(asked.transcript.records.of(turn_id), agent.id)
         if len(enclosed) >= MOST_A_TURN:
             raise ToolError(f"{MOST_A_TURN} files go out with this answer already, and no more")
         if any(file.path == str(path) for file in enclosed):
@@ -117,12 +117,12 @@ class Enclosures:
         return removed
 
 
-def enclosed_by(records: Iterable[Record], turn_id: TurnId, agent: AgentId) -> tuple[Enclosure, ...]:
-    """Return the files that go out with the answer of a turn, by its journal."""
+def enclosed_by(turn: Iterable[Record], agent: AgentId) -> tuple[Enclosure, ...]:
+    """Return the files that go out with the answer of a *turn*, by its journal."""
     return tuple(
         Enclosure(agent, note.key, note.path, note.size, note.caption)
-        for record in records
-        if record.turn_id == turn_id and isinstance(note := record.entry, EnclosedEntry)
+        for record in turn
+        if isinstance(note := record.entry, EnclosedEntry)
     )
 
 

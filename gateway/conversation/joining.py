@@ -1,12 +1,12 @@
 """This file lets messages that wait join the turn of another: each stands in the journal as what it is."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gateway.agent.entries import Entry, UserEntry
 from gateway.conversation.queueing import Current, QueueMode
-from gateway.conversation.transcript import Record, Transcript
-from gateway.stores.ports import InboxId, InboxRow, TurnId
+from gateway.conversation.transcript import Transcript
+from gateway.stores.ports import InboxId, InboxRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +48,6 @@ class Joining:
         return [entry.message_id for entry in entries if isinstance(entry, UserEntry)]
 
 
-def joined(records: Sequence[Record], turn_id: TurnId) -> list[InboxId]:
-    """Return the messages that joined a turn: they are answered when it is."""
-    return [
-        InboxId(int(record.entry.message_id))
-        for record in records
-        if record.turn_id == turn_id and isinstance(record.entry, UserEntry) and record.entry.joins
-    ]
-
-
-def joined_another(records: Sequence[Record], row: InboxRow) -> bool:
-    """Say whether the turn of an earlier message has answered *row*."""
-    return any(
-        isinstance(record.entry, UserEntry) and record.entry.joins and record.entry.message_id == str(row.id)
-        for record in records
-    )
+def joined(turn: Iterable[Entry]) -> list[InboxId]:
+    """Return the messages that joined a *turn*: they are answered when it is."""
+    return [InboxId(int(entry.message_id)) for entry in turn if isinstance(entry, UserEntry) and entry.joins]

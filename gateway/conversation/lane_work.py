@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from gateway.conversation.edits import as_edited, why_void
-from gateway.conversation.joining import joined_another
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.lifecycle import Due, Lifecycle
 from gateway.conversation.queueing import Item
@@ -42,21 +41,20 @@ class LaneWork:
     async def _newest(self, key: SessionKey, row: InboxRow) -> InboxRow:
         """Return *row* as it was edited while it waited; once its turn has begun, as it was then."""
         records = (await self.turns.sessions.open(key)).records
-        is_begun = any(each.turn_id == row.turn_id for each in records)
-        return row if is_begun else as_edited(row, self.turns.queueing.queues.behind(key))
+        return row if records.knows(row.turn_id) else as_edited(row, self.turns.queueing.queues.behind(key))
 
     async def _needs_no_turn(self, key: SessionKey, row: InboxRow) -> bool:
         """Say whether an earlier turn answered *row*, or it was stopped before its own began, and see to that."""
         records = (await self.turns.sessions.open(key)).records
-        if joined_another(records, row):
+        if records.has_joined(row.id):
             return True
-        is_begun = any(each.turn_id == row.turn_id for each in records)
+        is_begun = records.knows(row.turn_id)
         behind = self.turns.queueing.queues.behind(key)
         if not is_begun and (void := why_void(row.message, records, behind, self.turns.planner.clock())):
             await self.turns.store.inbox.drop(row.id, void.value)
             self.turns.outcome(row, [])
             return True
-        if not self.turns.queueing.is_stopped(key, row) or any(each.turn_id == row.turn_id for each in records):
+        if is_begun or not self.turns.queueing.is_stopped(key, row):
             return False
         rows = self.turns.queueing.clear(key, row)
         await asyncio.gather(*(self.turns.store.inbox.drop(each.id, "stopped") for each in rows))

@@ -19,10 +19,10 @@ from gateway.conversation.daily_log import LOG, DailyLog
 from gateway.conversation.extract import Extract
 from gateway.conversation.helpers_kept import FORGOTTEN, forget_helpers
 from gateway.conversation.hooked import note_rest, note_start
+from gateway.conversation.records import Records
 from gateway.conversation.session import Ending, Pause, Session
 from gateway.conversation.session_note import SessionNote
 from gateway.conversation.sessions import Sessions
-from gateway.conversation.transcript import Record
 from gateway.door.routing import SessionKey, is_unasked
 from gateway.errors import StoreError
 from gateway.hooks import SESSION_END, SESSION_PAUSE, Hooks
@@ -159,7 +159,7 @@ class Lifecycle:
             self._leave_other_main(key)
         try:
             session = await self._session(key)
-            if not any(record.turn_id == turn for record in session.transcript.records):
+            if not session.transcript.records.knows(turn):
                 await self._make_current(session)
                 note_start(self.hooks, await self._session(key))
         except (StoreError, WorkspaceError) as exc:
@@ -267,9 +267,9 @@ def _nobody(_key: SessionKey, _due: Due) -> None:
     """No lanes yet: a later look finds what is due."""
 
 
-def _ended_at(records: Sequence[Record]) -> datetime | None:
-    return next((record.at for record in reversed(records) if isinstance(record.entry, EndEntry)), None)
+def _ended_at(records: Records) -> datetime | None:
+    return ended.at if (ended := records.latest(EndEntry)) else None
 
 
-def _last_said(records: Sequence[Record]) -> datetime | None:
-    return next((record.at for record in reversed(records) if isinstance(record.entry, UserEntry)), None)
+def _last_said(records: Records) -> datetime | None:
+    return said.at if (said := records.latest(UserEntry)) else None

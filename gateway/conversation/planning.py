@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 
 from gateway.agent.calls import lead_past
@@ -24,6 +25,7 @@ from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.compact import CompactSettings
 from gateway.agent.window.count import CAUTIOUS, Scale, measured_scale, request_characters
 from gateway.agent.window.prune import PruneSettings
+from gateway.agent.window.rounds import Rounds
 from gateway.agent.window.shown import Shown, Window, show
 from gateway.agent.window.use import WindowUse, window_use
 from gateway.conversation.approvals import Approvals
@@ -32,6 +34,7 @@ from gateway.conversation.enclosures import Enclosures
 from gateway.conversation.flush import FlushSettings
 from gateway.conversation.hooked import conversation_of
 from gateway.conversation.plan import Asked, Plan
+from gateway.conversation.records import Records
 from gateway.conversation.schedule_book import job_tools
 from gateway.conversation.session import Session
 from gateway.conversation.sight import sight_of
@@ -163,7 +166,7 @@ class Planner:
         prompt = build_prompt(files, access.session_type, recall=False, now=now)
         prompt = await final_prompt(agent, access, prompt, self.hooks)
         window = Window(agent.model.window_tokens, self.settings.prune, self.compaction.settings)
-        shown = show(records, window, CAUTIOUS.tokens(len(prompt.stable)))
+        shown = show(Rounds(records), window, CAUTIOUS.tokens(len(prompt.stable)))
         return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
 
     def _is_full(self, draft: _Draft) -> bool:
@@ -196,14 +199,15 @@ class Planner:
         records = self._remembered(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
-        shown = show(records, window, scale.steady.tokens(request_characters(bare)), scale)
+        shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
         request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries)
         return _Draft(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
 
-    def _remembered(self, asked: Asked) -> Sequence[Record]:
+    def _remembered(self, asked: Asked) -> Records:
         """Return what the turn knows of its session."""
-        records, turn_id, kind = asked.transcript.records, asked.row.turn_id, asked.access.session_type
-        return [each for each in records if each.turn_id == turn_id] if self.settings.is_alone(kind) else records
+        records = asked.transcript.records
+        is_alone = self.settings.is_alone(asked.access.session_type)
+        return Records(records.of(asked.row.turn_id)) if is_alone else records
 
     def _guard(self, asked: Asked) -> Guard:
         """Return the guard of a turn that has seen nothing yet."""
@@ -231,7 +235,7 @@ class Planner:
         agent = asked.agent
         if agent.model.name == OFFLINE:
             return Recalled()
-        texts = [*(file.text for file in draft.files), *_texts(draft.shown.entries)]
+        texts = chain((file.text for file in draft.files), _texts(draft.shown.entries))
         message, today = asked.row.message.text, asked.now.date()
         return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
 

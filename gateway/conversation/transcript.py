@@ -15,6 +15,7 @@ from gateway.agent.entries import Entry, Mark, SummaryEntry, UsedEntry, UsedMemo
 from gateway.agent.tools.tool import Run
 from gateway.conversation.purging import redact_file
 from gateway.conversation.record import Fault, Record, command_turns, header, in_line, is_whole, to_line
+from gateway.conversation.records import Records
 from gateway.conversation.tail import NewestFirst, lines_backwards, needed
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.ports import TurnId
@@ -55,7 +56,7 @@ class Transcript:
         self._leftover_at: int | None = None
         """Where a failed write begins that could not be cut off yet."""
         self._one_write = threading.Lock()
-        self.records: list[Record] = []
+        self.records = Records()
         """What a turn needs; a summary lets go of what it stands for."""
         self.is_whole = True
         """Whether these are all records that there are."""
@@ -90,9 +91,7 @@ class Transcript:
 
     def entries_of(self, turn_id: TurnId) -> list[Entry]:
         """Return what one turn wrote down, without what it noted for who asks why."""
-        return [
-            record.entry for record in self.records if record.turn_id == turn_id and not isinstance(record.entry, Mark)
-        ]
+        return [record.entry for record in self.records.of(turn_id) if not isinstance(record.entry, Mark)]
 
     def question(self, back: int = 1) -> tuple[TurnId, UserEntry] | None:
         """Return the latest message that a model was to answer, or an earlier one: 2 is the one before it.
@@ -110,8 +109,8 @@ class Transcript:
     def used_by(self, turn_id: TurnId) -> tuple[UsedMemory, ...]:
         """Return the memories that a turn used, each once, the best of its scores, those with the best first."""
         best: dict[str, UsedMemory] = {}
-        for record in self.records:
-            if record.turn_id == turn_id and isinstance(record.entry, UsedEntry):
+        for record in self.records.of(turn_id):
+            if isinstance(record.entry, UsedEntry):
                 for memory in record.entry.memories:
                     if memory.citation not in best or memory.relevance > best[memory.citation].relevance:
                         best[memory.citation] = memory
@@ -140,7 +139,8 @@ class Transcript:
     def _load(self, torn: int) -> None:
         with self._path.open("rb") as file:
             records = NewestFirst(file)
-            self.records, self.is_whole = needed(records, is_alone=self.is_alone)
+            found, self.is_whole = needed(records, is_alone=self.is_alone)
+        self.records = Records(found)
         self.size = records.size
         self.repairs = Repairs(torn, records.faults[Fault.DAMAGED], records.faults[Fault.UNKNOWN])
 
@@ -156,14 +156,16 @@ class Transcript:
     def _remember(self, lines: Sequence[bytes]) -> None:
         """Keep what was stored, as a restart would read it; of what a summary now stands for, no more than needed."""
         stored = [found for line in lines for found in in_line(line) if isinstance(found, Record)]
-        self.records += stored
         self.size += sum(map(len, lines))
-        is_long = self.is_alone and len(self.records) > self._most
-        if is_long or any(isinstance(record.entry, SummaryEntry) for record in stored):
-            self.records, reaches_back = needed(reversed(self.records), is_alone=self.is_alone)
-            self.is_whole = self.is_whole and reaches_back
-            self.size = sum(len(to_line(record)) for record in self.records)
-            self._most = max(MOST_ALONE, 2 * len(self.records))
+        is_long = self.is_alone and len(self.records) + len(stored) > self._most
+        if not (is_long or any(isinstance(record.entry, SummaryEntry) for record in stored)):
+            self.records.extend(stored)
+            return
+        found, reaches_back = needed(reversed([*self.records, *stored]), is_alone=self.is_alone)
+        self.records = Records(found)
+        self.is_whole = self.is_whole and reaches_back
+        self.size = sum(len(to_line(record)) for record in self.records)
+        self._most = max(MOST_ALONE, 2 * len(self.records))
 
     def _redact(self, redaction: Redaction) -> int:
         with self._one_write:

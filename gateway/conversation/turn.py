@@ -31,7 +31,6 @@ from gateway.conversation.presence import Presence
 from gateway.conversation.queueing import Current, Queueing
 from gateway.conversation.sessions import Sessions
 from gateway.conversation.subagents import is_task, told_of
-from gateway.conversation.transcript import Transcript
 from gateway.conversation.unasked import spoken
 from gateway.door.admission import Refused
 from gateway.door.inner import CLOCK, HELPER, is_heartbeat, is_inner
@@ -127,7 +126,7 @@ class Turns:
     async def _drop(self, row: InboxRow, envelope: Envelope, reason: str) -> None:
         """Let go of a message without an answer, and of those that had joined its turn."""
         transcript = await self.sessions.open(envelope.key)
-        for each in (row.id, *joined(transcript.records, row.turn_id)):
+        for each in (row.id, *joined(transcript.entries_of(row.turn_id))):
             await self.store.inbox.drop(each, reason)
         for answered in self.queueing.answered(envelope.key, row):
             self.outcome(answered, [])
@@ -153,9 +152,10 @@ class Turns:
             await self.store.count("turn_failed")
             text = await self._end(row, envelope, _FAILED.format(code=code))
         transcript = await self.sessions.open(envelope.key)
-        files = () if _is_halted(transcript, row) else enclosed_by(transcript.records, row.turn_id, envelope.key.agent)
+        entries, records = transcript.entries_of(row.turn_id), transcript.records.of(row.turn_id)
+        files = () if _is_halted(entries) else enclosed_by(records, envelope.key.agent)
         await self._commit(row, envelope, text, files)
-        note_end(self.planner.hooks, envelope, transcript.entries_of(row.turn_id), text)
+        note_end(self.planner.hooks, envelope, entries, text)
 
     async def _text(self, current: Current, envelope: Envelope, draft: Draft) -> str:
         """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
@@ -233,7 +233,7 @@ class Turns:
         buttons = self.offer(row.message, envelope.access, entries) if text else ()
         outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
         outgoing = await leaving(self.planner.hooks, envelope, outgoing)
-        answers = [row.id, *joined(transcript.records, row.turn_id)]
+        answers = [row.id, *joined(entries)]
         rows = await self.store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, _has_failed(entries)))
         for answered in self.queueing.answered(envelope.key, row):
             self.outcome(answered, list(rows))
@@ -279,8 +279,8 @@ def _has_failed(entries: Sequence[Entry]) -> bool:
     return any(isinstance(entry, ReplyEntry) and entry.model == UNFINISHED for entry in entries)
 
 
-def _is_halted(transcript: Transcript, row: InboxRow) -> bool:
-    return any(isinstance(entry, ReplyEntry) and entry.model == HALTED for entry in transcript.entries_of(row.turn_id))
+def _is_halted(entries: Sequence[Entry]) -> bool:
+    return any(isinstance(entry, ReplyEntry) and entry.model == HALTED for entry in entries)
 
 
 def _said(row: InboxRow, session_type: SessionType) -> UserEntry:

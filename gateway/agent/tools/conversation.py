@@ -2,12 +2,12 @@
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, SummaryEntry
+from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, SummaryEntry, ToolCall
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model
 from gateway.agent.tools.tool import Field, Tool, tool
@@ -40,16 +40,18 @@ def asked_focus(newest_first: Iterable[Entry | Mark]) -> str | None:
     """
     answered: set[str] = set()
     for entry in newest_first:
-        match entry:
-            case SummaryEntry():
-                return None
-            case ResultEntry(call_id=call_id, name="summarize_conversation", is_error=False):
-                answered.add(call_id)
-            case ReplyEntry(calls=calls) if answered and (asked := [call for call in calls if call.id in answered]):
-                return _focus(asked[-1].arguments)
-            case _:
-                pass
+        if isinstance(entry, SummaryEntry):
+            return None
+        if isinstance(entry, ResultEntry):
+            if entry.name == "summarize_conversation" and not entry.is_error:
+                answered.add(entry.call_id)
+        elif answered and isinstance(entry, ReplyEntry) and (asked := _among(answered, entry.calls)):
+            return _focus(asked[-1].arguments)
     return None
+
+
+def _among(answered: Container[str], calls: Iterable[ToolCall]) -> list[ToolCall]:
+    return [call for call in calls if call.id in answered]
 
 
 def _focus(arguments: str) -> str:

@@ -59,15 +59,15 @@ def request_characters(request: ModelRequest) -> int:
 
 def entry_characters(entry: Entry) -> int:
     """Return how many characters of *entry* a model is shown."""
-    match entry:
-        case ReplyEntry() if entry.calls:
-            return len(entry.text) + sum(len(call.name) + len(call.arguments) for call in entry.calls)
-        case CallStartEntry():
-            return 0
-        case UserEntry() if entry.pictures:
-            return len(entry.text) + CHARACTERS_A_TOKEN * sum(map(picture_tokens, entry.pictures))
-        case _:
-            return len(entry.text)
+    if isinstance(entry, CallStartEntry):
+        return 0
+    characters = len(entry.text)
+    if isinstance(entry, ReplyEntry):
+        for call in entry.calls:
+            characters += len(call.name) + len(call.arguments)
+    elif isinstance(entry, UserEntry) and entry.pictures:
+        characters += CHARACTERS_A_TOKEN * sum(map(picture_tokens, entry.pictures))
+    return characters
 
 
 def picture_tokens(picture: Picture) -> int:

@@ -3,33 +3,21 @@
 The transcript keeps everything; what a request leaves out is said in the gateway's note.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from itertools import accumulate, pairwise
-from typing import Protocol
+from itertools import accumulate
 
-from gateway.agent.entries import COMMAND, Entry, Mark, ReplyEntry, SummaryEntry, UserEntry
-from gateway.agent.window.compact import CompactSettings, shown_summary
+from gateway.agent.entries import Entry, UserEntry
+from gateway.agent.window.compact import CompactSettings
 from gateway.agent.window.count import CAUTIOUS, CHARACTERS_A_TOKEN, Scale, entry_tokens
 from gateway.agent.window.prune import PruneSettings, prune
+from gateway.agent.window.rounds import Rounds, without_pictures
 
 KEPT_SHARE = 0.6
 """Part of the room for past turns that is still filled once turns had to make way."""
 MESSAGE_SHARE = 0.25
 """Part of the window that a single message may fill: of a longer one the head and the tail are shown."""
 _HEAD, _TAIL = 0.7, 0.2
-
-
-class Dated(Protocol):
-    """Something of a conversation, with when it was written down: a transcript's record."""
-
-    @property
-    def turn_id(self) -> str: ...
-    @property
-    def at(self) -> datetime: ...
-    @property
-    def entry(self) -> Entry | Mark: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,78 +51,35 @@ class Shown:
     """The latest message is so long that its middle is not shown."""
 
 
-@dataclass(slots=True)  # not frozen: to make one for each turn of a conversation, at each message, took thrice as long
-class Round:
-    """A message, and all replies, calls and results up to the next one: what is shown whole or not at all."""
-
-    turn_id: str
-    entries: list[Entry]
-    times: list[datetime]
-    """When each entry was written down."""
-
-    @property
-    def is_command(self) -> bool:
-        """Whether no language model answered it."""
-        return any(isinstance(entry, ReplyEntry) and entry.model == COMMAND for entry in reversed(self.entries))
-
-
-def show(records: Sequence[Dated], window: Window, base_tokens: int = 0, scale: Scale = CAUTIOUS) -> Shown:
-    """Return what fits of *records*, and always the last round; *base_tokens* stand before the conversation.
+def show(rounds: Rounds, window: Window, base_tokens: int = 0, scale: Scale = CAUTIOUS) -> Shown:
+    """Return what fits of *rounds*, and always the last one; *base_tokens* stand before the conversation.
 
     What was summarised is shown as its summary. Rounds are shown whole, so that a call and its result are never parted.
     """
-    summary, rounds = summarised(records)
-    if not window.sees:
-        _hide_pictures(rounds)
-    elif rounds:
-        _hide_pictures(rounds[:-1])
-    whole = [entry for each in rounds for entry in each.entries]
-    times = [time for each in rounds for time in each.times]
-    pruned = prune(whole, times, window.tokens, base_tokens, window.prune)
-    begins = list(accumulate((len(each.entries) for each in rounds), initial=0))
-    steady = scale.steady
-    used = list(accumulate((entry_tokens(entry, steady) for entry in pruned.entries), initial=0))
-    sizes = [used[j] - used[i] for i, j in pairwise(begins)]
-    before = base_tokens + sum(entry_tokens(entry, steady) for entry in summary)
+    steady, whole = scale.steady, _seen(rounds, window)
+    pruned = prune(whole, rounds.times, window.tokens, base_tokens, window.prune)
+    is_as_it_was = whole is rounds.entries and not (pruned.trimmed or pruned.cleared)
+    sizes = rounds.sizes(steady) if is_as_it_was else _sizes(rounds, pruned.entries, steady)
+    before = base_tokens + sum(entry_tokens(entry, steady) for entry in rounds.summary)
     first = _first_shown(sizes, window.room - before)
     longest = int(window.tokens * MESSAGE_SHARE) * CHARACTERS_A_TOKEN
-    entries = [*summary, *(_shortened(entry, longest) for entry in pruned.entries[begins[first] :])]
+    entries = [*rounds.summary, *(_shortened(entry, longest) for entry in pruned.entries[rounds.begin(first) :])]
     return Shown(entries, first, pruned.trimmed, pruned.cleared, _is_cut(whole, longest))
 
 
-def summarised(records: Sequence[Dated]) -> tuple[list[Entry], list[Round]]:
-    """Return the latest summary as a model reads it, none if there is none, and the rounds that it does not stand for.
-
-    Earlier commands are left out: they hold calls of tools that no model has.
-    """
-    every = _rounds(records)
-    for record in reversed(records):
-        if isinstance(record.entry, SummaryEntry):
-            kept = next((i for i, each in enumerate(every) if each.turn_id == record.entry.kept_from), 0)
-            text = shown_summary(record.entry)
-            said = UserEntry(text, record.at, "", "", from_outside=record.entry.from_outside)
-            return [said], _without_commands(every[kept:])
-    return [], _without_commands(every)
+def _seen(rounds: Rounds, window: Window) -> Sequence[Entry]:
+    """Return the entries of *rounds*; the pictures of the last one only for a model that sees."""
+    begin = rounds.begin(len(rounds) - 1)
+    is_pictured = any(isinstance(entry, UserEntry) and entry.pictures for entry in rounds.entries[begin:])
+    if window.sees or not is_pictured:
+        return rounds.entries
+    return [*rounds.entries[:begin], *without_pictures(rounds.entries[begin:])]
 
 
-def _without_commands(rounds: Sequence[Round]) -> list[Round]:
-    return [each for place, each in enumerate(rounds, 1) if place == len(rounds) or not each.is_command]
-
-
-def _rounds(records: Iterable[Dated]) -> list[Round]:
-    rounds: list[Round] = []
-    entries: list[Entry] = []
-    times: list[datetime] = []
-    for record in records:
-        entry = record.entry
-        if not isinstance(entry, Entry):
-            continue
-        if not rounds or (isinstance(entry, UserEntry) and not entry.joins):
-            entries, times = [], []
-            rounds.append(Round(record.turn_id, entries, times))
-        entries.append(entry)
-        times.append(record.at)
-    return rounds
+def _sizes(rounds: Rounds, entries: Sequence[Entry], scale: Scale) -> list[int]:
+    """Return how many tokens each round takes if *entries* stand for its own."""
+    used = list(accumulate((entry_tokens(entry, scale) for entry in entries), initial=0))
+    return [used[rounds.begin(place + 1)] - used[rounds.begin(place)] for place in range(len(rounds))]
 
 
 def _first_shown(sizes: Sequence[int], room: int) -> int:
@@ -152,18 +97,6 @@ def _first_shown(sizes: Sequence[int], room: int) -> int:
                 total -= sizes[first]
                 first += 1
     return first
-
-
-def _hide_pictures(rounds: Iterable[Round]) -> None:
-    """Leave of the pictures in *rounds* the lines that describe them.
-
-    A picture costs hundreds of tokens, each time that it is sent, and what the model made of it stands in its answer.
-    A provider's prompt cache begins anew at that message, once.
-    """
-    for each in rounds:
-        for place, entry in enumerate(each.entries):
-            if isinstance(entry, UserEntry) and entry.pictures:
-                each.entries[place] = replace(entry, pictures=())
 
 
 def _shortened(entry: Entry, longest: int) -> Entry:

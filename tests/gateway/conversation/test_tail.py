@@ -26,7 +26,7 @@ from gateway.agent.entries import (
     Usage,
     UserEntry,
 )
-from gateway.agent.window.shown import Round, summarised
+from gateway.agent.window.rounds import Round, Rounds
 from gateway.conversation.daily_log import LOG, unfinished, unlogged
 from gateway.conversation.extract import Said, conversation
 from gateway.conversation.record import Record, to_line
@@ -60,7 +60,7 @@ def marks(records: Sequence[Record], *entries: Mark) -> list[Record]:
 
 def summary(records: Sequence[Record], rounds_kept: int) -> list[Record]:
     """Return what a compaction adds to *records*: all is in the notes, and the latest rounds stay whole."""
-    _, rounds = summarised(records)
+    rounds = list(Rounds(records))
     kept = rounds[-min(rounds_kept, len(rounds))]
     receipt = FlushEntry((), 1)
     added = marks(records, receipt, *((LOGGED, LoggedEntry()) if _talk(unlogged(records)) else ()))
@@ -98,10 +98,16 @@ def journals(draw: st.DrawFn) -> list[Record]:
     return records
 
 
-def seen(records: Sequence[Record]) -> tuple[list[Entry], list[Round], list[Said], list[Said], bool]:
+def seen(records: Sequence[Record]) -> tuple[Sequence[Entry], list[Round], list[Said], list[Said], bool]:
     """Return all that a turn, a rest and an end look at."""
-    text, rounds = summarised(records)
-    return text, rounds, _talk(records)[-MESSAGES:], _talk(unlogged(records)), unfinished(records) is None
+    rounds = Rounds(records)
+    return (
+        rounds.summary,
+        list(rounds),
+        _talk(records)[-MESSAGES:],
+        _talk(unlogged(records)),
+        unfinished(records) is None,
+    )
 
 
 @settings(max_examples=200, deadline=None)
@@ -143,8 +149,8 @@ def test_a_summary_that_a_command_asked_for_stands_when_the_conversation_goes_on
     """Of the turns before it only the command was kept, and no later turn shows a command."""
     records = [record for number in range(40) for record in turn(number)] + turn(40, model=COMMAND)
     records += summary(records, 1) + turn(41)
-    text, rounds = summarised(records)
-    assert (len(text), [each.turn_id for each in rounds]) == (1, ["t41"])
+    rounds = Rounds(records)
+    assert (len(rounds.summary), [each.turn_id for each in rounds]) == (1, ["t41"])
     assert seen(needed(reversed(records))[0]) == seen(records)
 
 

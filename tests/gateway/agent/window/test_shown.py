@@ -21,6 +21,7 @@ from gateway.agent.entries import (
     UserEntry,
 )
 from gateway.agent.window.count import entry_tokens
+from gateway.agent.window.rounds import Rounds
 from gateway.agent.window.shown import MESSAGE_SHARE, Shown, Window, show
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
@@ -45,7 +46,7 @@ def lines(entries: Sequence[Entry | Mark]) -> list[Line]:
 
 
 def shown(entries: Sequence[Entry | Mark], window: int) -> Shown:
-    return show(lines(entries), Window(window))
+    return show(Rounds(lines(entries)), Window(window))
 
 
 def turn(number: int, length: int) -> list[Entry]:
@@ -83,7 +84,7 @@ def pictured(number: int, *, joins: bool = False) -> UserEntry:
 def test_pictures_are_shown_in_their_own_turn_alone() -> None:
     """With what joined it; before it, and to a model that does not see, their descriptions stay."""
     entries: list[Entry] = [pictured(1), ReplyEntry("A boat.", (), "m", Usage()), pictured(2), pictured(3, joins=True)]
-    seen, blind = show(lines(entries), Window(100_000, sees=True)), show(lines(entries), Window(100_000))
+    seen, blind = (show(Rounds(lines(entries)), Window(100_000, sees=sees)) for sees in (True, False))
     said = [[bool(each.pictures) for each in got.entries if isinstance(each, UserEntry)] for got in (seen, blind)]
     assert said == [[False, True, True], [False, False, False]]
     assert [each.text for each in seen.entries if isinstance(each, UserEntry)] == [

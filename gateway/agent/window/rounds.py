@@ -1,0 +1,119 @@
+"""This file keeps a conversation as requests show it: what is new is added, and nothing is gone through again."""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from gateway.agent.entries import COMMAND, Entry, Mark, ReplyEntry, SummaryEntry, UserEntry
+from gateway.agent.window.compact import shown_summary
+from gateway.agent.window.count import Scale, entry_tokens
+
+
+class Dated(Protocol):
+    """Something of a conversation, with when it was written down: a transcript's record."""
+
+    @property
+    def turn_id(self) -> str: ...
+    @property
+    def at(self) -> datetime: ...
+    @property
+    def entry(self) -> Entry | Mark: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A message, and all replies, calls and results up to the next one: what is shown whole or not at all."""
+
+    turn_id: str
+    entries: Sequence[Entry]
+
+
+class Rounds:
+    """The rounds of one conversation that its latest summary does not stand for, and that summary.
+
+    Earlier commands are left out: they hold calls of tools that no model has. Of the pictures of earlier rounds the
+    lines that describe them are left: a picture costs hundreds of tokens, each time that it is sent, and what the model
+    made of it stands in its answer. A provider's prompt cache begins anew at that message, once.
+    """
+
+    def __init__(self, records: Iterable[Dated] = ()) -> None:
+        self.summary: Sequence[Entry] = ()
+        """As a model reads it; one entry, or none."""
+        self.entries: list[Entry] = []
+        """Of all rounds, the very same objects from request to request."""
+        self.times: list[datetime] = []
+        """When each entry was written down."""
+        self._turns: list[str] = []
+        self._begins = array("l")
+        """Where in `entries` each round begins."""
+        self._sizes = array("l")
+        """Of the rounds before the last one, in tokens, as far as they were asked for."""
+        self._scale: Scale | None = None
+        """By which the sizes were told."""
+        self._is_command = False
+        """No language model answers the last round."""
+        for record in records:
+            self.add(record)
+
+    def __len__(self) -> int:
+        return len(self._begins)
+
+    def __iter__(self) -> Iterator[Round]:
+        for place, turn in enumerate(self._turns):
+            yield Round(turn, self.entries[self.begin(place) : self.begin(place + 1)])
+
+    def begin(self, place: int) -> int:
+        """Return where in `entries` the round at *place* begins; behind the last round, where that one ends."""
+        return self._begins[place] if 0 <= place < len(self) else len(self.entries)
+
+    def add(self, record: Dated) -> None:
+        """Take what was written down next."""
+        entry = record.entry
+        if isinstance(entry, SummaryEntry):
+            self._sum_up(entry, record.at)
+        if isinstance(entry, Mark):
+            return
+        if not self._begins or (isinstance(entry, UserEntry) and not entry.joins):
+            self._close()
+            self._begins.append(len(self.entries))
+            self._turns.append(record.turn_id)
+        self.entries.append(entry)
+        self.times.append(record.at)
+        self._is_command = self._is_command or (isinstance(entry, ReplyEntry) and entry.model == COMMAND)
+
+    def _close(self) -> None:
+        """Leave of the last round what requests show of it from now on."""
+        begin = self.begin(len(self) - 1)
+        if self._is_command:
+            del self.entries[begin:], self.times[begin:], self._turns[-1], self._begins[-1]
+        self.entries[begin:] = without_pictures(self.entries[begin:])
+        self._is_command = False
+
+    def _sum_up(self, summary: SummaryEntry, at: datetime) -> None:
+        """Let go of what *summary* stands for; of nothing if what it keeps is not known."""
+        said = UserEntry(shown_summary(summary), at, "", "", from_outside=summary.from_outside)
+        self.summary = (said,)
+        kept = self._turns.index(summary.kept_from) if summary.kept_from in self._turns else 0
+        begin = self.begin(kept)
+        del self.entries[:begin], self.times[:begin], self._turns[:kept], self._sizes[:kept]
+        self._begins = array("l", (each - begin for each in self._begins[kept:]))
+
+    def sizes(self, scale: Scale) -> Sequence[int]:
+        """Return how many tokens each round takes by *scale*."""
+        if scale != self._scale:
+            self._scale, self._sizes = scale, array("l")
+        for place in range(len(self._sizes), len(self) - 1):
+            self._sizes.append(self._size(place, scale))
+        return [*self._sizes, *(self._size(place, scale) for place in range(len(self._sizes), len(self)))]
+
+    def _size(self, place: int, scale: Scale) -> int:
+        return sum(entry_tokens(entry, scale) for entry in self.entries[self.begin(place) : self.begin(place + 1)])
+
+
+def without_pictures(entries: Iterable[Entry]) -> list[Entry]:
+    """Return *entries* with the lines that describe their pictures alone."""
+    return [
+        replace(entry, pictures=()) if isinstance(entry, UserEntry) and entry.pictures else entry for entry in entries
+    ]

@@ -1,0 +1,105 @@
+"""A conversation as requests show it, which grows record by record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.agent.entries import (
+    COMMAND,
+    Entry,
+    LoggedEntry,
+    Mark,
+    Picture,
+    ReplyEntry,
+    SummaryEntry,
+    Usage,
+    UserEntry,
+)
+from gateway.agent.window.compact import shown_summary
+from gateway.agent.window.count import Scale, entry_tokens
+from gateway.agent.window.rounds import Rounds
+
+START = datetime(2026, 11, 22, 9, tzinfo=UTC)
+PICTURE = Picture("attachments/1.png", "image/png", 5, 1_024, 512)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record of a transcript, as far as a request cares."""
+
+    turn_id: str
+    at: datetime
+    entry: Entry | Mark
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Line]:
+    """Messages, some with pictures, some that join, replies, commands, marks and summaries."""
+    lines: list[Line] = []
+    turn, begun = "t0", ["t0"]
+    kinds = st.sampled_from(["said"] * 4 + ["joined", "pictured", "reply", "reply", "command", "mark", "summary"])
+    for number, kind in enumerate(draw(st.lists(kinds, max_size=40))):
+        at = START + timedelta(minutes=number)
+        said = UserEntry(f"said {number}", at, "", str(number), joins=kind == "joined")
+        entry: Entry | Mark = said
+        match kind:
+            case "said" | "pictured":
+                turn = f"t{number}"
+                begun.append(turn)
+                entry = replace(said, pictures=(PICTURE,) if kind == "pictured" else ())
+            case "reply" | "command":
+                entry = ReplyEntry(f"reply {number}", (), COMMAND if kind == "command" else "m", Usage())
+            case "mark":
+                entry = LoggedEntry()
+            case "summary":
+                entry = SummaryEntry(f"summary {number}", turn, (), from_outside=False, model="m")
+        lines.append(Line(turn, at, entry))
+    return lines
+
+
+def plainly(lines: Sequence[Line]) -> tuple[list[Entry], list[list[Entry]]]:
+    """Return the latest summary and the rounds behind it, by going through all of *lines*."""
+    rounds: list[tuple[str, list[Entry]]] = []
+    for line in lines:
+        if isinstance(line.entry, Mark):
+            continue
+        if not rounds or (isinstance(line.entry, UserEntry) and not line.entry.joins):
+            rounds.append((line.turn_id, []))
+        rounds[-1][1].append(line.entry)
+    summary: list[Entry] = []
+    for line in lines:
+        if isinstance(line.entry, SummaryEntry):
+            summary = [UserEntry(shown_summary(line.entry), line.at, "", "")]
+            kept = line.entry.kept_from
+            rounds = [each for each in rounds if int(each[0][1:]) >= int(kept[1:])]
+    *earlier, last = [entries for _, entries in rounds] or [[]]
+    models = [{each.model for each in entries if isinstance(each, ReplyEntry)} for entries in earlier]
+    shown = [entries for entries, answered in zip(earlier, models, strict=True) if COMMAND not in answered]
+    bare = [[replace(e, pictures=()) if isinstance(e, UserEntry) else e for e in entries] for entries in shown]
+    return summary, [*bare, last] if last else bare
+
+
+@given(conversations(), st.sampled_from([Scale(), Scale(4.5)]))
+def test_what_grew_is_what_a_look_through_everything_gives(lines: list[Line], scale: Scale) -> None:
+    """At every moment: the summary, the rounds without earlier commands and pictures, and how large they are."""
+    grown = Rounds()
+    for place, line in enumerate(lines, 1):
+        grown.add(line)
+        if place % 3 == 0:  # sizes are asked for now and then, and kept
+            grown.sizes(scale)
+        summary, rounds = plainly(lines[:place])
+        assert (list(grown.summary), [list(each.entries) for each in grown]) == (summary, rounds)
+        assert len(grown.times) == len(grown.entries)
+        assert list(grown.sizes(scale)) == [sum(entry_tokens(entry, scale) for entry in each) for each in rounds]
+
+
+@given(conversations())
+def test_entries_stay_the_same_objects(lines: list[Line]) -> None:
+    """What was made of an entry for one request holds for the next; a picture's goes once, when its round is over."""
+    grown = Rounds(lines)
+    before = grown.entries[: grown.begin(len(grown) - 1)]
+    grown.add(Line("t100", START, UserEntry("more", START, "", "100")))
+    assert all(one is other for one, other in zip(before, grown.entries, strict=False))
