@@ -85,16 +85,10 @@ class Share:
     async def open_store(self, routes: Routes, clock: Clock, checkpoint: Checkpoint) -> Store:
         """Open what survives a crash: the home's own file, or our part of the Redis. Raises StoreError."""
         if self.leases is None:
-            begin = self._first_number(clock)
-            return await SqliteStore.open(self.home.state_db, clock=clock, checkpoint=checkpoint, begin_after=begin)
+            return await SqliteStore.open(self.home.state_db, clock=clock, checkpoint=checkpoint)
         from gateway.stores.redis.store import RedisStore
 
         return RedisStore(self.leases, self.agents, lambda message: route(message, routes).key.agent, clock=clock)
-
-    def _first_number(self, clock: Clock) -> int:
-        """Return where a new state begins to count: beside older conversations, behind every turn that they know."""
-        is_lost = not self.home.state_db.exists() and any(self.home.agents.glob("*/sessions/*.jsonl"))
-        return int(clock.now().timestamp() * 1000) if is_lost else 0
 
     async def may_listen(self, channel: str, account: str) -> None:
         """Return once no other gateway listens on this account."""

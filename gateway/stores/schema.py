@@ -79,15 +79,15 @@ VERSION = len(STEPS)
 """Stored as the database's `user_version`."""
 
 
-def open_database(path: Path, begin_after: int = 0) -> sqlite3.Connection:
-    """Open the state at *path*, made if absent, for the calling thread; the ids of a new inbox begin after a number.
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open the state at *path*, made if absent, for the calling thread.
 
     Raises StoreError for a file that is damaged, from a newer version or not ours; it is then left as it was.
     """
     try:
         _make_file(path)
         _inspect(path)
-        return _connect(path, begin_after)
+        return _connect(path)
     except (sqlite3.Error, OSError) as exc:
         raise explained(path, exc) from exc
 
@@ -122,17 +122,17 @@ CACHE_KB = 512
 """Pages of the file kept in memory. SQLite's own 2 MB fill over 2,000 messages, and what they hold is not asked for."""
 
 
-def _connect(path: Path, begin_after: int) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=5, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # each commit is on the disk before it is acknowledged
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-    _upgrade(connection, begin_after)
+    _upgrade(connection)
     return connection
 
 
-def _upgrade(connection: sqlite3.Connection, begin_after: int) -> None:
+def _upgrade(connection: sqlite3.Connection) -> None:
     """Bring an older database, or an empty one, to this version: wholly or not at all."""
     version = _version(connection)
     if version == VERSION:
@@ -141,8 +141,6 @@ def _upgrade(connection: sqlite3.Connection, begin_after: int) -> None:
     for step in STEPS[version:]:
         for statement in step:
             connection.execute(statement)
-    if version == 0:
-        connection.execute("INSERT INTO sqlite_sequence VALUES ('inbox', ?)", (begin_after,))
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
 

@@ -61,16 +61,14 @@ class SqliteStore:
         clock: Clock | None = None,
         retention: Retention | None = None,
         checkpoint: Checkpoint = unchecked,
-        begin_after: int = 0,
     ) -> "SqliteStore":
         """Open the state at *path*, made if absent; the clock is the machine's unless one is given.
 
-        The first message of a new state is the one after number *begin_after*.
         Raises StoreError, with the file untouched, if it is damaged, from a newer version, or cannot be written.
         """
         thread = Threads("state")
         try:
-            connection = await thread(open_database, path, begin_after)
+            connection = await thread(open_database, path)
         except BaseException:
             thread.close(wait=False)
             raise

@@ -35,6 +35,13 @@ class SqliteInbox:
 
 # What follows runs on the writer's thread, inside a transaction.
 
+# A turn is named after its row, in a transcript that is not kept here. Should this file be lost, or an older one be put
+# in its place, the clock keeps numbers from coming again that the transcripts know.
+_APPEND = """
+    INSERT INTO inbox (id, message, received_at) VALUES (
+        max(?, 1 + coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'inbox'), 0)), ?, ?)
+    RETURNING id, message, received_at"""
+
 
 def append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite3.Connection) -> InboxRow | None:
     """Store *message* unless it was within *dedupe*, inside the caller's transaction."""
@@ -49,10 +56,7 @@ def append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite
     ).rowcount
     if not is_new:
         return None
-    inserted = db.execute(
-        "INSERT INTO inbox (message, received_at) VALUES (?, ?) RETURNING id, message, received_at",
-        (encode_message(message), encode_time(now)),
-    )
+    inserted = db.execute(_APPEND, (round(now.timestamp() * 1000), encode_message(message), encode_time(now)))
     (row,) = inserted.fetchall()
     return _inbox_row(row)
 

@@ -151,6 +151,18 @@ async def test_an_appended_message_waits_through_a_restart(kept: Kept) -> None:
     assert await (await kept.reopen()).inbox.waiting() == [row]
 
 
+async def test_no_number_comes_again_though_all_was_lost(place: Place, tmp_path: Path) -> None:
+    """A turn has its message's number, and conversations, which are kept elsewhere, know the turns that were."""
+    numbers: list[InboxId] = []
+    for name in ("before", "afterwards"):
+        kept = Kept(place, tmp_path / name)
+        kept.clock.advance(len(numbers))
+        store = await kept.open()
+        numbers += [(await accepted(store, str(n))).id for n in range(3)]
+        await store.close()
+    assert sorted(set(numbers)) == numbers
+
+
 async def test_text_that_is_no_unicode_is_taken_all_the_same(store: Store) -> None:
     """Half a surrogate pair becomes U+FFFD, in the row that is answered too; it cannot stop the inbox."""
     row = await accepted(store, text="half \ud83d whole \ud83d\ude00")

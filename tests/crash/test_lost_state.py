@@ -1,4 +1,7 @@
-"""A damaged state is moved away by the command that the refusal names; all goes on then, but for what waited."""
+"""A damaged state is moved away by the command that the refusal names; all goes on then, but for what waited.
+
+Nor does a state that is empty, or as it was a while ago, make an answer come twice in place of another.
+"""
 
 import asyncio
 import re
@@ -50,3 +53,19 @@ async def test_the_refusal_names_the_command_that_helps(tmp_path: Path) -> None:
         assert judge.doubles(platform, told) == 0
         judge.check_transcript(home, told)
         assert (home.path / "damaged/state.db").read_bytes() == damaged
+
+
+@pytest.mark.parametrize("left", ["nothing", "an older one"])
+async def test_a_state_that_knows_less_than_the_conversations(tmp_path: Path, left: str) -> None:
+    """A message gets an answer of its own, not the one that the conversation has of an earlier message of its number."""
+    async with telegram() as platform:
+        home = prepared(tmp_path / "home", platform)
+        await answered(home, platform, 1)
+        before = home.state_db.read_bytes()
+        await answered(home, platform, 2)
+        home.state_db.write_bytes(before if left == "an older one" else b"")
+        await answered(home, platform, 3)
+        await survive(home, platform)
+        told = judge.Told(OWNER, "main", ((1, ""), (2, ""), (3, "")))
+        assert judge.doubles(platform, told) == 0
+        judge.check_transcript(home, told)

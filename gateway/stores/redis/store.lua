@@ -17,6 +17,15 @@ local function next_id(kind)
     return string.format('%d', call('HINCRBY', key('ids'), kind, 1))
 end
 
+-- A turn is named after its message's number, in a transcript that is not kept here. Should the server lose what it was told
+-- last, or all, the clock keeps numbers from coming again that the transcripts know.
+local function next_message()
+    local now, last = call('TIME'), tonumber(call('HGET', key('ids'), 'inbox') or 0)
+    local id = string.format('%d', math.max(last + 1, now[1] * 1000 + math.floor(now[2] / 1000)))
+    call('HSET', key('ids'), 'inbox', id)
+    return id
+end
+
 local function count(reason, amount)
     call('HINCRBY', key('ledger'), reason, amount)
 end
@@ -179,7 +188,7 @@ function writes.append(agent, chat, name, now, expires, message, received)
         return {}
     end
     call('ZADD', key('seen'), expires, name)
-    local id = next_id('inbox')
+    local id = next_message()
     call('XADD', key('inbox', agent), id .. '-0', 'message', message, 'received_at', received)
     call('HSET', key('waiting'), id, agent)
     call('HSET', key('chats'), chat, agent)
@@ -202,7 +211,7 @@ function writes.move(id, agent)
     local entry = call('XRANGE', key('inbox', call('HGET', key('waiting'), id) or ''), id .. '-0', id .. '-0')[1]
     if entry then
         take(id)
-        local fresh = next_id('inbox')
+        local fresh = next_message()
         call('XADD', key('inbox', agent), fresh .. '-0', unpack(entry[2]))
         call('HSET', key('waiting'), fresh, agent)
     end

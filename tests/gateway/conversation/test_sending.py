@@ -56,11 +56,12 @@ async def test_a_file_goes_out_with_the_answer_as_it_was_when_it_was_asked_for(h
         return "Here it is."
 
     model = ScriptedModel(says("", call("send_file", path="plans/boat.pdf", caption="The *plan*")), changes)
-    await sending(house, model).answer(await house.take_in(DIRECT))
+    row = await house.take_in(DIRECT)
+    await sending(house, model).answer(row)
     assert told(model.requests[1]) == ["plans/boat.pdf (3,000,004 bytes) goes out with your answer."]
     assert await house.outbox() == ["Here it is."]
-    assert await files_out(house) == [Enclosure(MAIN, "t1.0", "plans/boat.pdf", 3_000_004, "The *plan*")]
-    assert copies(house) == {"t1.0": b"%PDF" + b"\0" * 3_000_000}
+    assert await files_out(house) == [Enclosure(MAIN, f"{row.turn_id}.0", "plans/boat.pdf", 3_000_004, "The *plan*")]
+    assert copies(house) == {f"{row.turn_id}.0": b"%PDF" + b"\0" * 3_000_000}
 
 
 async def test_a_turn_that_says_nothing_may_still_send_its_file(house: House) -> None:
@@ -79,8 +80,8 @@ async def test_after_a_crash_the_file_goes_out_once(house: House) -> None:
     assert isinstance(await sending(house, first).answer(row), RetryLater)
     put(house, "a.txt", b"changed")
     await sending(house, ScriptedModel("Here.")).answer(row)
-    assert [file.key for file in await files_out(house)] == ["t1.0"]
-    assert copies(house) == {"t1.0": b"a"}
+    assert [file.key for file in await files_out(house)] == [f"{row.turn_id}.0"]
+    assert copies(house) == {f"{row.turn_id}.0": b"a"}
 
 
 @pytest.mark.parametrize("path", ["MEMORY.md", "memory/2026-03-01.md", "attachments/x.pdf", "USER.md", "none.md"])
