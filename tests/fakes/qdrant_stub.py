@@ -7,13 +7,14 @@ import json
 import re
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from qdrant_client import QdrantClient, models
 
 Route = Callable[[str, Any], Any]
@@ -31,14 +32,20 @@ class QdrantStub:
         self.version = "1.15.4"
         self.is_slow = False
         self.fails_with: int | None = None
+        self.hiccups: deque[tuple[int, dict[str, str]]] = deque()
+        """Status and headers that each of the next questions gets in place of its answer."""
+        self.hides = 0
+        """How many of the next questions whether a collection is there are denied."""
+        self.indexes: dict[str, set[str]] = {}
+        """The payload's indexes of each collection; the in-memory mode has none."""
         self.let_go = threading.Event()
         self._lock = threading.Lock()
         self._routes: dict[tuple[str, str], Route] = {
-            ("GET", ""): lambda name, _: self.memory.get_collection(name),
-            ("GET", "/exists"): lambda name, _: {"exists": self.memory.collection_exists(name)},
+            ("GET", ""): self._info,
+            ("GET", "/exists"): self._exists,
             ("PUT", ""): self._create,
             ("DELETE", ""): lambda name, _: self.memory.delete_collection(name),
-            ("PUT", "/index"): lambda name, body: _done(models.CreateFieldIndex.model_validate(body)),
+            ("PUT", "/index"): self._index,
             ("PUT", "/points"): self._upsert,
             ("POST", "/points/delete"): self._delete,
             ("POST", "/points/query/batch"): self._query,
@@ -53,10 +60,17 @@ class QdrantStub:
             def _serve(self) -> None:
                 data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 stub.keys.add(self.headers.get("api-key", ""))
-                status, answer = stub.answer(self.command, self.path, json.loads(data) if data else None)
+                headers: dict[str, str] = {}
+                if stub.hiccups and self.path.endswith("/points/query/batch"):
+                    status, headers = stub.hiccups.popleft()
+                    answer = {"status": {"error": "in a moment"}, "time": 0.0}
+                else:
+                    status, answer = stub.answer(self.command, self.path, json.loads(data) if data else None)
                 body = json.dumps(answer).encode()
                 with suppress(ConnectionError):  # who asked may have gone
                     self.send_response(status)
+                    for name, value in headers.items():
+                        self.send_header(name, value)
                     self.send_header("Content-Type", "application/json")
                     self.send_header("Content-Length", str(len(body)))
                     self.end_headers()
@@ -101,12 +115,30 @@ class QdrantStub:
                 result = route(match[1], body)
         except ValidationError as exc:
             return 400, {"status": {"error": str(exc)}, "time": 0.0}
+        except ValueError as exc:  # the in-memory mode's word for a collection that is there, or is not
+            return 409, {"status": {"error": str(exc)}, "time": 0.0}
         return 200, {"result": _plain(result), "status": "ok", "time": 0.0}
 
     def _of_itself(self, path: str) -> Any:
         if path == "/":
             return {"title": "qdrant - vector search engine", "version": self.version}
         return {"result": _plain(self.memory.get_collections()), "status": "ok"} if path == "/collections" else None
+
+    def _exists(self, name: str, _: Any) -> Any:
+        is_hidden = self.hides > 0
+        self.hides -= is_hidden
+        return {"exists": not is_hidden and self.memory.collection_exists(name)}
+
+    def _info(self, name: str, _: Any) -> Any:
+        schema = {
+            key: models.PayloadIndexInfo(data_type=models.PayloadSchemaType.KEYWORD, points=0)
+            for key in self.indexes.get(name, ())
+        }
+        return self.memory.get_collection(name).model_copy(update={"payload_schema": schema})
+
+    def _index(self, name: str, body: Any) -> Any:
+        self.indexes.setdefault(name, set()).add(models.CreateFieldIndex.model_validate(body).field_name)
+        return _done(body)
 
     def _create(self, name: str, body: Any) -> Any:
         asked = models.CreateCollection.model_validate(body)
@@ -136,7 +168,7 @@ class QdrantStub:
         return {"points": records, "next_page_offset": offset}
 
 
-def _done(_: BaseModel) -> Any:
+def _done(_: Any) -> Any:
     return {"operation_id": 0, "status": "completed"}
 
 

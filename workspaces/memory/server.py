@@ -3,8 +3,9 @@
 A collection may hold several agents: then every point carries its agent, ids are the agent's own, and every request
 is limited to one agent by the same function that limits it to scopes.
 
-A server is elsewhere, so it may be gone or slow: every fault is an EngineAwayError, and after one the server is left
-alone for a moment, so that the worker stays free for what needs no server.
+A server is elsewhere, so it may be gone or slow. What broke off at once is asked again, once: each request can be done
+twice. Every other fault is an EngineAwayError, and after one the server is left alone for a moment, so that the worker
+stays free for what needs no server.
 """
 
 import hashlib
@@ -12,15 +13,17 @@ import logging
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import httpx
 import numpy as np
 from qdrant_client import QdrantClient, models
-from qdrant_client.http.exceptions import ApiException
+from qdrant_client.common.client_exceptions import QdrantException
+from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from workspaces.memory.engine import EngineAwayError, FloatArray, Point, PointId, TokenArray
 from workspaces.memory.entry import Entry
@@ -32,10 +35,15 @@ TOKEN_DIMENSION = 128
 SCROLL = 10_000
 PAUSE_S = 5.0
 """How long a server that failed is left alone."""
+AGAIN_AFTER_S = 0.05
+"""How long after a fault that may be over a request is sent once more; a search waits 0.6 seconds in all."""
+BUSY = frozenset({429, 502, 503, 504})
+"""HTTP statuses of a server, or of what stands before it, that may do it in a moment."""
 TENANT_KEY = "agent_id"
 EVERYWHERE = Where(None)
 _EXACTLY = models.SearchParams(exact=True)
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +107,14 @@ class ServerShard:
         self._name = name
         self._tenant = tenant
         self._agreed: Any = cluster.read_consistency
-        with _faults():
-            if not client.collection_exists(name):
-                client.create_collection(name, **_layout(dimension), **_kept(cluster))
-                for key, kind in _indexes(tenant).items():
-                    client.create_payload_index(name, key, kind)
+        _asked(lambda: self._make(dimension, cluster))
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
         """Return the answer to each of *queries*, in their order, in one request."""
         if not queries:
             return []
-        with _faults():
-            requests = [self._request(query) for query in queries]
-            answers = self._client.query_batch_points(self._name, requests, consistency=self._agreed)
+        requests = [self._request(query) for query in queries]
+        answers = _asked(lambda: self._client.query_batch_points(self._name, requests, consistency=self._agreed))
         return [self._leg(answer.points) for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
@@ -119,31 +122,22 @@ class ServerShard:
         if not ids:
             return {}
         wanted = self._tenant.filter(Where(None, ids=frozenset(ids)))
-        with _faults():
-            records, _ = self._client.scroll(
-                self._name, wanted, limit=len(ids), with_payload=True, consistency=self._agreed
-            )
+        records, _ = _asked(
+            lambda: self._client.scroll(self._name, wanted, limit=len(ids), with_payload=True, consistency=self._agreed)
+        )
         return {self._tenant.own(record.id): entry_of(record.payload) for record in records if record.payload}
 
     def size(self) -> int:
         """Return how many points there are."""
-        with _faults():
-            return self._client.count(self._name, self._tenant.filter(EVERYWHERE), exact=True).count
+        everything = self._tenant.filter(EVERYWHERE)
+        return _asked(lambda: self._client.count(self._name, everything, exact=True)).count
 
     def ids(self) -> set[PointId]:
         """Return the ids of all points."""
         found: set[PointId] = set()
         offset: Any = None
         while True:
-            with _faults():
-                records, offset = self._client.scroll(
-                    self._name,
-                    self._tenant.filter(EVERYWHERE),
-                    limit=SCROLL,
-                    offset=offset,
-                    with_payload=False,
-                    consistency=self._agreed,
-                )
+            records, offset = _asked(partial(self._page, offset))
             found.update(self._tenant.own(record.id) for record in records)
             if offset is None:
                 return found
@@ -151,8 +145,8 @@ class ServerShard:
     def upsert(self, points: Sequence[Point]) -> None:
         """Store *points*; those with a known id are replaced."""
         if points:
-            with _faults():
-                self._client.upsert(self._name, [_struct(point, self._tenant) for point in points], wait=True)
+            stored = [_struct(point, self._tenant) for point in points]
+            _asked(lambda: self._client.upsert(self._name, stored, wait=True))
 
     def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
@@ -172,6 +166,29 @@ class ServerShard:
     def close(self) -> None:
         """Do nothing: the connection belongs to the shelf."""
 
+    def _make(self, dimension: int, cluster: QdrantCluster) -> None:
+        """Make the collection and its indexes, as far as they are not there: whoever began may have been cut off."""
+        if not self._client.collection_exists(self._name):
+            try:
+                self._client.create_collection(self._name, **_layout(dimension), **_kept(cluster))
+            except UnexpectedResponse:
+                if not self._client.collection_exists(self._name):  # another gateway made it meanwhile
+                    raise
+        known = self._client.get_collection(self._name).payload_schema
+        for key, kind in _indexes(self._tenant).items():
+            if key not in known:
+                self._client.create_payload_index(self._name, key, kind)
+
+    def _page(self, offset: Any) -> tuple[list[models.Record], Any]:
+        return self._client.scroll(
+            self._name,
+            self._tenant.filter(EVERYWHERE),
+            limit=SCROLL,
+            offset=offset,
+            with_payload=False,
+            consistency=self._agreed,
+        )
+
     def _request(self, query: VectorQuery) -> models.QueryRequest:
         return models.QueryRequest(
             query=models.NearestQuery(nearest=_nearest(query.vector)),
@@ -187,9 +204,8 @@ class ServerShard:
         return Leg(ids, np.array([point.score for point in points], np.float32))
 
     def _delete(self, where: Where) -> None:
-        with _faults():
-            selected = models.FilterSelector(filter=self._tenant.filter(where))
-            self._client.delete(self._name, selected, wait=True)
+        selected = models.FilterSelector(filter=self._tenant.filter(where))
+        _asked(lambda: self._client.delete(self._name, selected, wait=True))
 
 
 class ServerShelf:
@@ -222,11 +238,10 @@ class ServerShelf:
         shutil.rmtree(folder, ignore_errors=True)
         name, _, tenant = self._place(folder, 0)
         try:
-            with _faults():
-                if not tenant.agent:
-                    self._client.delete_collection(name)
-                elif self._client.collection_exists(name):
-                    ServerShard(self._client, name, 0, tenant).clear()
+            if not tenant.agent:
+                _asked(lambda: self._client.delete_collection(name))
+            elif _asked(lambda: self._client.collection_exists(name)):
+                ServerShard(self._client, name, 0, tenant).clear()
         except EngineAwayError as exc:
             _log.warning("an old collection stays on the Qdrant server: %s", exc)
 
@@ -252,13 +267,28 @@ def connect(server: QdrantServer) -> ServerShelf:
     return ServerShelf(server, client)
 
 
-@contextmanager
-def _faults() -> Iterator[None]:
-    """Turn every fault of the client into ours; neither the request nor the key is in the message."""
+def _asked(request: Callable[[], T]) -> T:
+    """Return what the server answers to *request*, which is made once more if what it met may be over.
+
+    Raises EngineAwayError for every fault of the client; neither the request nor the key is in the message.
+    """
     try:
-        yield
-    except (ApiException, ValueError, OSError) as exc:
+        try:
+            return request()
+        except (QdrantException, ApiException) as exc:
+            if not _may_be_over(exc):
+                raise
+        time.sleep(AGAIN_AFTER_S)
+        return request()
+    except (QdrantException, ApiException, ValueError, OSError) as exc:
         raise EngineAwayError(f"the Qdrant server cannot be used now ({type(exc).__name__})") from exc
+
+
+def _may_be_over(exc: QdrantException | ApiException) -> bool:
+    """Say whether a connection broke or the server was busy; one that let the time run out would do so again."""
+    if isinstance(exc, ResponseHandlingException):
+        return isinstance(exc.source, httpx.TransportError) and not isinstance(exc.source, httpx.TimeoutException)
+    return isinstance(exc, UnexpectedResponse) and exc.status_code in BUSY
 
 
 def _layout(dimension: int) -> dict[str, Any]:

@@ -135,6 +135,64 @@ async def test_a_server_that_refuses_is_left_alone_for_a_moment(stub: QdrantStub
     worker.desk.close()
 
 
+@pytest.mark.parametrize("status", [429, 502, 503])
+async def test_what_may_be_over_in_a_moment_is_asked_again_once(stub: QdrantStub, tmp_path: Path, status: int) -> None:
+    """A server that is busy for one request costs nothing; one that is busy for longer, an answer by words."""
+    worker = ShelfWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.index.sync()
+    stub.hiccups.append((status, {}))
+    assert ((found := await home.search("tea")).mode, found.hits[0].snippet) == ("hybrid", "likes tea")
+    stub.hiccups.extend([(status, {})] * 2)
+    assert "in the files" in (await home.search("tea")).notice
+    assert not stub.hiccups
+    worker.desk.close()
+
+
+async def test_a_server_that_says_how_long_it_is_busy_is_left_alone(stub: QdrantStub, tmp_path: Path) -> None:
+    """The client has an error of its own for that; it is a fault like others, and nothing is asked again."""
+    worker = ShelfWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.index.sync()
+    stub.hiccups.extend([(429, {"Retry-After": "30"})] * 2)
+    assert ((found := await home.search("tea")).hits[0].snippet, "in the files" in found.notice) == ("likes tea", True)
+    assert len(stub.hiccups) == 1
+    worker.desk.close()
+
+
+@pytest.mark.parametrize("made", [0, 1])
+async def test_a_collection_that_was_made_by_halves_is_made_whole(stub: QdrantStub, tmp_path: Path, made: int) -> None:
+    """Whoever made it was cut off before its indexes were there; what is there is left as it is."""
+    worker = _shared_worker(stub)
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.index.sync()
+    worker.desk.close()
+    ((name, whole),) = stub.indexes.items()
+    stub.indexes[name] = set(sorted(whole)[:made])
+    stub.requests.clear()
+    worker = _shared_worker(stub)
+    assert (await Home(tmp_path, worker).search("tea")).mode == "hybrid"
+    assert stub.indexes[name] == whole == {"agent_id", "scope", "day"}
+    assert len([each for each in stub.requests if each.partition("?")[0].endswith("/index")]) == 3 - made
+    worker.desk.close()
+
+
+async def test_a_collection_that_another_gateway_makes_meanwhile_is_used(stub: QdrantStub, tmp_path: Path) -> None:
+    """Both see that it is not there; the second is told that it is there, and goes on."""
+    for number, agent in enumerate((AGENT, OTHER_AGENT)):
+        stub.hides = number
+        worker = _shared_worker(stub)
+        home = Home(tmp_path, worker, agent)
+        home.write("MEMORY.md", "- likes tea\n")
+        assert (await home.search("tea", MAIN if agent == AGENT else OTHER_OWNER)).mode == "hybrid"
+        worker.desk.close()
+    assert len(stub.memory.get_collections().collections) == 1
+    assert stub.hides == 0
+
+
 @pytest.mark.parametrize("lost", ["server", "folder"])
 async def test_what_one_side_lost_comes_back(stub: QdrantStub, tmp_path: Path, lost: str) -> None:
     """A server that was emptied is filled again; an index folder that was deleted leaves nothing stale behind."""
