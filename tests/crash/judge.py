@@ -52,8 +52,11 @@ def doubles(platform: Platform, told: Told) -> int:
 
 
 def check_transcript(home: Home, told: Told) -> None:
-    """Fail unless the conversation holds each message once, in order, and each call with one outcome."""
-    lines = transcript(home, told.session)
+    """Fail unless the conversation holds each message once, in order, and each call with one outcome.
+
+    Commands are left out.
+    """
+    lines = _talk(home, told)
     said = [line["entry"]["text"] for line in lines if line["type"] == "user"]
     assert said == [f"{number} {orders}".strip() for number, orders in told.messages]
     spoken = [line["entry"]["text"] for line in lines if line["type"] == "reply" and not line["entry"]["calls"]]
@@ -67,8 +70,8 @@ def check_effects(home: Home, tolds: Iterable[Told]) -> None:
     """Fail unless each order was carried out once; at most once, if its call failed or was interrupted."""
     notes = "".join(path.read_text() for path in home.agent("main").workspace.glob("memory/**/*.md"))
     for told in tolds:
-        sure = {line["turn"]: 0 for line in transcript(home, told.session) if line["type"] == "user"}
-        outcomes = [line for line in transcript(home, told.session) if line["type"] == "result"]
+        sure = {line["turn"]: 0 for line in _talk(home, told) if line["type"] == "user"}
+        outcomes = [line for line in _talk(home, told) if line["type"] == "result"]
         for turn, (number, orders) in zip(sure, told.messages, strict=True):
             mine = {line["entry"]["name"]: not line["entry"]["is_error"] for line in outcomes if line["turn"] == turn}
             file = home.agent("main").workspace / file_of(number)
@@ -77,6 +80,41 @@ def check_effects(home: Home, tolds: Iterable[Told]) -> None:
                 assert not file.exists() or file.read_text() == content_of(number)
             if "note" in orders:
                 assert notes.count(note_of(number)) in ({1} if mine["add_note"] else {0, 1})
+
+
+def check_saved(home: Home, told: Told) -> int:
+    """Fail unless what stands for older text was noted before, and all but the latest message in the end.
+
+    Each note stands where its receipt says; return how many have one.
+    """
+    notes, unsaved = 0, {number for number, _ in told.messages[:-1]}
+    for line in transcript(home, told.session):
+        if line["type"] == "flush":
+            for citation in line["entry"]["citations"]:
+                path, _, place = citation.partition("#L")
+                noted = (home.agent("main").workspace / path).read_text().splitlines()[int(place) - 1]
+                last = int(noted.rpartition("saved-after-")[2].rstrip("."))
+                unsaved -= set(range(last + 1))
+                notes += 1
+        if line["type"] == "summary":
+            assert not unsaved & set(range(_first_kept(home, told, line["entry"]["kept_from"]))), line
+    assert not unsaved
+    return notes
+
+
+def _talk(home: Home, told: Told) -> list[Line]:
+    """Return the records of the conversation but for those of commands."""
+    lines = transcript(home, told.session)
+    commands = {line["turn"] for line in lines if line["type"] == "user" and line["entry"]["text"].startswith("/")}
+    return [line for line in lines if line.get("turn") not in commands]
+
+
+def _first_kept(home: Home, told: Told, turn: str) -> int:
+    """Return the number of the first message that a summary does not stand for."""
+    said = [line for line in transcript(home, told.session) if line["type"] == "user"]
+    place = next(place for place, line in enumerate(said) if line["turn"] == turn)
+    later = (line["entry"]["text"].split()[0] for line in said[place:])
+    return next((int(word) for word in later if word.isdecimal()), len(said))
 
 
 def check_files(home: Home) -> None:

@@ -5,7 +5,7 @@ Memory's worker is left out: its index is made of the files and may be lost at a
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import date
@@ -16,10 +16,11 @@ from urllib.parse import unquote
 
 from adapters.channel import Adapter, OutboundMessage
 from gateway.agent.agent import Agent
-from gateway.agent.entries import ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.app import App, Machine
 from gateway.config import read_config
+from gateway.conversation.flush import PROMPT
 from gateway.conversation.session import Pause
 from gateway.door.routing import SessionKey
 from gateway.home import Home
@@ -66,7 +67,7 @@ def answer_to(number: int) -> str:
 class Secretary:
     """A model that works through its orders: "5 write note" is message 5, and wants a file and a note.
 
-    "5 spawn" hands the task "500" to a helper, whose result is told as "Told of 500.".
+    "5 spawn" hands the task "500" to a helper, whose result is told as "Told of 500.". Asked for notes, it saves one.
     """
 
     name = "secretary"
@@ -78,6 +79,8 @@ class Secretary:
         words = asked.text.split() if isinstance(asked, UserEntry) else []
         if words[:1] == ["Helper"]:
             return says(told_of(int(words[-1].removesuffix("."))))
+        if isinstance(asked, UserEntry) and asked.text == PROMPT and last == len(request.entries) - 1:
+            return says("", call("add_note", text=saved_after(request.entries)))
         if not words or not words[0].isdecimal():
             return says("NO_REPLY")
         number, orders = int(words[0]), words[1:]
@@ -119,6 +122,12 @@ def content_of(number: int) -> str:
 def note_of(number: int) -> str:
     """Return what message *number* wants noted."""
     return f"noted-for-{number}."
+
+
+def saved_after(entries: Sequence[Entry]) -> str:
+    """Return what is saved of a conversation: it names the last message of a number."""
+    said = (entry.text.split()[:1] for entry in entries if isinstance(entry, UserEntry))
+    return f"saved-after-{max(int(words[0]) for words in said if words and words[0].isdecimal())}."
 
 
 class NoWorker:

@@ -57,7 +57,7 @@ async def test_the_refusal_names_the_command_that_helps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("left", ["nothing", "an older one"])
 async def test_a_state_that_knows_less_than_the_conversations(tmp_path: Path, left: str) -> None:
-    """A message gets an answer of its own, not the one that the conversation has of an earlier message of its number."""
+    """A message gets an answer of its own, not the one that the conversation has of an earlier one of its number."""
     async with telegram() as platform:
         home = prepared(tmp_path / "home", platform)
         await answered(home, platform, 1)
