@@ -49,10 +49,13 @@ class Guard:
         self.sees = False
         """The turn's model is shown pictures: what is written in one may be anybody's words."""
 
-    def hears(self, entry: Entry) -> None:
-        """Take note of an *entry* that the model sees from now on."""
+    def hears(self, *entries: Entry) -> None:
+        """Take note of *entries* that the model sees from now on."""
+        self._is_exposed = self._is_exposed or any(map(self._is_others, entries))
+
+    def _is_others(self, entry: Entry) -> bool:
         is_pictured = self.sees and isinstance(entry, UserEntry) and bool(entry.pictures)
-        self._is_exposed = self._is_exposed or is_pictured or is_from_outside(entry)
+        return is_pictured or is_from_outside(entry)
 
     def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> Reason | None:
         """Return why this write has to wait; `None` if it may be tried at once."""

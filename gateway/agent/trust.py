@@ -73,11 +73,13 @@ def reason_to_ask_for_job(*, is_asked: bool, is_exposed: bool) -> Reason | None:
 
 def is_from_outside(entry: Entry) -> bool:
     """Say whether *entry* puts text before the model that others wrote, or may have written."""
-    if isinstance(entry, UserEntry | ResultEntry):
-        return entry.from_outside
-    if isinstance(entry, ReplyEntry | CallStartEntry):
-        return False
-    assert_never(entry)
+    match entry:
+        case UserEntry() | ResultEntry():
+            return entry.from_outside
+        case ReplyEntry() | CallStartEntry():
+            return False
+        case _:
+            assert_never(entry)
 
 
 def is_others_place(path: PurePosixPath) -> bool:

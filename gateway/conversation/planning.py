@@ -132,8 +132,7 @@ class Planner:
         request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
         if asked.agent.model.name in self.settings.seeing:  # a summary or a flush of the draft is shown no pictures
             request, guard.sees = replace(request, look=sight_of(asked.agent, asked.access)), True
-        for entry in request.entries:
-            guard.hears(entry)
+        guard.hears(*request.entries)
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
 
     async def make_room(self, asked: Asked, focus: str = "") -> Compacted | None:
@@ -241,7 +240,9 @@ class Planner:
 
 
 def _ordered(asked: Asked) -> SummaryOrder | None:
-    """Return the model's own wish for a summary."""
+    """Return the model's own wish for a summary; it can have one in its owner's own chat."""
+    if asked.access.session_type is not SessionType.MAIN:
+        return None
     focus = asked_focus(each.entry for each in reversed(asked.transcript.records))
     return None if focus is None else SummaryOrder(focus)
 
