@@ -1,51 +1,19 @@
-"""This file gives memory back that nothing uses any more: a gateway of months is to be no larger than one of hours.
+"""This file has the gateway give memory back that nothing uses any more, as `workspaces/reclaiming.py` does it.
 
-Python looks for objects that only hold each other seldom (`cli/up.py`), and keeps tuples in store until it has; the C
-library keeps the room of what was freed. Both took some 2 kB more with every message.
+It looks for garbage seldom otherwise (`cli/up.py`).
 """
 
 import asyncio
-import ctypes
-import gc
-import time
-from collections.abc import Callable
-from functools import cache
 
-EVERY_S = 60.0
-"""How often: of the time that a gateway lives with, that is soon, and it costs some 15 ms."""
-MOST_OF_THE_TIME = 0.001
-"""The share of its time that a gateway with very many conversations gives to it: their objects are looked through."""
+from workspaces.reclaiming import EVERY_S, MOST_OF_THE_TIME, give_back, wait_s
 
 
 async def keep_small(every_s: float = EVERY_S, share: float = MOST_OF_THE_TIME) -> None:
-    """Give back every *every_s* seconds, more seldom where that would be more than *share* of the time."""
+    """Give back every *every_s* seconds, more seldom where that would be more than *share* of the time.
+
+    It is the event loop's thread that does it: what is found may belong to the loop.
+    """
     took_s = 0.0
     while True:
         await asyncio.sleep(wait_s(took_s, every_s, share))
         took_s = give_back()
-
-
-def wait_s(took_s: float, every_s: float = EVERY_S, share: float = MOST_OF_THE_TIME) -> float:
-    """Return the seconds to wait after a time that took *took_s* seconds of the processor."""
-    return max(every_s, took_s / share)
-
-
-def give_back() -> float:
-    """Free what is unused, and return the seconds of the processor that it took.
-
-    It is the event loop's thread that does it: what is found may belong to the loop.
-    """
-    begun = time.thread_time()
-    gc.collect()
-    if trim := _malloc_trim():
-        trim(0)
-    return time.thread_time() - begun
-
-
-@cache
-def _malloc_trim() -> Callable[[int], int] | None:
-    """Return what gives whole free pages back to the system: glibc's; other C libraries have none."""
-    try:
-        return ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):  # the last one is Windows'
-        return None

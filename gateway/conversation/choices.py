@@ -57,7 +57,10 @@ class Choices:
         of_agent[key.name] = choice
         kept = {name: chosen for name, chosen in of_agent.items() if chosen != Choice()}
         await self._store.put(_place(key.agent), _choices().dump_json(kept, exclude_none=True).decode())
-        self._chosen[key] = choice
+        if choice == Choice():
+            self._chosen.pop(key, None)
+        else:
+            self._chosen[key] = choice
 
     async def ended(self, session: Session, why: Ending | Pause) -> Sequence[PurePosixPath]:
         """Let go of what was chosen for a session that ends. Raises StoreError."""

@@ -59,6 +59,11 @@ class LifecycleSettings:
     helpers: timedelta | None = timedelta(days=90)
     """How long what a helper said is kept."""
 
+    @property
+    def has_ends(self) -> bool:
+        """Whether sessions end by themselves."""
+        return self.idle is not None or self.daily_hour is not None
+
     def due(self, last: datetime, now: datetime) -> Ending | Pause | None:
         """Return what a session is due for in which a person last spoke at *last*; both times in the owner's zone."""
         silent = now.timestamp() - last.timestamp()  # times of one zone are compared by the clock on the wall
@@ -176,6 +181,7 @@ class Lifecycle:
                 await self._make_current(session)
             else:
                 await self.pause_session(due.key, due.why)
+                self._let_go(due)
         except (StoreError, WorkspaceError) as exc:
             await self._tell_trouble(due.key, exc)
 
@@ -244,6 +250,12 @@ class Lifecycle:
         for due in found:
             self._active[due.key] = replace(self._active[due.key], due=due.why)
         return found
+
+    def _let_go(self, done: Due) -> None:
+        """Forget a session for which nothing more comes due before somebody speaks there: there may be very many."""
+        activity = self._active.get(done.key)
+        if activity is not None and activity.due is done.why and not self._settings.has_ends:
+            del self._active[done.key]
 
     def _leave_other_main(self, key: SessionKey) -> None:
         left, self._latest_main = self._latest_main, key

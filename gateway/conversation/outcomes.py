@@ -5,10 +5,13 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from adapters import http, terminal
 from gateway.stores.ports import InboxRow, OutboxRow
 
+ASKED = frozenset({http.CHANNEL, terminal.CHANNEL})
+"""The channels whose readers may ask when the turn is over already; who waits for another's asks before."""
 KEPT = 1_000
-"""Outcomes that are remembered; the oldest are forgotten."""
+"""Outcomes that are remembered of these; the oldest are forgotten."""
 
 Outcome = Sequence[OutboxRow]
 """What the turn of a message committed: an answer, silence, or the notice that it must wait."""
@@ -30,7 +33,8 @@ class Outcomes:
         message_id = row.message.id
         if message_id in self._told:
             return
-        self._told[message_id] = replies
+        if row.message.address.channel in ASKED:
+            self._told[message_id] = replies
         for hear in tuple(self._waiting.get(message_id, ())):
             hear(replies)
         while len(self._told) > KEPT:

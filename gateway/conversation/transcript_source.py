@@ -68,7 +68,10 @@ class TranscriptNotes:
 
     def stamps(self) -> dict[str, str]:
         """Return a mark of each transcript, which changes with every 100 kB, every 50 messages and every rest."""
-        return {f"{FOLDER}/{file.relative_to(self._folder)}": self._stamp(file) for file in self._files()}
+        files = self._files()
+        for gone in self._counts.keys() - {file.name for file in files}:
+            del self._counts[gone]
+        return {f"{FOLDER}/{file.relative_to(self._folder)}": self._stamp(file) for file in files}
 
     def read(self, path: str) -> Document | None:
         """Return the conversation, or `None` if it is gone. Raises UnreadableDocumentError if it is too long."""
@@ -96,6 +99,7 @@ class TranscriptNotes:
     def _stamp(self, file: Path) -> str:
         facts = file.stat()
         if self._now_s() - facts.st_mtime > QUIET_S:
+            self._counts.pop(file.name, None)
             return f"{facts.st_ino}-{facts.st_size}"
         size, messages = self._measured(file, facts)
         return f"{facts.st_ino}-{size // AFTER_BYTES}-{messages // AFTER_MESSAGES}"

@@ -10,7 +10,8 @@ from contextlib import suppress
 import pytest
 
 from bench.figures import resident_mb
-from gateway.reclaiming import EVERY_S, MOST_OF_THE_TIME, give_back, keep_small, wait_s
+from gateway.reclaiming import keep_small
+from workspaces.reclaiming import EVERY_S, MOST_OF_THE_TIME, give_back, wait_s
 
 PIECES, PIECE_BYTES = 60_000, 1_000
 

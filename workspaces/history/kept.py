@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePosixPath
 
 from workspaces.access import is_attachment
@@ -34,6 +34,11 @@ class Looks:
         if self._now_ns() - found.mtime_ns > _SETTLED_NS:
             self._ids[found.path] = found, content
 
+    def keep(self, paths: Collection[PurePosixPath]) -> None:
+        """Forget all files but those at *paths*: the others are gone."""
+        for path in self._ids.keys() - paths:
+            del self._ids[path]
+
 
 def kept_content(folder: Folder, path: PurePosixPath) -> bytes | None:
     """Return the content of the file at *path*; `None` where no file is, or none that is kept."""
@@ -57,8 +62,10 @@ def differing(
 ) -> dict[PurePosixPath, bytes | None]:
     """Return the content of every file whose id is not the *known* one; `None` for what is no more."""
     differ: dict[PurePosixPath, bytes | None] = dict.fromkeys(known)
+    there = set()
     for found in folder.walk():
         path = found.path
+        there.add(path)
         if found.size > KEPT_BYTES:
             continue
         if path in known and looks.id_of(found) == known[path]:
@@ -69,6 +76,7 @@ def differing(
                 del differ[path]
             else:
                 differ[path] = data
+    looks.keep(there)
     return differ
 
 

@@ -88,9 +88,20 @@ class Rarity:
         self._entries[scope] += len(entries)
 
     def remove(self, scope: Scope, numbers: bytes) -> None:
-        """Take one entry of *scope* out again."""
-        self._counts[scope].subtract(unpacked(numbers))
+        """Take one entry of *scope* out again; what no entry has is not kept, or all that ever was written would be."""
+        counts, gone = self._counts[scope], unpacked(numbers)
+        counts.subtract(gone)
+        for number in gone:
+            if not counts[number]:
+                del counts[number]
         self._entries[scope] -= 1
+        if not self._entries[scope]:
+            del self._counts[scope], self._entries[scope]
+
+    @property
+    def size(self) -> int:
+        """How much is counted: each audience, and each of its numbers."""
+        return sum(1 + len(counts) for counts in self._counts.values())
 
     def idf(self, numbers: Sequence[int], scopes: frozenset[Scope] | None) -> list[float]:
         """Return the inverse document frequency of each of *numbers* among *scopes*, by Qdrant's own formula."""

@@ -2,10 +2,10 @@
 
 import hashlib
 import sqlite3
+from collections import OrderedDict
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -26,15 +26,19 @@ CREATE TABLE IF NOT EXISTS embeddings (
 """
 
 
-RECENT = 512
-"""Embeddings kept in memory after they came, about 3 MB: each is read thrice when its entry and the next are stored."""
+RECENT_BYTES = 4 * 1024 * 1024
+"""Of embeddings kept in memory after they came: each is read thrice when its entry and the next are stored. Those of
+one document are some 60 kB a thousand characters, and 30,000 of these are ahead."""
+_BYTES_A_PIECE = 70
+"""A number in a set of Python's, with its share of the table."""
 
 
 class EmbeddingCache:
     """Embeddings by model and text's hash in the file *path*; about 5.5 kB a text."""
 
     def __init__(self, path: Path) -> None:
-        self._recent: dict[tuple[str, str], Embedding] = {}
+        self._recent: OrderedDict[tuple[str, str], Embedding] = OrderedDict()
+        self._recent_bytes = 0
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
@@ -59,9 +63,8 @@ class EmbeddingCache:
         rows = (_row(model, text, embedding) for (_, text), embedding in new.items())
         self._db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?, ?)", rows)
         self._db.execute("COMMIT")
-        self._recent |= new
-        for key in list(islice(self._recent, max(len(self._recent) - RECENT, 0))):
-            del self._recent[key]
+        for key, embedding in new.items():
+            self._remember(key, embedding)
 
     def shrink(self, most: int) -> None:
         """Forget the oldest beyond *most* texts: an index that keeps changing must not grow for ever."""
@@ -70,10 +73,20 @@ class EmbeddingCache:
         )
         self._db.execute(sql, (most,))
         self._recent.clear()
+        self._recent_bytes = 0
 
     def close(self) -> None:
         """Release the file."""
         self._db.close()
+
+    def _remember(self, key: tuple[str, str], embedding: Embedding) -> None:
+        """Keep an embedding in memory as the newest, and let go of as many of the oldest as it takes."""
+        if (known := self._recent.pop(key, None)) is not None:
+            self._recent_bytes -= _bytes_of(known)
+        self._recent[key] = embedding
+        self._recent_bytes += _bytes_of(embedding)
+        while self._recent_bytes > RECENT_BYTES:
+            self._recent_bytes -= _bytes_of(self._recent.popitem(last=False)[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,6 +231,10 @@ def _row(model: str, text: str, embedding: Embedding) -> tuple[str, bytes, bytes
     pieces = np.array(sorted(embedding.piece_ids), np.uint32).tobytes()
     pooled, tokens = embedding.pooled.astype(np.float32), embedding.tokens.astype(np.float16)
     return model, _hash(text), pooled.tobytes(), tokens.tobytes(), pieces
+
+
+def _bytes_of(embedding: Embedding) -> int:
+    return embedding.pooled.nbytes + embedding.tokens.nbytes + _BYTES_A_PIECE * len(embedding.piece_ids)
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:

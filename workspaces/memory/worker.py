@@ -7,6 +7,7 @@ served between two of them. What entries owe of a provider's vectors is fetched 
 """
 
 import logging
+import math
 import os
 import queue
 import threading
@@ -18,6 +19,7 @@ from typing import BinaryIO
 
 from workspaces.memory.desk import CLOSE_AFTER_S, Desk, Work, open_desk
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
+from workspaces.reclaiming import EVERY_S, give_back, wait_s
 
 BUSY_EVERY_S = 1.0
 """How often a long request says that it is alive."""
@@ -28,6 +30,7 @@ READ_SIZE = 1 << 16
 _log = logging.getLogger(__name__)
 
 Send = Callable[[Frame], None]
+GiveBack = Callable[[], float]
 
 
 @dataclass(slots=True)
@@ -41,12 +44,18 @@ class _Job:
 class Loop:
     """Serves requests in order, but short ones between the steps of long ones."""
 
-    def __init__(self, desk: Desk, send: Send, clock: Callable[[], float]) -> None:
+    def __init__(self, desk: Desk, send: Send, clock: Callable[[], float], give_back: GiveBack = give_back) -> None:
+        """*give_back* frees memory that nothing uses, and says how many seconds that took."""
         self._desk = desk
         self._send = send
         self._clock = clock
+        self._give_back = give_back
         self._jobs: deque[_Job] = deque()
         self._settling: _Job | None = None
+        self._pause_s = EVERY_S
+        """How long after something was done memory is given back."""
+        self._giving_back_at = math.inf
+        """When that is; never, while nothing was done since the last time."""
 
     def run(self, requests: "queue.SimpleQueue[Frame | None]") -> None:
         """Serve until `None` arrives."""
@@ -63,15 +72,19 @@ class Loop:
 
     def _idle_s(self) -> float:
         """Return how long nothing is to be done."""
-        return SETTLE_EVERY_S if self._desk.may_owe else CLOSE_AFTER_S
+        idle_s = SETTLE_EVERY_S if self._desk.may_owe else CLOSE_AFTER_S
+        return max(min(idle_s, self._giving_back_at - self._clock()), 0.0)
 
     def _rest(self) -> None:
-        """Use the time in which nobody asks: close what is not used, fetch what entries owe."""
+        """Use the time in which nobody asks: close what is not used, give memory back, fetch what entries owe."""
         self._desk.close_unused()
+        if self._clock() >= self._giving_back_at:
+            self._pause_s, self._giving_back_at = wait_s(self._give_back()), math.inf
         if self._desk.is_owing:
             self._settling = _Job(None, self._desk.settle(), self._clock())
 
     def _begin(self, request: Frame) -> None:
+        self._giving_back_at = min(self._giving_back_at, self._clock() + self._pause_s)
         long = self._desk.long.get(request["op"])
         work = long(request) if long else _at_once(self._desk, request)
         job = _Job(request["id"], work, self._clock())

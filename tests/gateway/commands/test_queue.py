@@ -44,6 +44,7 @@ async def test_a_mode_holds_for_its_session_until_that_ends(tmp_path: Path) -> N
         await house.says("/new")
         assert house.queueing.mode(house.key(OWNER)) is QueueMode.FOLLOW_UP
         assert await restarted(house) is None
+        assert not house.choices._chosen
 
 
 async def restarted(house: House) -> QueueMode | None:

@@ -366,8 +366,8 @@ async def test_who_cannot_write_it_down_keeps_the_session(tmp_path: Path) -> Non
 # --- what happens by itself
 
 
-async def watched(house: Resting, act: Callable[[], object]) -> None:
-    """Let the lifecycle look once more after *act*, and its lanes work off what it hands on."""
+async def watched(house: Resting, *acts: Callable[[], object]) -> None:
+    """Let the lifecycle look once more after each of *acts*, and its lanes work off what it hands on."""
     async with asyncio.TaskGroup() as tasks:
         lanes: Lanes[SessionKey, Due] = Lanes(tasks, house.lifecycle.settle, house.clock)
 
@@ -377,10 +377,11 @@ async def watched(house: Resting, act: Callable[[], object]) -> None:
 
         watching = tasks.create_task(house.lifecycle.watch(submit))
         await house.clock.waiters(1)
-        act()
-        await asyncio.sleep(0)
-        await house.clock.waiters(1)
-        await lanes.idle()
+        for act in acts:
+            act()
+            await asyncio.sleep(0)
+            await house.clock.waiters(1)
+            await lanes.idle()
         watching.cancel()
 
 
@@ -408,6 +409,26 @@ async def test_rest_and_idle_come_by_themselves(tmp_path: Path) -> None:
         assert len(house.archived()) == 1, "the group's last message is younger than its file"
         await watched(house, lambda: house.clock.advance(4 * 3_600))
         assert len(house.archived()) == 2
+
+
+@pytest.mark.parametrize("settings", [NEVER, SETTINGS, replace(SETTINGS, idle=timedelta(hours=3))])
+async def test_a_session_that_rests_takes_no_memory(tmp_path: Path, settings: LifecycleSettings) -> None:
+    """Of each chat that has fallen silent nothing is known, however many there were; one that speaks again is noted."""
+    async with resting(tmp_path, settings) as house:
+        keys = [SessionKey(MAIN, f"group:telegram.home.-{number}") for number in range(5)]
+        for key in keys:
+            await house.talk(key, PORT)
+        known: list[SessionKey] = []
+        await watched(
+            house,
+            lambda: house.clock.advance(5 * 3_600),
+            lambda: house.clock.advance(86_400),
+            lambda: known.extend(house.lifecycle._active),
+        )
+        assert known == []
+        assert {due.key for due in house.due} == set(keys)
+        await house.talk(keys[0], ("And?", "Well."), turn=2)
+        assert house.lifecycle._active.keys() == {keys[0]}
 
 
 async def test_a_message_after_the_daily_hour_begins_another_session(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Conversations as a source of memory: what is found in them, for whom, and when they are looked at again."""
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -205,6 +206,22 @@ async def test_a_transcript_is_measured_by_what_was_added(house: House) -> None:
     assert measured() == "0-1"
     file.write_bytes(line)
     assert measured() == "0-0"
+
+
+async def test_a_conversation_that_is_gone_is_measured_no_more(house: House) -> None:
+    """Of five hundred that were put away and removed nothing is kept, nor of one that rests."""
+    await house.says("main", said("hello"))
+    for number in range(500):
+        file = house.home / "sessions" / f"main.{number}.jsonl"
+        file.write_text("{}\n")
+        house.source.stamps()
+        assert house.source._counts.keys() == {"main.jsonl", file.name}
+        file.unlink()
+    house.source.stamps()
+    assert house.source._counts.keys() == {"main.jsonl"}
+    house.now_s = time.time() + QUIET_S + 60
+    house.source.stamps()
+    assert not house.source._counts
 
 
 async def test_a_transcript_that_is_too_long_is_named(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

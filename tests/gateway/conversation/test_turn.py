@@ -19,7 +19,7 @@ from gateway.conversation.compaction import Compaction
 from gateway.conversation.flush import Flush, FlushSettings
 from gateway.conversation.lanes import RetryLater
 from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
-from gateway.conversation.outcomes import Outcomes
+from gateway.conversation.outcomes import Outcome, Outcomes
 from gateway.conversation.planning import Planner, TurnSettings
 from gateway.conversation.presence import Presence
 from gateway.conversation.sessions import Sessions
@@ -118,11 +118,12 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 async def test_a_message_is_answered_and_leaves_the_inbox(house: House) -> None:
     """The reply is in the outbox, the message is not in the inbox any more, and who waits is told."""
-    row = await house.take_in(DIRECT)
-    assert await house.turns(ScriptedModel("Good morning.")).answer(row) is None
+    row, told = await house.take_in(DIRECT), list[Outcome]()
+    with house.outcomes.awaited("1", told.append):
+        assert await house.turns(ScriptedModel("Good morning.")).answer(row) is None
     assert await house.outbox() == ["Good morning."]
     assert await house.store.inbox.waiting() == []
-    assert [reply.outgoing.text for reply in await house.outcomes.of("1")] == ["Good morning."]
+    assert [[reply.outgoing.text for reply in outcome] for outcome in told] == [["Good morning."]]
 
 
 async def test_a_turn_that_says_nothing_sends_nothing(house: House) -> None:

@@ -167,9 +167,9 @@ async def test_only_the_newest_codes_and_sessions_count(tmp_path: Path) -> None:
 # --- outcomes
 
 
-def told(number: int) -> InboxRow:
+def told(number: int, channel: str = "http") -> InboxRow:
     message = InboundMessage(
-        Address("http", "a", "b"), str(number), Sender("1", "a"), ChatKind.DIRECT, "x", True, datetime.now(UTC)
+        Address(channel, "a", "b"), str(number), Sender("1", "a"), ChatKind.DIRECT, "x", True, datetime.now(UTC)
     )
     return InboxRow(InboxId(number), message, datetime.now(UTC))
 
@@ -183,3 +183,14 @@ def test_who_waits_is_told_however_much_else_is_answered_meanwhile() -> None:
     assert heard == [[]]
     with outcomes.awaited("1", heard.append), outcomes.awaited("0", heard.append):
         assert heard == [[], []]
+
+
+def test_of_what_nobody_can_ask_for_nothing_is_kept() -> None:
+    """After ten thousand messages from platforms no answer is in memory; of the others there are a thousand."""
+    outcomes = Outcomes()
+    for number in range(10_000):
+        outcomes.tell(told(number, ("telegram", "discord", "clock", "web")[number % 4]), [])
+    assert not outcomes._told
+    for number in range(2 * KEPT):
+        outcomes.tell(told(number, ("http", "terminal")[number % 2]), [])
+    assert len(outcomes._told) == KEPT

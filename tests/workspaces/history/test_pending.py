@@ -1,12 +1,13 @@
 """What waits to be recorded stays in order, and each author's part is his own."""
 
+import time
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from tests.workspaces.history.home import ORIGIN, Home
 from workspaces.files import Written
 from workspaces.history import EDITOR, Pending
-from workspaces.history.kept import Looks
+from workspaces.history.kept import Looks, differing
 from workspaces.history.pending import MOST_STEPS
 
 A, B = PurePosixPath("a.md"), PurePosixPath("b.md")
@@ -97,3 +98,15 @@ def test_a_stamp_is_relied_on_once_it_would_show_a_change(tmp_path: Path) -> Non
     assert looks.id_of(found) == "one"
     assert looks.id_of(replace(found, size=5)) is None
     assert looks.id_of(replace(found, mtime_ns=found.mtime_ns + 1)) is None
+
+
+def test_a_look_keeps_no_stamp_of_a_file_that_is_gone(tmp_path: Path) -> None:
+    """Notes that came and went over months leave nothing behind."""
+    home = Home(tmp_path)
+    looks = Looks(lambda: time.time_ns() + 10**9)
+    for number in range(50):
+        home.put(f"memory/{number}.md", "one\n")
+        assert differing(home.workspace.folder, {}, lambda data: data.decode(), looks)
+        home.remove(f"memory/{number}.md")
+    assert differing(home.workspace.folder, {}, lambda data: data.decode(), looks) == {}
+    assert not looks._ids

@@ -2,6 +2,7 @@
 
 import gc
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -61,6 +62,20 @@ def test_rarity_forgets_what_is_removed(tmp_path: Path) -> None:
         for row in ROWS[:2]:
             without.put(row)
         assert idf(manifest) == idf(without)
+
+
+def test_rarity_keeps_nothing_of_what_is_gone(tmp_path: Path) -> None:
+    """Ten thousand entries that came and went, each with words of its own, leave no number and no audience."""
+    with closing(Manifest(tmp_path / "manifest.db")) as manifest:
+        for row in ROWS:
+            manifest.put(row)
+        before = manifest.words.size, manifest.pieces.size
+        for number in range(10_000):
+            chat = Scope(f"shared:telegram.home.-{number % 500}")
+            row = replace(ROWS[0], id=PointId(4), scope=chat, terms=packed([100 + number]), pieces=packed([number]))
+            manifest.put(row)
+        manifest.remove(PointId(4))
+        assert (manifest.words.size, manifest.pieces.size) == before
 
 
 def test_numbers_are_packed_without_loss() -> None:

@@ -4,18 +4,21 @@ import itertools
 import queue
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.fakes.memory import WordsEmbedder
 from workspaces.access import PRIVATE
 from workspaces.memory.desk import Desk
-from workspaces.memory.embeddings import Embedding
+from workspaces.memory.embeddings import TOKEN_DIMENSION, Embedding
 from workspaces.memory.entry import Document
-from workspaces.memory.vectors import PORTION, EmbeddingCache, Vectors
+from workspaces.memory.vectors import PORTION, RECENT_BYTES, EmbeddingCache, Vectors
 from workspaces.memory.wire import Frame, document_out
 from workspaces.memory.worker import Loop
+from workspaces.reclaiming import EVERY_S
 
 
 class MeetsAnother(WordsEmbedder):
@@ -88,6 +91,67 @@ def test_who_waits_behind_others_hears_that_we_live(tmp_path: Path) -> None:
     first_done = next(place for place, reply in enumerate(replies) if "done" in reply)
     assert {reply["id"] for reply in replies[:first_done]} >= {2, 3}
     desk.close()
+
+
+class Watched:
+    """A clock that is moved by hand, and what is told each time memory is given back."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.given_back_at: list[float] = []
+        self.is_done = queue.SimpleQueue[None]()
+
+    def give_back(self) -> float:
+        self.given_back_at.append(self.now_s)
+        self.is_done.put(None)
+        return 0.0
+
+
+def test_memory_is_given_back_a_minute_after_something_was_done(tmp_path: Path) -> None:
+    """Once, when nobody waits; and again after the next request, never while nothing is asked."""
+    watched, desk = Watched(), Desk(WordsEmbedder(), "", lambda: 0.0)
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    replies: queue.SimpleQueue[Frame] = queue.SimpleQueue()
+    loop = Loop(desk, replies.put, lambda: watched.now_s, watched.give_back)
+
+    def ask(number: int) -> None:
+        requests.put(_put(number, tmp_path))
+        while "done" not in replies.get(timeout=60):
+            pass
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(loop.run, requests)
+        ask(1)
+        watched.now_s = EVERY_S - 1
+        ask(2)
+        assert watched.given_back_at == []
+        watched.now_s = EVERY_S
+        ask(3)  # the clock was moved: it looks again
+        watched.is_done.get(timeout=60)
+        watched.now_s = 2 * EVERY_S - 1
+        requests.put({"id": 4, "op": "ping"})
+        replies.get(timeout=60)
+        requests.put(None)
+        running.result(60)
+        pool.submit(desk.close).result(60)
+    assert watched.given_back_at == [EVERY_S]
+
+
+def test_embeddings_in_memory_are_bounded_by_their_size(cache: EmbeddingCache) -> None:
+    """However long the texts are; the newest are there, and what went is read from the file."""
+    pooled, tokens = np.ones(384, np.float32), np.ones((200, TOKEN_DIMENSION), np.float16)
+    long = Embedding(pooled, tokens, frozenset(range(200)))
+    for number in range(500):
+        cache.put("words", [(f"text {number % 250}", long)])
+    held = sum(each.pooled.nbytes + each.tokens.nbytes for each in cache._recent.values())
+    assert RECENT_BYTES / 2 < held <= RECENT_BYTES
+    assert next(reversed(cache._recent)) == ("words", "text 249")
+    assert ("words", "text 0") not in cache._recent
+    assert cache.get("words", "text 0") is not None
+    cache.shrink(10)
+    assert not cache._recent
+    cache.put("words", [("again", long)])
+    assert len(cache._recent) == 1
 
 
 def test_a_text_that_is_on_its_way_is_not_sent_again(cache: EmbeddingCache) -> None:
