@@ -5,6 +5,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes.patience import PATIENCE_S
+
 _KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
@@ -38,4 +40,4 @@ class Authority:
         return Signed(self._folder / f"{name}.pem", self._folder / f"{name}.key")
 
     def _run(self, *words: str) -> None:
-        subprocess.run(["openssl", *words], cwd=self._folder, check=True, capture_output=True, timeout=30)
+        subprocess.run(["openssl", *words], cwd=self._folder, check=True, capture_output=True, timeout=PATIENCE_S)

@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from tests.fakes.cohere_stub import SCHEMA_FILE
 from tests.fakes.memory import WordsEmbedder
+from tests.fakes.patience import PATIENCE_S
 
 Body = dict[str, Any]
 Answer = tuple[int, Mapping[str, str], Body | bytes]
@@ -82,7 +83,7 @@ class EmbeddingStub:
 
     def hang(self) -> Answer:
         """Answer nothing until `let_go` is set."""
-        self.let_go.wait(20)
+        self.let_go.wait(PATIENCE_S)
         return 503, {}, {}
 
     @property

@@ -10,6 +10,8 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Self
 
+from tests.fakes.patience import PATIENCE_S
+
 READ = 65_536
 
 
@@ -59,16 +61,16 @@ class FaultProxy:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
+        self._server = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(PATIENCE_S)
         self.port = int(self._server.sockets[0].getsockname()[1])
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(PATIENCE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
         self._loop.close()
 
     async def _start(self) -> asyncio.Server:

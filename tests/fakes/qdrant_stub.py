@@ -17,6 +17,8 @@ from typing import Any, Self
 from pydantic import TypeAdapter, ValidationError
 from qdrant_client import QdrantClient, models
 
+from tests.fakes.patience import PATIENCE_S
+
 Route = Callable[[str, Any], Any]
 
 
@@ -100,7 +102,7 @@ class QdrantStub:
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         """Do one request."""
         if self.is_slow:
-            self.let_go.wait(20)
+            self.let_go.wait(PATIENCE_S)
         self.requests.append(f"{method} {path}")
         if self.fails_with is None and (told := self._of_itself(path)):
             return 200, told

@@ -14,6 +14,8 @@ from typing import Any
 
 from redis import Redis
 
+from tests.fakes.patience import PATIENCE_S
+
 KINDS = ("valkey", "redis")
 """Valkey comes with a package of the test environment; Redis is the system's, where it is installed."""
 _PORTS = range(20_000, 32_000)
@@ -87,7 +89,7 @@ class RedisServer:
         assert self._process is not None
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGKILL)
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=PATIENCE_S)
 
 
 @contextmanager

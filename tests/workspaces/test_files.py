@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.crashing import LINE, NEW, OLD
 from workspaces.errors import (
     BadPathError,
@@ -335,7 +336,7 @@ def test_a_file_is_on_disk_before_it_takes_its_name(
 def test_a_kill_at_any_step_leaves_the_old_file_or_the_new(tmp_path: Path) -> None:
     """Wherever a writer is killed, each file is whole, and the next to open the folder clears what was left."""
     command = [sys.executable, "-m", "tests.workspaces.crashing", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=50)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     ends = [json.loads(line) for line in done.stdout.splitlines()]
     seen = {"old": set[str](), "fresh": set[str](), "day": set[str](), "new day": set[str]()}
     for end in ends:

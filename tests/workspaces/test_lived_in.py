@@ -311,7 +311,6 @@ class LivedIn(RuleBasedStateMachine):
 HOURS = settings(max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.timeout(240)
 def test_some_hours_of_a_workspace() -> None:
     """Any few steps of two turns, an owner and a machine that dies."""
     run_state_machine_as_test(LivedIn, settings=HOURS)

@@ -58,6 +58,6 @@ def test_a_file_of_nothing_but_markers_holds_nobody_up(markers: bytes) -> None:
     """Some hundred before the size are read, as cameras write them; megabytes of them are no picture."""
     begun = time.process_time()
     assert picture_facts(b"\xff\xd8\xff" + markers * 8_000_000) is None
-    assert time.process_time() - begun < 0.3
+    assert time.process_time() - begun < 1
     plain = jpeg(640, 480)
     assert picture_facts(plain[:2] + b"\xff\xe0\x00\x02" * 500 + plain[2:]) == PictureFacts("image/jpeg", 640, 480)

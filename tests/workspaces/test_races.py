@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import os
 import subprocess
 import sys
 import threading
@@ -14,12 +15,15 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from tests.fakes.patience import PATIENCE_S
 from workspaces.errors import BadPathError, FileChangedError, NoSuchFileError
 from workspaces.files import Folder
 from workspaces.place import digest_of
 
 NOTE = PurePosixPath("notes/a.md")
 SECRET = b"outside"
+LEAST = 20
+"""So often each outcome must have been seen, or nothing was tried."""
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged by a call of Linux")
 
@@ -56,10 +60,13 @@ def exchanging(one: Path, other: Path) -> Iterator[list[int]]:
         thread.join()
 
 
-def tried(outcome: Callable[[], str], seconds: float) -> Counter[str]:
-    """Try again and again for *seconds*, and return how often each outcome was seen."""
-    end, seen = time.monotonic() + seconds, Counter[str]()
-    while time.monotonic() < end:
+def tried(outcome: Callable[[], str], seconds: float, least: dict[str, int] | None = None) -> Counter[str]:
+    """Try again and again for *seconds*, and return how often each outcome was seen.
+
+    Where a busy machine has not shown each outcome *least* so often by then, go on until it has.
+    """
+    begun, seen, wanted = time.monotonic(), Counter[str](), Counter(least or {})
+    while (lasted := time.monotonic() - begun) < seconds or (lasted < PATIENCE_S and not wanted <= seen):
         seen[outcome()] += 1
     return seen
 
@@ -110,7 +117,7 @@ def flipped(root: Path, act: Callable[[Folder], Callable[[], str]], seconds: flo
     """Try *act* while a folder becomes a link to the outside and back; return what was seen, and how many flips."""
     (root / "door").symlink_to(root.parent / "outside")
     with exchanging(root / "notes", root / "door") as swaps:
-        seen = tried(act(Folder(root)), seconds)
+        seen = tried(act(Folder(root)), seconds, {"inside": LEAST, "refused": LEAST})
     outside = root.parent / "outside"
     seen["escaped"] += {path.name: path.read_bytes() for path in outside.iterdir()} != {"a.md": SECRET}
     return seen, swaps[0]
@@ -125,7 +132,7 @@ def test_a_folder_that_flips_to_a_link_lets_nothing_out(root: Path, act: Callabl
     """While a folder becomes a link to the outside and back, nothing outside is read, listed or changed."""
     seen, flips = flipped(root, act, seconds=1.5)
     assert seen["escaped"] == 0
-    assert min(flips, seen["inside"], seen["refused"]) > 20
+    assert min(flips, seen["inside"], seen["refused"]) >= LEAST
 
 
 @linux
@@ -157,27 +164,26 @@ def test_a_file_that_flips_to_another_name_of_an_outer_one_is_not_grown(root: Pa
         return "added"
 
     with exchanging(root / NOTE, root / "door"):
-        seen = tried(append, seconds=1)
+        seen = tried(append, 1, {"added": LEAST, "refused": LEAST})
     assert (root.parent / "outside/a.md").read_bytes() == SECRET
-    assert min(seen["added"], seen["refused"]) > 10
+    assert min(seen["added"], seen["refused"]) >= LEAST
 
 
 def test_two_processes_that_append_lose_no_line(root: Path) -> None:
     """A thousand notes, half of them from each of two processes at once, are all there, in each one's order."""
     command = [sys.executable, "-m", "tests.workspaces.appending", str(root)]
+    gate, release = os.pipe()
     writers = [
-        subprocess.Popen([*command, label, "500"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([*command, label, "500"], stdin=gate, stdout=subprocess.PIPE, text=True)
         for label in ("left", "right")
     ]
+    os.close(gate)
     for writer in writers:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
+    os.close(release)  # both at once
     for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    for writer in writers:
-        writer.communicate(timeout=50)
+        writer.communicate(timeout=PATIENCE_S)
         assert writer.returncode == 0
     heading, blank, *notes = (root / "memory/2026-03-01.md").read_text().splitlines()
     assert (heading, blank) == ("# 2026-03-01", "")

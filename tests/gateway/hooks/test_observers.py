@@ -7,6 +7,7 @@ from dataclasses import replace
 from gateway.errors import StoreError
 from gateway.hooks import DROPPED, FAILED, GATEWAY_START, GatewayState, Hook, Hooks
 from gateway.hooks.observers import MOST_WAITING
+from tests.fakes.patience import PATIENCE_S
 
 COUNTED: list[str] = []
 
@@ -28,7 +29,7 @@ async def test_a_slow_one_holds_up_nobody_and_hears_all_in_order() -> None:
     may_go, slow, quick, quick_heard = threading.Event(), [], [], threading.Event()
 
     def slowly(payload: GatewayState) -> None:
-        may_go.wait(20)
+        may_go.wait(PATIENCE_S)
         slow.append(payload)
 
     def quickly(payload: GatewayState) -> None:
@@ -36,15 +37,15 @@ async def test_a_slow_one_holds_up_nobody_and_hears_all_in_order() -> None:
         if len(quick) == 3:
             quick_heard.set()
 
-    event = replace(GATEWAY_START, deadline_s=20.0)
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+    event = replace(GATEWAY_START, deadline_s=PATIENCE_S)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         hooks = Hooks([Hook(event.name, "slow", slowly), Hook(event.name, "quick", quickly)], count, tasks)
         for number in range(3):
             hooks.note(event, state(number))
-        await asyncio.to_thread(quick_heard.wait, 20)
+        await asyncio.to_thread(quick_heard.wait, PATIENCE_S)
         assert slow == []
         may_go.set()
-        await hooks.finish(20)
+        await hooks.finish(PATIENCE_S)
     assert slow == quick == [state(number) for number in range(3)]
 
 
@@ -54,18 +55,18 @@ async def test_what_is_too_much_is_dropped_counted_and_said() -> None:
     may_go, heard = threading.Event(), []
 
     def slowly(payload: GatewayState) -> None:
-        may_go.wait(20)
+        may_go.wait(PATIENCE_S)
         heard.append(payload)
 
-    event = replace(GATEWAY_START, deadline_s=20.0)
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+    event = replace(GATEWAY_START, deadline_s=PATIENCE_S)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         hooks = Hooks([Hook(event.name, "slow", slowly)], count, tasks)
         hooks.note(event, state(0))
         await asyncio.sleep(0)  # it is at work now
         for number in range(1, MOST_WAITING + 4):
             hooks.note(event, state(number))
         may_go.set()
-        await hooks.finish(20)
+        await hooks.finish(PATIENCE_S)
     assert len(heard) == MOST_WAITING + 1
     assert [f"{DROPPED}.slow"] * 3 == COUNTED
 
@@ -82,11 +83,11 @@ async def test_one_that_fails_is_counted_and_hears_the_next() -> None:
 
     for ledger in (count, refuse):
         heard.clear()
-        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
             hooks = Hooks([Hook(GATEWAY_START.name, "bad", fails_first)], ledger, tasks)
             hooks.note(GATEWAY_START, state(1))
             hooks.note(GATEWAY_START, state(2))
-            await hooks.finish(20)
+            await hooks.finish(PATIENCE_S)
         assert heard == [state(1), state(2)]
     assert [f"{FAILED}.bad"] == COUNTED
 
@@ -97,11 +98,11 @@ async def test_the_end_waits_no_longer_than_it_may() -> None:
 
     def hangs(payload: GatewayState) -> None:
         heard.append(payload)
-        may_go.wait(20)
+        may_go.wait(PATIENCE_S)
 
-    event = replace(GATEWAY_START, deadline_s=20.0)
+    event = replace(GATEWAY_START, deadline_s=PATIENCE_S)
     try:
-        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
             hooks = Hooks([Hook(event.name, "hangs", hangs)], count, tasks)
             hooks.note(event, state(0))
             hooks.note(event, state(1))

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import select
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from gateway.errors import ConfigError, HookError
 from gateway.hooks import BEFORE_TOOL_CALL, COMMAND, MESSAGE_SENDING, Hooks, MessageSending, load_hooks
 from gateway.hooks.programs import Program, as_json
+from tests.fakes.patience import PATIENCE_S
 from tests.gateway.hooks.folder import program, put
 
 SAMPLE = MESSAGE_SENDING.sample or pytest.fail("the event has no sample")
@@ -24,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def sent(folder: Path) -> MessageSending:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         return await Hooks(load_hooks(folder)).tell(MESSAGE_SENDING, SAMPLE)
 
 
@@ -70,15 +72,18 @@ async def test_a_program_that_fails_says_no(folder: Path, body: str) -> None:
         await sent(folder)
 
 
-async def test_a_program_that_hangs_is_ended_with_what_it_started(folder: Path) -> None:
+def test_a_program_that_hangs_is_ended_with_what_it_started(folder: Path) -> None:
     """Nothing of it is left to write later."""
-    late = folder.parent / "late"
-    program(folder, "message_sending.d/hangs", f"(sleep 1; touch {late}) & sleep 60")
-    hangs = Program(folder / "message_sending.d/hangs", "message_sending", 0.2)
+    held = folder.parent / "held"
+    os.mkfifo(held)
+    program(folder, "message_sending.d/hangs", f"(exec 3> {held}; sleep 600) & sleep 600")
+    hangs = Program(folder / "message_sending.d/hangs", "message_sending", 0.5)
+    left = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
     with pytest.raises(TimeoutError):
-        await asyncio.to_thread(hangs, SAMPLE)
-    await asyncio.sleep(1.2)
-    assert not late.exists()
+        hangs(SAMPLE)
+    assert select.select([left], [], [], PATIENCE_S)[0], "what it started still holds it"
+    assert os.read(left, 1) == b""
+    os.close(left)
 
 
 async def test_fields_that_a_program_repeats_are_no_change(folder: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from gateway.errors import ConfigError, HookError
 from gateway.hooks import AGENT_BOOTSTRAP, FAILED, Bootstrap, Event, Handler, Hook, Hooks, load_hooks, on
+from tests.fakes.patience import PATIENCE_S
 from workspaces.access import SessionType
 from workspaces.bootstrap import BootstrapFile
 
@@ -104,12 +105,12 @@ async def test_a_handler_that_hangs_costs_a_deadline_once() -> None:
 
     def hangs(_: Bootstrap) -> None:
         started.append(1)
-        may_end.wait(20)
+        may_end.wait(PATIENCE_S)
 
     quick = replace(AGENT_BOOTSTRAP, deadline_s=0.05)
     several = hooks(hangs, adds_team)
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             for _ in range(3):
                 assert len((await several.tell(quick, PAYLOAD)).files) == 2
     finally:

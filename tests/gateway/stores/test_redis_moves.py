@@ -14,6 +14,7 @@ from gateway.errors import StoreError
 from gateway.stores.ports import Outgoing, TurnCommit
 from gateway.stores.redis.server import Server, told
 from tests.contracts.test_store import HERE, accepted
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import KINDS, RedisServer, free_port, program
 from tests.fakes.redis_several import RedisCluster, Watched, cluster, watched
 from tests.gateway.stores.test_redis import Cluster
@@ -44,9 +45,9 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
         yield stack
 
 
-def at(url: str, stack: AsyncExitStack, patience_s: float = 0.3) -> Cluster:
+def at(url: str, stack: AsyncExitStack, patience_s: float = 1) -> Cluster:
     """Return gateways to be, on the server at *url*, under a prefix of their own."""
-    return Cluster(Server(url, timeout_s=0.5, patience_s=patience_s), stack)
+    return Cluster(Server(url, timeout_s=2, patience_s=patience_s), stack)
 
 
 class Telling(Server):
@@ -105,7 +106,7 @@ async def test_while_our_keys_move_nothing_is_done_by_halves(
 async def test_a_short_move_costs_nothing_but_time(slots: RedisCluster, stack: AsyncExitStack) -> None:
     """What comes in meanwhile waits for the new place; arrivals go on there, in order."""
     gateways = at(slots.url, stack)
-    gateways.server = server = Telling(slots.url, timeout_s=0.5, patience_s=20)
+    gateways.server = server = Telling(slots.url, timeout_s=2, patience_s=PATIENCE_S)
     store = await gateways.alone()
     target = elsewhere(slots, gateways.prefix)
     slots.begin_move(gateways.prefix, target, 2)
@@ -120,14 +121,14 @@ async def test_a_short_move_costs_nothing_but_time(slots: RedisCluster, stack: A
 async def test_closing_does_not_wait_for_a_move_to_end(slots: RedisCluster, stack: AsyncExitStack) -> None:
     """What waits is refused, with nothing done, and the gateway stops."""
     gateways = at(slots.url, stack)
-    gateways.server = server = Telling(slots.url, timeout_s=0.5, patience_s=60)
+    gateways.server = server = Telling(slots.url, timeout_s=2, patience_s=10 * PATIENCE_S)
     store = await gateways.alone()
     target = elsewhere(slots, gateways.prefix)
     slots.begin_move(gateways.prefix, target, 2)
     server.refused.clear()
     appending = asyncio.ensure_future(accepted(store, "1"))
     await server.refused.wait()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await store.close()
     with pytest.raises(StoreError, match="is moving our keys"):
         await appending
@@ -167,7 +168,7 @@ async def test_messages_come_through_the_death_of_a_primary(sentinel: Watched, s
                 dead.set()
                 await asyncio.to_thread(sentinel.primary.kill)
 
-    await asyncio.wait_for(take_in(), 30)
+    await asyncio.wait_for(take_in(), PATIENCE_S)
     assert dead.is_set()
     assert all(_TOLD.search(each) for each in refused), refused
     assert [row.message.id for row in await store.inbox.waiting()] == kept
@@ -175,7 +176,7 @@ async def test_messages_come_through_the_death_of_a_primary(sentinel: Watched, s
 
 async def test_a_sentinel_that_knows_no_such_primary_is_told(sentinel: Watched) -> None:
     """Whatever is wrong with the name, the setting is named."""
-    server = Server(sentinel.url.replace("/strandline/", "/other/"), timeout_s=0.5)
+    server = Server(sentinel.url.replace("/strandline/", "/other/"), timeout_s=10)
     with pytest.raises(MasterNotFoundError) as refusal:
         await server.connect()
     assert "check the name after the hosts in redis.url" in told(refusal.value, server)

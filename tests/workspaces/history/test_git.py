@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.history.home import ORIGIN, START, Home
 from tests.workspaces.turns import MAIN
 from workspaces.errors import HistoryUnusableError
@@ -65,7 +66,7 @@ def test_git_ends_at_its_deadline(home: Home) -> None:
     with pytest.raises(HistoryUnusableError, match="took too long"):
         Git(home.git_dir).run("-c", "alias.wait=!sleep 60", "wait", deadline_s=0.2)
     with pytest.raises(HistoryUnusableError, match="git log failed"):
-        Git(home.git_dir).run("log", "nothing", deadline_s=5)
+        Git(home.git_dir).run("log", "nothing", deadline_s=PATIENCE_S)
 
 
 def test_a_log_that_is_read_in_part_leaves_no_process(home: Home) -> None:
@@ -74,7 +75,7 @@ def test_a_log_that_is_read_in_part_leaves_no_process(home: Home) -> None:
     for number in range(5):
         history.record([home.put("a.md", f"{number}")], None, ORIGIN)
     before = set(children())
-    fields = Git(home.git_dir).fields("log", "-z", "--format=%H", "main", deadline_s=5)
+    fields = Git(home.git_dir).fields("log", "-z", "--format=%H", "main", deadline_s=PATIENCE_S)
     next(fields)
     assert set(children()) - before
     fields.close()

@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.cohere_stub import SCHEMA_FILE
 from tests.fakes.embedding_stub import EmbeddingStub, refusal
 from tests.fakes.memory import DIMENSION, DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
 from workspaces.files import Folder
 from workspaces.memory.client import WorkerClient, WorkerSettings
@@ -69,7 +70,7 @@ def test_cohere_is_asked_by_its_own_schema(stub: EmbeddingStub, far: HostedEmbed
     """Notes and questions are told apart, the length is asked for, and the key goes into the header alone."""
     if not SCHEMA_FILE.exists():
         pytest.skip(f"Cohere's published schema is not at {SCHEMA_FILE}")
-    [note] = far.begin(["red bicycle"]).result(5)
+    [note] = far.begin(["red bicycle"]).result(PATIENCE_S)
     question = far.embed_query("red bicycle")
     assert stub.problems == []
     assert [body["input_type"] for body in stub.bodies] == ["search_document", "search_query"]
@@ -92,7 +93,7 @@ def test_openais_protocol_is_spoken_as_each_provider_wants_it(
     """One endpoint, three dialects; answers that come in another order are put right."""
     far = HostedEmbedder(settings(stub, provider), Waits().patience())
     vector = far.embed_query("red bicycle")
-    first, second = far.begin(["red bicycle", "blue moon"]).result(5)
+    first, second = far.begin(["red bicycle", "blue moon"]).result(PATIENCE_S)
     far.close()
     assert stub.bodies[0] == {"model": PRESETS[provider].model, "input": ["red bicycle"], **extra}
     assert float(vector @ first) > 0.99 > float(vector @ second)
@@ -118,7 +119,7 @@ def test_calls_hold_what_a_provider_takes() -> None:
 def test_four_calls_travel_at_once(stub: EmbeddingStub, far: HostedEmbedder) -> None:
     """No more, and the vectors come back in the order of the texts."""
     texts = [f"word{number}" for number in range(96 * 6)] + [""]
-    vectors = far.begin(texts).result(20)
+    vectors = far.begin(texts).result(PATIENCE_S)
     assert len(stub.bodies) == 6
     assert stub.most_at_once <= 4
     expected = [each.pooled for each in WordsEmbedder().embed(texts)]
@@ -128,11 +129,11 @@ def test_four_calls_travel_at_once(stub: EmbeddingStub, far: HostedEmbedder) -> 
 def test_what_passes_is_tried_again_as_long_as_it_says(stub: EmbeddingStub, far: HostedEmbedder) -> None:
     """Retry-After is kept to the second; without one the waits grow; three tries are all."""
     stub.faults = [refusal(429, Retry_After="7"), refusal(503)]
-    assert len(far.begin(["tea"]).result(5)) == 1
+    assert len(far.begin(["tea"]).result(PATIENCE_S)) == 1
     assert waits_of(far).slept == [7.0, 1.0]
     stub.always = refusal(503)
     with pytest.raises(EndpointDownError, match="HTTP 503"):
-        far.begin(["milk"]).result(5)
+        far.begin(["milk"]).result(PATIENCE_S)
     assert len(stub.bodies) == 6
 
 
@@ -140,7 +141,7 @@ def test_who_asks_for_too_much_patience_is_left_alone_that_long(stub: EmbeddingS
     """A minute is not waited for; until it is over nothing more is sent."""
     stub.faults = [refusal(429, Retry_After="60")]
     with pytest.raises(EndpointDownError):
-        far.begin(["tea"]).result(5)
+        far.begin(["tea"]).result(PATIENCE_S)
     waits_of(far).now_s = 59.0
     with pytest.raises(EndpointDownError, match="HTTP 429"):
         far.embed_query("tea")
@@ -154,7 +155,7 @@ def test_a_refusal_is_not_repeated(stub: EmbeddingStub, far: HostedEmbedder, sta
     """It says how to mend it, and neither the provider's words nor the key."""
     stub.faults = [refusal(status)]
     with pytest.raises(EndpointRefusedError, match=mend) as caught:
-        far.begin(["tea"]).result(5)
+        far.begin(["tea"]).result(PATIENCE_S)
     assert len(stub.bodies) == 1
     assert KEY not in str(caught.value) + repr(far.endpoint.account)
 
@@ -175,7 +176,7 @@ def test_vectors_that_do_not_fit_are_refused(
     """A wrong length or number would poison the index; the message names the settings."""
     stub.always = lambda: (200, {}, answer)
     with pytest.raises(EndpointRefusedError, match="check model and dimension"):
-        far.begin(["tea"]).result(5)
+        far.begin(["tea"]).result(PATIENCE_S)
     assert far.endpoint.trouble
 
 
@@ -183,7 +184,7 @@ def test_vectors_that_do_not_fit_are_refused(
 def test_an_answer_that_is_no_json_is_tried_again(stub: EmbeddingStub, far: HostedEmbedder, answer: bytes) -> None:
     """A proxy's page is no answer."""
     stub.faults = [lambda: (200, {}, answer)]
-    assert len(far.begin(["tea"]).result(5)) == 1
+    assert len(far.begin(["tea"]).result(PATIENCE_S)) == 1
 
 
 def test_a_question_is_not_waited_for(stub: EmbeddingStub, far: HostedEmbedder) -> None:
@@ -192,7 +193,7 @@ def test_a_question_is_not_waited_for(stub: EmbeddingStub, far: HostedEmbedder) 
     begun = time.monotonic()
     with pytest.raises(EndpointDownError, match=r"within 0\.6 seconds"):
         far.embed_query("tea")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     with pytest.raises(EndpointError):
         far.embed_query("tea")
     assert len(stub.bodies) == 1
@@ -277,7 +278,7 @@ async def test_an_outage_costs_no_answer(stub: EmbeddingStub, far: HostedEmbedde
     home.write("MEMORY.md", "- likes tea\n- hates rain\n")
     begun = time.monotonic()
     found = await home.search("rain")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     assert found.hits[0].snippet == "hates rain"
     assert found.mode == "hybrid"
     assert "without the provider's vectors: cohere: no answer" in found.notice

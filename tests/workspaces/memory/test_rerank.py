@@ -63,7 +63,7 @@ async def test_a_failure_keeps_the_order_and_says_so(stub: EmbeddingStub, index:
     await index.sync()
     begun = time.monotonic()
     result = await index.search(Query("tea"), GROUP)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     assert result.hits[0].snippet == "tea"
     assert result.notice == "not reranked"
     assert "not reranked: cohere rerank" in (await index.search(Query("tea"), MAIN)).notice

@@ -99,7 +99,7 @@ async def test_a_server_that_is_slow_or_gone_costs_no_answer(stub: QdrantStub, t
         home.write(f"{OWN}/2026-03-01.md", "- our bicycle club\n")
         begun = time.monotonic()
         mine = await home.search("the red bicycle")
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 15
         assert (mine.mode, mine.hits[0].citation) == ("keyword", "memory/2026-03-01.md#L1-L1")
         assert "in the files" in mine.notice
         theirs = await home.search("bicycle", GROUP)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.fakes.memory import WordsEmbedder
+from tests.fakes.patience import PATIENCE_S
 from workspaces.access import PRIVATE
 from workspaces.memory.desk import Desk
 from workspaces.memory.embeddings import TOKEN_DIMENSION, Embedding
@@ -26,7 +27,7 @@ class MeetsAnother(WordsEmbedder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._meeting = threading.Barrier(2, timeout=5)
+        self._meeting = threading.Barrier(2, timeout=PATIENCE_S)
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         self._meeting.wait()

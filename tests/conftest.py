@@ -1,0 +1,26 @@
+"""This file makes what the tests say independent of how fast their machine is, and of what else it does.
+
+A promise of some time is tested where it stands, with that time; everywhere else an answer is worth waiting for.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from gateway.agent.recall import RecallSettings
+from tests.fakes.patience import PATIENCE_S
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patient_memory() -> Iterator[None]:
+    """Let a search, and a turn that has memories brought up, wait for an index that others keep from the processor."""
+    with pytest.MonkeyPatch.context() as patch:
+        for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "ALIVE_WITHIN_S"):
+            patch.setattr(f"workspaces.memory.search.{patience}", PATIENCE_S)
+        *others, _ = RecallSettings.__init__.__defaults__ or ()
+        patch.setattr(RecallSettings.__init__, "__defaults__", (*others, PATIENCE_S))
+        yield
