@@ -8,7 +8,7 @@ import re
 import stat
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
@@ -273,7 +273,9 @@ class Folder:
         path = clean_path(str(path))
         if not path.name:
             raise no_such_file(path)
-        with self._opened(path.parent, create=create) as folder:
+        # Of the workspace itself nothing is listed here, so the handle at hand will do.
+        is_here = len(path.parts) == 1 and not create
+        with nullcontext(self._handle) if is_here else self._opened(path.parent, create=create) as folder:
             yield Place(folder, path.name, path, self.caps.file_bytes, self.checkpoint)
 
     @contextmanager
