@@ -17,9 +17,9 @@ _WORD = re.compile(r"\w+")
 def building_late() -> Iterator[None]:
     """Have each model that the SDK defines while the block runs be built when it is first used.
 
-    Its types ask for that by `defer_build`. It builds all of them at the end of its import nevertheless, because they
-    name each other in modules that do not import each other. Here these names are put into the modules instead, which
-    is where pydantic looks for them when it builds a model by itself.
+    Its types ask for that by `defer_build`, and its methods are made to. It builds all types at the end of its import
+    nevertheless, because they name each other in modules that do not import each other. Here these names are put into
+    the modules instead, which is where pydantic looks for them when it builds a model by itself.
     """
     asked: list[tuple[type[BaseModel], Mapping[str, Any]]] = []
     usual = BaseModel.__dict__["model_rebuild"]
@@ -33,10 +33,12 @@ def building_late() -> Iterator[None]:
         result: bool | None = usual.__get__(None, cls)(_parent_namespace_depth=above, **options)
         return result
 
+    BaseModel.model_config["defer_build"] = True
     BaseModel.model_rebuild = classmethod(note)  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:
+        del BaseModel.model_config["defer_build"]
         BaseModel.model_rebuild = usual  # type: ignore[method-assign]
     for cls, names in asked:
         _make_known(cls, names)
