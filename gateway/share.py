@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from adapters.channel import InboundMessage
 from gateway.config import Config
 from gateway.door.routing import Routes, route
 from gateway.errors import ConfigError, StoreError
@@ -88,7 +89,10 @@ class Share:
             return await SqliteStore.open(self.home.state_db, clock=clock, checkpoint=checkpoint)
         from gateway.stores.redis.store import RedisStore
 
-        return RedisStore(self.leases, self.agents, lambda message: route(message, routes).key.agent, clock=clock)
+        def agent_of(message: InboundMessage) -> str:
+            return route(message, routes).key.agent
+
+        return RedisStore(self.leases, self.agents, agent_of, clock=clock, checkpoint=checkpoint)
 
     async def may_listen(self, channel: str, account: str) -> None:
         """Return once no other gateway listens on this account."""

@@ -6,7 +6,7 @@ Memory's worker is left out: its index is made of the files and may be lost at a
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -24,7 +24,10 @@ from gateway.conversation.flush import PROMPT
 from gateway.conversation.session import Pause
 from gateway.door.routing import SessionKey
 from gateway.home import Home
-from gateway.stores.ports import StoreReport
+from gateway.stores.ports import Store, StoreReport
+from gateway.stores.redis.leases import RedisLeases
+from gateway.stores.redis.server import Server
+from gateway.stores.redis.store import RedisStore
 from gateway.stores.sqlite import SqliteStore
 from gateway.timing import SystemClock
 from tests.crash.faults import Steps, Wired
@@ -195,7 +198,19 @@ async def survive(home: Home, platform: Platform) -> StoreReport:
     async with running(home, Steps(), stop) as app:
         await settled(app, home, platform)
         stop.set()
-    store = await SqliteStore.open(home.state_db)
-    report = await store.report()
-    await store.close()
-    return report
+    return await reported(home)
+
+
+async def reported(home: Home) -> StoreReport:
+    """Return what the state of *home*, which nobody uses now, says of itself."""
+    redis = read_config(home.config_file).redis
+    async with AsyncExitStack() as stack:
+        store: Store
+        if redis.url is None:
+            store = await SqliteStore.open(home.state_db)
+        else:
+            leases = await RedisLeases.join(Server(redis.url), redis.prefix, "judge", 60, accept_loss=False)
+            stack.push_async_callback(leases.leave)
+            store = RedisStore(leases, ["main"], lambda _: "main")
+        stack.push_async_callback(store.close)
+        return await store.report()

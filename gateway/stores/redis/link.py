@@ -14,6 +14,7 @@ from redis.exceptions import NoScriptError, RedisError
 from gateway.errors import StoreError
 from gateway.stores.ports import STORE_TROUBLE
 from gateway.stores.redis.server import Server, is_elsewhere, refused, told
+from workspaces.checkpoint import Checkpoint, unchecked
 
 log = structlog.get_logger()
 
@@ -72,7 +73,15 @@ class Link:
     once. One that was not sent within the server's `patience_s` fails, with nothing done.
     """
 
-    def __init__(self, server: Server, member: Member, purpose: str, *, owns_up: bool = False) -> None:
+    def __init__(
+        self,
+        server: Server,
+        member: Member,
+        purpose: str,
+        *,
+        owns_up: bool = False,
+        checkpoint: Checkpoint = unchecked,
+    ) -> None:
         """With *owns_up*, each outage is counted in the ledger once it is over."""
         self._server = server
         self._member = member
@@ -86,6 +95,7 @@ class Link:
         self._retry_s = FIRST_RETRY_S
         self._trouble = f"{server} does not answer"
         self._owns_up = owns_up
+        self._checkpoint = checkpoint
         self._is_away = False
         self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"redis {self.name}")
 
@@ -154,7 +164,9 @@ class Link:
         for index, call in calls.items():
             pipeline.execute_command("EVALSHA", *head, index, call.operation, *call.arguments)
         try:
+            self._checkpoint("redis.begin", 0)
             replies: list[Reply] = await pipeline.execute(raise_on_error=False)
+            self._checkpoint("redis.end", 0)
         except (RedisError, OSError) as exc:
             self._notice(exc)
         else:

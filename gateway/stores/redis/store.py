@@ -41,6 +41,7 @@ from gateway.stores.redis.spending import RedisSpending
 from gateway.stores.retention import Retention
 from gateway.stores.spending import Spending
 from gateway.timing import Clock, SystemClock
+from workspaces.checkpoint import Checkpoint, unchecked
 
 log = structlog.get_logger()
 
@@ -134,10 +135,11 @@ class RedisStore:
         *,
         clock: Clock | None = None,
         retention: Retention | None = None,
+        checkpoint: Checkpoint = unchecked,
     ) -> None:
         self._clock, self._retention = clock or SystemClock(), retention or Retention()
         self._agents = agents
-        self._link = link = Link(leases.server, leases.member, "store", owns_up=True)
+        self._link = link = Link(leases.server, leases.member, "store", owns_up=True, checkpoint=checkpoint)
         self.inbox: Inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
         self.outbox: Outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
         self.changes: Changes = RedisChanges(link, self._clock, agents)
