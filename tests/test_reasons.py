@@ -14,6 +14,7 @@ from gateway.agent.budget import Cause
 from gateway.agent.trust import Reason as ToAsk
 from gateway.conversation.edits import Void
 from gateway.door.admission import Reason as ToRefuse
+from gateway.stores.unreadable import SET_ASIDE
 from workspaces.history.mending import RepairReason
 
 ROOT = Path(__file__).parent.parent
@@ -135,6 +136,7 @@ COMPOSED: dict[str, Iterable[str]] = {
     "hook_dropped.{hook.source}": ["hook_dropped.<source>"],
     "repair.reason": list(RepairReason),
     "void.value": list(Void),
+    "aside.reason": SET_ASIDE,
     "current.why_halted": ["interrupted", "stopped"],
 }
 """What a code that is put together may be; an expression that is new needs a line here."""

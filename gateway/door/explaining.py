@@ -8,6 +8,7 @@ from adapters.channel import InboundMessage
 from gateway.door.admission import Reason, Refused, admit
 from gateway.door.routing import Routes, route
 from gateway.stores.door import Silence
+from gateway.stores.unreadable import UNREADABLE_MESSAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,12 @@ def explain(message: InboundMessage, routes: Routes, *, is_guest: bool) -> Expla
 
 def told(silence: Silence) -> tuple[str, str]:
     """Return who got no answer where and why, and how to mend that; the time is the reader's to put."""
-    try:
-        meaning = MEANINGS[Reason(silence.reason)]
-    except ValueError:
-        meaning = Meaning(silence.reason, "docs/reasons.md may know it")  # noted by a newer version
+    if silence.reason == UNREADABLE_MESSAGE:
+        meaning = Meaning("their message, taken in and stored, could not be read again", "have it sent again")
+    else:
+        try:
+            meaning = MEANINGS[Reason(silence.reason)]
+        except ValueError:
+            meaning = Meaning(silence.reason, "docs/reasons.md may know it")  # noted by a newer version
     times = f"{silence.times:,} times, " if silence.times > 1 else ""
     return f"{silence.address}, {silence.person}: {times}because {meaning.what}", meaning.mend

@@ -105,7 +105,7 @@ def _decode(adapter: TypeAdapter[_Versioned[T]], text: str) -> T:
         return adapter.validate_json(text).body
     except ValidationError as exc:
         what = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'record'}: {e['msg']}" for e in exc.errors())
-        raise StoreError(f"a stored message cannot be read ({what}); restore the state from a backup") from exc
+        raise StoreError(f"what is stored cannot be read ({what})") from exc
 
 
 @cache

@@ -99,18 +99,20 @@ class GroupCommit:
         self._next_batch()
 
     def _commit(self, operations: Sequence[Operation[object]]) -> list[object]:
-        """Return each operation's result or its StoreError.
+        """Return each operation's result or its error: a StoreError, or what is a defect of the operation.
 
         A batch in which anything fails is rolled back and run again one by one, so that only the operation at fault
         fails: SQLite itself may have rolled back the whole transaction (a full disk does that).
         """
         try:
             return self._together(operations)
-        except (sqlite3.Error, OSError, StoreError) as exc:
-            if not isinstance(exc, StoreError):
-                self._failures += 1
+        except (sqlite3.Error, OSError) as exc:
+            self._failures += 1
             if len(operations) == 1:
-                return [exc if isinstance(exc, StoreError) else explained(self._path, exc)]
+                return [explained(self._path, exc)]
+        except Exception as exc:  # noqa: BLE001  # a defect of one operation is told to nobody else
+            if len(operations) == 1:
+                return [exc]
         return [outcome for each in operations for outcome in self._commit([each])]
 
     def _together(self, operations: Sequence[Operation[object]]) -> list[object]:

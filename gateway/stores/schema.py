@@ -73,7 +73,14 @@ _JOBS = (
     "CREATE INDEX runs_by_turn ON runs (turn)",
 )
 
-STEPS = (_FIRST, _CHANGES, _DOOR, _SPENDING, _JOBS)
+_UNREADABLE = (
+    # Whole, as bytes, for what cannot be read may be no text; nothing removes it.
+    """CREATE TABLE unreadable (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, reason TEXT NOT NULL, row INTEGER NOT NULL, content BLOB NOT NULL,
+        beside BLOB NOT NULL, why TEXT NOT NULL, at TEXT NOT NULL) STRICT""",
+)
+
+STEPS = (_FIRST, _CHANGES, _DOOR, _SPENDING, _JOBS, _UNREADABLE)
 """What each version added to the one before, in order; a step that was released is never edited."""
 VERSION = len(STEPS)
 """Stored as the database's `user_version`."""

@@ -70,7 +70,7 @@ class SqliteSilences:
     commits: GroupCommit
 
     async def record(self, silence: Silence) -> None:
-        await self.commits.run(partial(_record, silence))
+        await self.commits.run(partial(record_silence, silence))
 
     async def latest(self) -> Sequence[Silence]:
         return await self.commits.run(_latest)
@@ -176,7 +176,8 @@ def _forget(place: str, last: int, db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM heard WHERE place = ? AND id <= ?", (place, last))
 
 
-def _record(silence: Silence, db: sqlite3.Connection) -> None:
+def record_silence(silence: Silence, db: sqlite3.Connection) -> None:
+    """Add to the ledger of silences, inside the caller's transaction."""
     db.execute(
         "INSERT INTO silences VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (place, person, reason) "
         "DO UPDATE SET at = ?4, times = times + ?5",

@@ -11,7 +11,10 @@ from gateway.stores.codec import decode_message, encode_message, encode_time, me
 from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ledger import count
 from gateway.stores.ports import FIRST, InboxId, InboxRow
+from gateway.stores.sqlite_door import record_silence
 from gateway.stores.sqlite_runs import settle_drop
+from gateway.stores.sqlite_unreadable import Fields, Query, Reading, read_on
+from gateway.stores.unreadable import UNREADABLE_MESSAGE, moment_of, silences_of
 from gateway.timing import Clock
 
 
@@ -27,7 +30,8 @@ class SqliteInbox:
         return await self.commits.run(partial(append, message, self.clock.now(), self.dedupe))
 
     async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
-        return await self.commits.run(partial(_waiting, after, -1 if limit is None else limit))
+        found = await self.commits.run(partial(_waiting, after, -1 if limit is None else limit, self.clock.now()))
+        return found.told()
 
     async def drop(self, row: InboxId, reason: str) -> None:
         await self.commits.run(partial(_drop, row, reason))
@@ -61,14 +65,17 @@ def append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite
     return _inbox_row(row)
 
 
-def _waiting(after: InboxId, limit: int, db: sqlite3.Connection) -> list[InboxRow]:
+def _waiting(after: InboxId, limit: int, now: datetime, db: sqlite3.Connection) -> Reading[InboxRow]:
     asked = "SELECT id, message, received_at FROM inbox WHERE id > ? ORDER BY id LIMIT ?"
-    return [_inbox_row(row) for row in db.execute(asked, (after, limit))]
+    found = read_on(Query(UNREADABLE_MESSAGE, asked, (after, limit)), _inbox_row, now, db)
+    for silence in silences_of(found.contents, now):
+        record_silence(silence, db)
+    return found
 
 
-def _inbox_row(row: tuple[int, str, str]) -> InboxRow:
+def _inbox_row(row: Fields) -> InboxRow:
     id_, message, received_at = row
-    return InboxRow(InboxId(id_), decode_message(message), datetime.fromisoformat(received_at))
+    return InboxRow(InboxId(id_), decode_message(message), moment_of(received_at))
 
 
 def _drop(row: InboxId, reason: str, db: sqlite3.Connection) -> None:

@@ -13,10 +13,11 @@ from gateway.stores.jobs import Errand, Job, JobId, Run, Slot
 from gateway.stores.ports import InboxRow
 from gateway.stores.sqlite_inbox import append
 from gateway.stores.sqlite_runs import history, note
+from gateway.stores.sqlite_unreadable import Fields, Query, Reading, read_on
+from gateway.stores.unreadable import UNREADABLE_JOB, moment_of
 from gateway.timing import Clock
 
 _COLUMNS = "id, errand, is_enabled, next_slot, last_slot, failures"
-_Row = tuple[int, str, int, str | None, str | None, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class SqliteJobs:
         return await self.commits.run(partial(_add, errand, next_slot, most, key))
 
     async def all(self) -> Sequence[Job]:
-        return await self.commits.run(_all)
+        return (await self.commits.run(partial(_all, self.clock.now()))).told()
 
     async def remove(self, job: JobId) -> bool:
         return await self.commits.run(partial(_remove, job))
@@ -92,8 +93,8 @@ def _add(errand: Errand, next_slot: datetime, most: int, key: str | None, db: sq
     return _job(row)
 
 
-def _all(db: sqlite3.Connection) -> list[Job]:
-    return [_job(row) for row in db.execute(f"SELECT {_COLUMNS} FROM jobs ORDER BY id")]  # noqa: S608  # constants
+def _all(now: datetime, db: sqlite3.Connection) -> Reading[Job]:
+    return read_on(Query(UNREADABLE_JOB, f"SELECT {_COLUMNS} FROM jobs ORDER BY id"), _job, now, db)  # noqa: S608
 
 
 def _remove(job: JobId, db: sqlite3.Connection) -> bool:
@@ -105,7 +106,7 @@ def _set_next(job: JobId, next_slot: datetime | None, db: sqlite3.Connection) ->
     return db.execute(_SET_NEXT, values).rowcount == 1
 
 
-def _job(row: _Row) -> Job:
+def _job(row: Fields) -> Job:
     id_, errand, is_enabled, next_slot, last_slot, failures = row
     times = _time(next_slot), _time(last_slot)
     return Job(JobId(id_), decode_errand(errand), bool(is_enabled), *times, failures)
@@ -116,4 +117,4 @@ def _text(moment: datetime | None) -> str | None:
 
 
 def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    return None if text is None else moment_of(text)

@@ -25,6 +25,8 @@ from gateway.stores.ports import (
     UnsureSend,
 )
 from gateway.stores.sqlite_runs import settle_reply
+from gateway.stores.sqlite_unreadable import Fields, Query, Reading, read_on
+from gateway.stores.unreadable import UNREADABLE_REPLY, moment_of, text_of
 from gateway.timing import Clock
 
 Values = Mapping[str, str | int]
@@ -40,7 +42,7 @@ class SqliteOutbox:
     """How many unsure sends are listed at most; the oldest go first."""
 
     async def unfinished(self) -> Sequence[OutboxRow]:
-        return await self.commits.run(_unfinished)
+        return (await self.commits.run(partial(_unfinished, self.clock.now()))).told()
 
     async def begin_part(self, row: OutboxId, part: int, at: datetime) -> None:
         values: Values = {"row": row, "part": part, "at": encode_time(at)}
@@ -154,17 +156,17 @@ def _record_unsure(values: Values, db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM unsure WHERE id <= (SELECT max(id) FROM unsure) - :kept", values)
 
 
-def _unfinished(db: sqlite3.Connection) -> list[OutboxRow]:
-    return [_row(row) for row in db.execute(_UNFINISHED)]
+def _unfinished(now: datetime, db: sqlite3.Connection) -> Reading[OutboxRow]:
+    return read_on(Query(UNREADABLE_REPLY, _UNFINISHED), _row, now, db)
 
 
-def _row(row: tuple[int, str, str, str, str, int, int, str | None, str | None]) -> OutboxRow:
+def _row(row: Fields) -> OutboxRow:
     id_, turn_id, outgoing, created_at, state, parts_sent, attempts, not_before, begun_at = row
     return OutboxRow(
         id=OutboxId(id_),
-        turn_id=TurnId(turn_id),
+        turn_id=TurnId(text_of(turn_id)),
         outgoing=decode_outgoing(outgoing),
-        created_at=datetime.fromisoformat(created_at),
+        created_at=moment_of(created_at),
         state=OutboxState(state),
         parts_sent=parts_sent,
         attempts=attempts,
@@ -174,4 +176,4 @@ def _row(row: tuple[int, str, str, str, str, int, int, str | None, str | None]) 
 
 
 def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    return None if text is None else moment_of(text)

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from gateway.cli import main
-from gateway.cli.doctor import check_disk, check_python
+from gateway.cli.doctor import _troubles, check_disk, check_python
 from gateway.cli.finding import Level
+from gateway.control.status_wire import Status
 from gateway.home import Home
 from tests.fakes.desk import FakeDesk, FakeGateway
 
@@ -175,3 +176,16 @@ def test_a_model_whose_window_is_assumed_is_named(patient: Patient, extra: str, 
     _, found = patient.findings()
     assert found["model"][0] == level
     assert says in found["model"][1]
+
+
+def test_what_was_set_aside_unread_is_a_warning() -> None:
+    """Which kind and how much; rows that can be read are no finding."""
+
+    def finding(reasons: dict[str, int]) -> list[str]:
+        state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", reasons=reasons)
+        return [each.detail for each in _troubles(state) if each.check == "store"]
+
+    assert finding({"unreadable_reply": 2, "duplicate": 9}) == [
+        "unreadable_reply: 2 could not be read and were set aside"
+    ]
+    assert finding({"duplicate": 9}) == []

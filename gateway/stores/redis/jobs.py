@@ -16,11 +16,13 @@ from gateway.stores.codec import (
 )
 from gateway.stores.jobs import RUNS_KEPT, Errand, Job, JobId, Run, RunState, Slot
 from gateway.stores.ports import InboxId, InboxRow
+from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Argument, Link
 from gateway.stores.redis.outbox import score
+from gateway.stores.unreadable import UNREADABLE_JOB, legible, moment_of, text_of
 from gateway.timing import Clock
 
-Fields = tuple[str, str, str, str, str, str]
+Fields = Sequence[str]
 """A job as store.lua returns it: id, errand, whether it is enabled, next slot, last slot, failures; empty for none."""
 
 
@@ -40,7 +42,11 @@ class RedisJobs:
 
     async def all(self) -> Sequence[Job]:
         rows: list[Fields] = await self.link.run("jobs", *self.agents)
-        return sorted(map(_job, rows), key=lambda job: job.id)
+        good, bad = legible(rows, lambda row: _job(row[1:]))  # the agent comes first
+        aside = Aside(self.link, "set_job_aside", UNREADABLE_JOB, self.clock)
+        for (agent, id_, *_), why in bad:
+            await aside.keep(agent, id_, why)
+        return sorted(good, key=lambda job: job.id)
 
     async def remove(self, job: JobId) -> bool:
         return bool(await self.link.run("remove_job", job))
@@ -78,7 +84,7 @@ def _row(stored: Sequence[str], encoded: str, now: datetime) -> InboxRow | None:
 def _job(fields: Fields) -> Job:
     id_, errand, is_enabled, next_slot, last_slot, failures = fields
     times = _time(next_slot), _time(last_slot)
-    return Job(JobId(int(id_)), decode_errand(errand), is_enabled == "1", *times, int(failures))
+    return Job(JobId(int(id_)), decode_errand(errand), text_of(is_enabled) == "1", *times, int(failures))
 
 
 def _text(moment: datetime | None) -> str:
@@ -86,4 +92,4 @@ def _text(moment: datetime | None) -> str:
 
 
 def _time(text: str) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
+    return None if text == "" else moment_of(text)

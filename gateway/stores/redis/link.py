@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
 from gateway.errors import StoreError
+from gateway.stores.codec import valid_unicode
 from gateway.stores.ports import STORE_TROUBLE
 from gateway.stores.redis.server import Server, is_elsewhere, refused, told
 from workspaces.checkpoint import Checkpoint, unchecked
@@ -108,7 +109,8 @@ class Link:
             raise StoreError("the store in Redis is closed: the gateway is stopping")
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Reply] = loop.create_future()
-        call = _Call(operation, arguments, outcome, loop.call_later(self._server.patience_s, self._expire, outcome))
+        sent = tuple(_sendable(each) for each in arguments)
+        call = _Call(operation, sent, outcome, loop.call_later(self._server.patience_s, self._expire, outcome))
         self._waiting.append(call)
         self._has_work.set()
         return await outcome
@@ -247,6 +249,11 @@ class Link:
         if trouble != self._trouble:
             log.warning("redis", detail=trouble)
         self._trouble = trouble
+
+
+def _sendable(argument: Argument) -> Argument:
+    """Return *argument* as it can be written: what is no Unicode would end the worker, and all that waits for it."""
+    return valid_unicode(argument) if isinstance(argument, str) and not argument.isascii() else argument
 
 
 def script() -> str:

@@ -8,12 +8,14 @@ from datetime import datetime
 from adapters.channel import Address
 from gateway.stores.codec import address_key, decode_outgoing, encode_outgoing, encode_time
 from gateway.stores.ports import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
+from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Argument, Link
+from gateway.stores.unreadable import UNREADABLE_REPLY, legible, moment_of, text_of
 from gateway.timing import Clock
 
 MICROSECOND = 1_000_000
-Fields = tuple[str, str, str, str, str, str, str, str | None, str | None]
-"""A reply as `unfinished` of store.lua returns it: its id, then its fields."""
+Fields = tuple[str, str, str, str, str, str, str, str, str | None, str | None]
+"""A reply as `unfinished` of store.lua returns it: its agent, its id, then its fields."""
 
 
 def score(moment: datetime) -> int:
@@ -32,7 +34,11 @@ class RedisOutbox:
 
     async def unfinished(self) -> Sequence[OutboxRow]:
         rows: list[Fields] = await self.link.run("unfinished", *self.agents)
-        return sorted(map(_row, rows), key=lambda row: row.id)
+        good, bad = legible(rows, _row)
+        aside = Aside(self.link, "set_reply_aside", UNREADABLE_REPLY, self.clock)
+        for (agent, id_, *_), why in bad:
+            await aside.keep(agent, id_, why)
+        return sorted(good, key=lambda row: row.id)
 
     async def begin_part(self, row: OutboxId, part: int, at: datetime) -> None:
         await self.link.run("begin_part", row, part, encode_time(at))
@@ -75,12 +81,12 @@ def unsure_send(entry: str) -> UnsureSend:
 
 
 def _row(fields: Fields) -> OutboxRow:
-    id_, turn_id, outgoing, created_at, state, parts_sent, attempts, not_before, begun_at = fields
+    _, id_, turn_id, outgoing, created_at, state, parts_sent, attempts, not_before, begun_at = fields
     return OutboxRow(
         id=OutboxId(int(id_)),
-        turn_id=TurnId(turn_id),
+        turn_id=TurnId(text_of(turn_id)),
         outgoing=decode_outgoing(outgoing),
-        created_at=datetime.fromisoformat(created_at),
+        created_at=moment_of(created_at),
         state=OutboxState(state),
         parts_sent=int(parts_sent),
         attempts=int(attempts),
@@ -90,4 +96,4 @@ def _row(fields: Fields) -> OutboxRow:
 
 
 def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    return None if text is None else moment_of(text)

@@ -103,6 +103,7 @@ class Server:
             password=self.password,
             protocol=2,
             decode_responses=True,
+            encoding_errors="surrogateescape",  # a stored text that is not in UTF-8 must not break the connection
             socket_timeout=self.timeout_s,
             socket_connect_timeout=self.timeout_s,
             retry=Retry(NoBackoff(), 0),

@@ -200,7 +200,7 @@ function reads.waiting(after, limit, ...)
     local rows, most = {}, tonumber(limit) > 0 and { 'COUNT', limit } or {}
     for _, agent in ipairs({ ... }) do
         for _, entry in ipairs(call('XRANGE', key('inbox', agent), '(' .. after .. '-0', '+', unpack(most))) do
-            rows[#rows + 1] = { entry[1], entry[2][2], entry[2][4] }
+            rows[#rows + 1] = { agent, entry[1], entry[2] }
         end
     end
     return rows
@@ -258,7 +258,7 @@ function reads.unfinished(...)
     local rows = {}
     for _, agent in ipairs({ ... }) do
         for _, id in ipairs(call('ZRANGE', key('outbox', agent), 0, -1)) do
-            rows[#rows + 1] = { id, unpack(call('HMGET', key('reply', id), unpack(REPLY))) }
+            rows[#rows + 1] = { agent, id, unpack(call('HMGET', key('reply', id), unpack(REPLY))) }
         end
     end
     return rows
@@ -389,7 +389,7 @@ function reads.jobs(...)
     local rows = {}
     for _, agent in ipairs({ ... }) do
         for _, id in ipairs(call('ZRANGE', key('jobs', agent), 0, -1)) do
-            rows[#rows + 1] = job_row(id)
+            rows[#rows + 1] = { agent, unpack(job_row(id)) }
         end
     end
     return rows
@@ -422,6 +422,52 @@ function writes.set_next(id, next)
     call('HSET', key('job', id), 'enabled', next == '' and 0 or 1, 'next', next, 'failures', 0)
     call('ZREM', key('jobs', 'done'), id)
     return { id }
+end
+
+-- What cannot be read is kept whole, in a stream that nothing trims, and holds up nothing.
+
+local function keep_aside(reason, agent, row, why, at, fields)
+    call('XADD', key('unreadable'), '*', 'reason', reason, 'agent', agent, 'row', row, 'why', why, 'at', at, unpack(fields))
+    count(reason, 1)
+    return { row }
+end
+
+function writes.set_message_aside(reason, agent, row, why, at)
+    local entry = call('XRANGE', key('inbox', agent), row, row)[1]
+    if not entry then
+        return {}
+    end
+    local kept = keep_aside(reason, agent, row, why, at, entry[2])
+    call('XDEL', key('inbox', agent), row)
+    local id = string.match(row, '^(%d+)-0$')
+    if id and call('HGET', key('waiting'), id) == agent then
+        call('HDEL', key('waiting'), id)
+        settle_message(id, 'failed')
+    end
+    return kept
+end
+
+function writes.set_reply_aside(reason, agent, row, why, at)
+    if not call('ZSCORE', key('outbox', agent), row) then
+        return {}
+    end
+    local reply = key('reply', row)
+    local kept = keep_aside(reason, agent, row, why, at, call('HGETALL', reply))
+    call('ZREM', key('outbox', agent), row)
+    call('ZREM', key('unfinished'), row)
+    settle_run(call('HGET', key('runs', 'of', 'turn'), call('HGET', reply, 'turn_id') or ''), 'answered', 'dead')
+    call('DEL', reply)
+    return kept
+end
+
+function writes.set_job_aside(reason, agent, row, why, at)
+    if not call('ZSCORE', key('jobs', agent), row) then
+        return {}
+    end
+    local kept = keep_aside(reason, agent, row, why, at, call('HGETALL', key('job', row)))
+    call('ZREM', key('jobs', agent), row)
+    forget_job(row)
+    return kept
 end
 
 function writes.run_job(id, slot, kept, ...)

@@ -30,6 +30,7 @@ from gateway.stores.ports import (
     TurnCommit,
     TurnId,
 )
+from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.changes import RedisChanges
 from gateway.stores.redis.door import RedisOverheard, RedisPairings, RedisSilences
 from gateway.stores.redis.jobs import RedisJobs
@@ -40,6 +41,7 @@ from gateway.stores.redis.server import end_if_cancelled
 from gateway.stores.redis.spending import RedisSpending
 from gateway.stores.retention import Retention
 from gateway.stores.spending import Spending
+from gateway.stores.unreadable import UNREADABLE_MESSAGE, legible, moment_of, silences_of
 from gateway.timing import Clock, SystemClock
 from workspaces.checkpoint import Checkpoint, unchecked
 
@@ -52,6 +54,9 @@ READ_AT_ONCE = 256
 REREAD_AFTER_S = 0.2
 KNOWN = 10_000
 """Messages that are not handed on again when the connection breaks and the queues are read anew."""
+
+Entry = tuple[str, str, Sequence[str]]
+"""An unanswered message as Redis keeps it: its agent, its id in the stream, names and values in turn."""
 
 AgentOf = Callable[[InboundMessage], str]
 """Says which agent a message is for."""
@@ -76,8 +81,13 @@ class RedisInbox:
         return InboxRow(InboxId(int(stored[0])), decode_message(encoded), now) if stored else None
 
     async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
-        entries: list[tuple[str, str, str]] = await self.link.run("waiting", after, limit or 0, *self.agents)
-        return sorted((_inbox_row(*entry) for entry in entries), key=lambda row: row.id)[:limit]
+        while True:
+            entries: list[Entry] = await self.link.run("waiting", after, limit or 0, *self.agents)
+            rows, bad = legible(entries, _inbox_row)
+            if not bad:
+                return sorted(rows, key=lambda row: row.id)[:limit]
+            for entry, why in bad:  # and asked again, so that a page is as full as it can be
+                await self._set_aside(entry, why)
 
     async def drop(self, row: InboxId, reason: str) -> None:
         await self.link.run("drop", row, reason)
@@ -104,19 +114,32 @@ class RedisInbox:
                 log.info("arrivals interrupted", detail=str(exc))
                 await asyncio.sleep(REREAD_AFTER_S)
 
+    async def _set_aside(self, entry: Entry, why: str) -> None:
+        agent, id_, fields = entry
+        aside = Aside(self.link, "set_message_aside", UNREADABLE_MESSAGE, self.clock)
+        if await aside.keep(agent, id_, why):
+            for silence in silences_of(fields, self.clock.now()):
+                await RedisSilences(self.link).record(silence)
+
     async def _read(self) -> AsyncGenerator[InboxRow, None]:
         """Give every row of our queues from the first on, over one connection."""
         client = await self.leases.server.connect()
-        last: dict[Any, Any] = {f"{self.leases.member.prefix}:inbox:{agent}": "0" for agent in self.agents}
+        agents = {f"{self.leases.member.prefix}:inbox:{agent}": agent for agent in self.agents}
+        last: dict[Any, Any] = dict.fromkeys(agents, "0")
         wait_ms = round(self.leases.server.timeout_s * 500)
         try:
             while True:
                 end_if_cancelled()
                 arrived: Any = await client.xread(last, count=READ_AT_ONCE, block=wait_ms)
                 for queue, entries in arrived:
-                    for entry, fields in entries:
-                        last[queue] = entry
-                        yield _inbox_row(entry, fields["message"], fields["received_at"])
+                    for id_, fields in entries:
+                        last[queue] = id_
+                        stored = agents[queue], id_, [each for pair in fields.items() for each in pair]
+                        rows, bad = legible([stored], _inbox_row)
+                        for row in rows:
+                            yield row
+                        for entry, why in bad:
+                            await self._set_aside(entry, why)
         finally:
             await client.aclose()
 
@@ -190,6 +213,10 @@ class RedisStore:
         await self._link.close()
 
 
-def _inbox_row(entry: str, message: str, received_at: str) -> InboxRow:
-    id_ = InboxId(int(entry.partition("-")[0]))
-    return InboxRow(id_, decode_message(message), datetime.fromisoformat(received_at))
+def _inbox_row(entry: Entry) -> InboxRow:
+    _, id_, stored = entry
+    fields = dict(zip(stored[::2], stored[1::2], strict=True))
+    number, _, rest = id_.partition("-")
+    if rest != "0":
+        raise ValueError("it is none that a gateway wrote")  # and no answer would take it out
+    return InboxRow(InboxId(int(number)), decode_message(fields["message"]), moment_of(fields["received_at"]))

@@ -7,6 +7,7 @@ from gateway.door.admission import Policy, Reason
 from gateway.door.explaining import MEANINGS, explain, told
 from gateway.door.routing import Binding, Routes
 from gateway.stores.door import Silence
+from gateway.stores.unreadable import UNREADABLE_MESSAGE
 from tests.fakes.clock import START
 from tests.gateway.door.test_admission import GROUP, PAIRING, STRANGER
 from workspaces.access import AgentId
@@ -39,6 +40,7 @@ def test_a_silence_is_told_in_words() -> None:
     assert told(line)[0] == (
         "telegram.home.-100, telegram:8: 1,200 times, because it neither mentioned the bot nor replied to it"
     )
+    assert told(replace(line, reason=UNREADABLE_MESSAGE, times=1))[1] == "have it sent again"
     assert told(replace(line, reason="from_the_future", times=1)) == (
         "telegram.home.-100, telegram:8: because from_the_future",
         "docs/reasons.md may know it",
