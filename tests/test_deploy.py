@@ -152,6 +152,67 @@ def test_whatever_is_named_is_there() -> None:
     assert by_kind["PodDisruptionBudget"]["strandline"]["spec"]["selector"]["matchLabels"] in policies
 
 
+OVERLAYS = sorted(folder for folder in FOLDERS if folder.parent.name == "overlays")
+GATEWAY = {"app.kubernetes.io/name": "strandline"}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda folder: folder.name)
+def test_policies_let_a_gateway_reach_what_its_settings_name(overlay: Path) -> None:
+    """Out of its pod, and into that of the server, which nobody else may enter."""
+    found = in_folder(overlay)
+    file = overlay / "config.toml"
+    config = parse_config(file.read_text("utf-8") if file.exists() else "", file)
+    policies = [each["spec"] for each in found if each["kind"] == "NetworkPolicy"]
+    services = {each["metadata"]["name"]: each["spec"] for each in found if each["kind"] == "Service"}
+    for url in filter(None, (config.redis.url, config.qdrant.url)):
+        parts = urlsplit(url)
+        assert parts.port
+        server = services[str(parts.hostname)]["selector"]
+        assert lets(policies, "egress", GATEWAY, server, parts.port), url
+        assert lets(policies, "ingress", server, GATEWAY, parts.port), url
+        assert not lets(policies, "ingress", server, {"app.kubernetes.io/name": "another"}, parts.port), url
+    assert not lets(policies, "ingress", GATEWAY, {"app.kubernetes.io/name": "another"}, 8420)
+
+
+def lets(policies: list[Any], way: str, pod: dict[str, str], other: dict[str, str], port: int) -> bool:
+    """Say whether one of *policies* lets *pod* and *other* talk, seen from *pod*; without one everything may pass."""
+    mine = [
+        each for each in policies if each["podSelector"]["matchLabels"] == pod and way.title() in each["policyTypes"]
+    ]
+    peers = "to" if way == "egress" else "from"
+    rules = [rule for each in mine for rule in each[way]]
+    return not mine or any(
+        port in [each["port"] for each in rule["ports"]]
+        and (peers not in rule or other in [peer["podSelector"]["matchLabels"] for peer in rule[peers]])
+        for rule in rules
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_ready", "is_alive"),
+    [("PONG", True, True), ("LOADING Redis is loading the dataset in memory", False, True), ("", False, False)],
+)
+def test_a_redis_that_reads_its_log_is_alive_and_not_ready(
+    answer: str, is_ready: bool, is_alive: bool, tmp_path: Path
+) -> None:
+    """Killed for it, it would begin anew each time; a gateway waits for it."""
+    (container,) = dict(PODS)["StatefulSet/strandline-redis"]["containers"]
+    program = tmp_path / "redis-cli"
+    program.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    program.chmod(0o755)
+    for probe, wanted in (("readinessProbe", is_ready), ("livenessProbe", is_alive)):
+        command = container[probe]["exec"]["command"]
+        ended = subprocess.run(command, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=False, timeout=30)
+        assert (ended.returncode == 0) is wanted, probe
+
+
+def test_a_qdrant_that_reads_its_collections_is_alive_and_not_ready() -> None:
+    """Its two addresses differ in that; `/livez` answers as soon as it listens."""
+    (container,) = dict(PODS)["StatefulSet/strandline-qdrant"]["containers"]
+    paths = {probe: container[probe]["httpGet"]["path"] for probe in ("readinessProbe", "livenessProbe")}
+    assert paths == {"readinessProbe": "/readyz", "livenessProbe": "/livez"}
+
+
 def test_the_gateways_probes_ask_where_it_listens() -> None:
     """On loopback, as nothing listens elsewhere; and it gets longer to end than it takes to drain."""
     pod = dict(PODS)["StatefulSet/strandline"]
