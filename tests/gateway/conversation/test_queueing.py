@@ -52,11 +52,9 @@ async def test_what_waits_is_collected(house: House) -> None:
         entries = (await chat.turns.sessions.open(session_of(await house.take_in(replace(DIRECT, id="x"))))).entries
     assert model.saw(2) == ["one", "two", "three"]
     said = [entry for entry in entries if isinstance(entry, UserEntry)]
-    assert [(entry.text, entry.joins, entry.message_id) for entry in said] == [
-        ("one", False, "1"),
-        ("two", False, "2"),
-        ("three", True, "3"),
-    ]
+    assert [(entry.text, entry.joins) for entry in said] == [("one", False), ("two", False), ("three", True)]
+    numbers = [int(entry.message_id) for entry in said]
+    assert numbers == sorted(set(numbers))
     assert chat.told == ["1", "2", "3"]
 
 
