@@ -1,8 +1,8 @@
 """This file checks, in a whole gateway, that jobs are run at their times and what became of them is known."""
 
 import asyncio
-import re
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
