@@ -37,7 +37,7 @@ from gateway.agent.entries import (
     UsedEntry,
     UserEntry,
 )
-from gateway.stores.codec import to_json
+from gateway.stores.codec import KEYS_ALONE, to_json
 from gateway.stores.ports import TurnId
 
 _RECORD_START = b'{"v":'
@@ -235,7 +235,7 @@ def _parse(line: bytes) -> _AnyLine | _UnknownLine | None:
 
 @cache
 def _lines() -> TypeAdapter[_AnyLine]:
-    return TypeAdapter(_AnyLine)
+    return TypeAdapter(_AnyLine, config=KEYS_ALONE)
 
 
 @cache

@@ -30,6 +30,8 @@ OPEN_AT_MOST = 256
 """Transcripts kept in memory; the least recently used is let go, to be read again when its chat speaks."""
 OPEN_BYTES = 64 * 1024 * 1024
 """Bytes of their lines that are kept in memory together; the one in use is, however long it is."""
+REPAIRS_TOLD = 100
+"""Sessions of which the status says what was found damaged, the latest; the log has them all."""
 
 
 class Sessions:
@@ -88,6 +90,8 @@ class Sessions:
         transcript.followers = tuple(self._followers.get(key, ()))
         if transcript.repairs != Repairs():
             self._repairs[key] = transcript.repairs
+            while len(self._repairs) > REPAIRS_TOLD:
+                del self._repairs[next(iter(self._repairs))]
             log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
         return transcript
 
@@ -142,7 +146,7 @@ class Sessions:
         return self._folders[agent]
 
     def repairs(self) -> Iterator[str]:
-        """Say, a line a session, what was found damaged since the start."""
+        """Say, a line a session, what was found damaged lately; what is older than the start nobody knows."""
         for key, repairs in self._repairs.items():
             yield f"session {key}: {_in_words(repairs)}"
 

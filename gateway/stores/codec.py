@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Generic, Literal, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from adapters.channel import Address, Heard, InboundMessage
@@ -16,7 +16,14 @@ from gateway.stores.ports import Outgoing, Proposal
 T = TypeVar("T")
 
 
+KEYS_ALONE = ConfigDict(cache_strings="keys")
+"""Pydantic keeps the latest 16,000 short texts of all JSON that it reads, in case they come again. Ids, times and words
+of conversations do not: only names of fields are to be kept."""
+
+
 class _Versioned(BaseModel, Generic[T]):
+    model_config = KEYS_ALONE
+
     v: Literal[1] = 1
     body: T
 

@@ -1,6 +1,7 @@
 """This file asks an agent for a program, and hears what that comes to: the drafts, then the outcome of the turn."""
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ PATIENCE_S = 600.0
 SYSTEM_AUTHOR = "what the program is set to say first"
 PREFACES = 1_000
 """Chats of which it is known what their program says first; the oldest are forgotten, and hear it once more."""
+WAITING = 20
+"""Drafts that a program is given one by one, though it reads slower than the model writes."""
 
 
 class Prefaces:
@@ -45,6 +48,35 @@ class Prefaces:
         self._told[address] = text
         while len(self._told) > PREFACES:
             del self._told[next(iter(self._told))]
+
+
+class Heard:
+    """What is heard of a turn and not taken yet; whoever reads slowly has the newest draft waiting, not each one."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[str | Outcome] = deque()
+        self._comes = asyncio.Event()
+
+    def draft(self, text: str) -> None:
+        """Hear the whole draft so far; where many wait, the latest makes way if this one begins with it."""
+        if len(self._waiting) >= WAITING:
+            before = self._waiting[-1]
+            if isinstance(before, str) and text.startswith(before):
+                self._waiting.pop()
+        self._waiting.append(text)
+        self._comes.set()
+
+    def outcome(self, outcome: Outcome) -> None:
+        """Hear what the turn committed."""
+        self._waiting.append(outcome)
+        self._comes.set()
+
+    async def get(self) -> str | Outcome:
+        """Return what was heard next, when there is something."""
+        while not self._waiting:
+            self._comes.clear()
+            await self._comes.wait()
+        return self._waiting.popleft()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +119,17 @@ class Asking:
             raise HttpError(403, f"refused: {refusal}", PERMISSION, code=refusal)
 
     @contextmanager
-    def listening(self, message: InboundMessage) -> Iterator[asyncio.Queue[str | Outcome]]:
+    def listening(self, message: InboundMessage) -> Iterator[Heard]:
         """Give what is heard of the turn of *message*: texts of drafts, then what it committed."""
-        heard: asyncio.Queue[str | Outcome] = asyncio.Queue()
+        heard = Heard()
 
         def on_draft(message_id: str, text: str) -> None:
             if message_id == message.id:
-                heard.put_nowait(text)
+                heard.draft(text)
 
         with (
             self.presence.follow(message.address, on_draft),
-            self.outcomes.awaited(message.id, heard.put_nowait),
+            self.outcomes.awaited(message.id, heard.outcome),
         ):
             yield heard
 

@@ -31,6 +31,8 @@ SHOWN_OF_THE_PAST = 60
 """Messages, answers and notices that a page begins with."""
 PAGES_AT_MOST = 20
 """Open for one agent."""
+WAITING_AT_MOST = 200
+"""Events for a page that takes nothing any more: a laptop that was closed. It is as many as it may ask for again."""
 LOOK_EVERY_S = 15.0
 """How often a stream says that it is alive, and looks whether its browser is still signed in."""
 PATIENCE_S = 10.0
@@ -139,7 +141,10 @@ class ChatPages:
 
 
 class _Heard:
-    """What a stream has yet to show; of a draft that grows only the newest text."""
+    """What a stream has yet to show; of a draft that grows only the newest text.
+
+    A page that takes nothing any more is parted from: when it comes back it asks for what it lacks.
+    """
 
     def __init__(self) -> None:
         self.is_over = False
@@ -147,15 +152,17 @@ class _Heard:
         self._comes = asyncio.Event()
 
     def event(self, event: PageEvent | Sign | None) -> None:
-        self.is_over = self.is_over or event is None
-        if event is not None:
+        if event is None or len(self._waiting) >= WAITING_AT_MOST:
+            self.is_over = True
+        elif not self.is_over:
             self._waiting.append(event)
         self._comes.set()
 
     def draft(self, text: str) -> None:
         if self._waiting and isinstance(self._waiting[-1], str):
             self._waiting.pop()
-        self._waiting.append(text)
+        if not self.is_over:
+            self._waiting.append(text)
         self._comes.set()
 
     async def something(self) -> None:

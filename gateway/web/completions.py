@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from adapters.channel import InboundMessage
 from gateway.conversation.outcomes import Outcome
-from gateway.web.asking import PATIENCE_S, Asking
+from gateway.web.asking import PATIENCE_S, Asking, Heard
 from gateway.web.errors import SERVER, HttpError
 from gateway.web.growing import Growing
 from gateway.web.holders import Holder, Holders
@@ -109,7 +109,7 @@ class CompletionPages:
         return self._holders.of_header(request.headers.get("authorization", ""))
 
 
-async def _next(heard: "asyncio.Queue[str | Outcome]", deadline: float) -> str | Outcome:
+async def _next(heard: Heard, deadline: float) -> str | Outcome:
     """Return what is heard next, an empty text when that takes long. Raises HttpError 504 after the *deadline*."""
     now = asyncio.get_running_loop().time()
     try:

@@ -6,11 +6,19 @@ import os
 import sys
 import weakref
 from contextlib import suppress
+from datetime import UTC, datetime
 
 import pytest
 
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from bench.figures import resident_mb
+from gateway.agent.entries import ToolCall, UserEntry
+from gateway.agent.tools.tool import Toolbox, tool
+from gateway.conversation.record import Record, in_line, to_line
 from gateway.reclaiming import keep_small
+from gateway.stores.codec import decode_message, encode_message
+from gateway.stores.ports import TurnId
+from tests.workspaces.turns import MAIN
 from workspaces.reclaiming import EVERY_S, MOST_OF_THE_TIME, give_back, wait_s
 
 PIECES, PIECE_BYTES = 60_000, 1_000
@@ -61,3 +69,32 @@ def test_it_takes_no_more_than_its_share_of_the_time() -> None:
     """Where a look takes long, the next one is later."""
     assert wait_s(0.015) == EVERY_S
     assert wait_s(1.0) == 1 / MOST_OF_THE_TIME > EVERY_S
+
+
+async def test_no_id_of_a_conversation_is_kept_by_what_reads_json() -> None:
+    """A text that is read twice is two texts: one that is kept would be the same, and thousands of them would be."""
+    now = datetime.now(UTC)
+    line = to_line(Record(TurnId("t1795366057159"), now, UserEntry("hello", now, "Sam", "m-1")))
+    [one], [other] = list(in_line(line)), list(in_line(line))
+    assert isinstance(one, Record)
+    assert isinstance(other, Record)
+    assert one.turn_id == other.turn_id
+    assert one.turn_id is not other.turn_id
+
+    said = InboundMessage(
+        Address("telegram", "home", "-100"), "m-12", Sender("7", "Sam"), ChatKind.GROUP, "hi", True, now
+    )
+    ids = [decode_message(encode_message(said)).id for _ in range(2)]
+    assert ids[0] is not ids[1]
+
+    heard: list[str] = []
+
+    async def note(text: str) -> str:
+        """Note it."""
+        heard.append(text)
+        return "noted"
+
+    for _ in range(2):
+        await Toolbox([tool(note)], MAIN).call(ToolCall("c", "note", '{"text": "tea is out"}'))
+    assert heard == ["tea is out"] * 2
+    assert heard[0] is not heard[1]

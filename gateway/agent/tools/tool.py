@@ -95,7 +95,8 @@ def _shape_of(function: Callable[..., Awaitable[Told]]) -> tuple[ToolSpec, type[
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (parameter.annotation, default)
-    arguments = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
+    config = ConfigDict(extra="forbid", cache_strings="keys")  # hardly an argument comes twice, so none is kept
+    arguments = create_model(function.__name__, __config__=config, **fields)  # type: ignore[call-overload]
     schema = arguments.model_json_schema(schema_generator=_Short)
     for said in ("title", "additionalProperties"):
         schema.pop(said, None)

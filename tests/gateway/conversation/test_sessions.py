@@ -40,6 +40,18 @@ async def test_a_torn_transcript_is_used_and_told_of(tmp_path: Path, threads: Th
     assert list(again.repairs()) == ["session main/main: 1 torn last line cut and kept beside the file"]
 
 
+async def test_of_what_was_damaged_the_latest_is_told(
+    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many sessions a bad disk has spoiled."""
+    monkeypatch.setattr(module, "REPAIRS_TOLD", 2)
+    sessions = Sessions({MAIN: tmp_path}, threads)
+    for number in range(4):
+        sessions.path(key := SessionKey(MAIN, f"group:{number}")).write_bytes(b"no record\n")
+        await sessions.open(key)
+    assert [line.partition(": ")[0] for line in sessions.repairs()] == [f"session main/group:{n}" for n in (2, 3)]
+
+
 async def test_no_name_of_a_session_leads_out_of_its_folder(tmp_path: Path, threads: Threads) -> None:
     """A chat's id is a file's name, whatever it holds."""
     assert Sessions({MAIN: tmp_path}, threads).path(GROUP).parent == tmp_path

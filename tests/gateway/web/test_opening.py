@@ -1,5 +1,6 @@
 """What `[web]` may say, what opens the door, and what a gateway that is killed or has no door does."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from gateway.door.sign_in import CODE_FOR, CODES, SESSION_FOR, SESSIONS, STORED_
 from gateway.errors import ConfigError
 from gateway.stores.ports import InboxId, InboxRow
 from gateway.stores.sqlite import SqliteStore
+from gateway.web.asking import WAITING, Heard
 from gateway.web.errors import HttpError
 from gateway.web.holders import Holders
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, TOKENS
@@ -194,3 +196,20 @@ def test_of_what_nobody_can_ask_for_nothing_is_kept() -> None:
     for number in range(2 * KEPT):
         outcomes.tell(told(number, ("http", "terminal")[number % 2]), [])
     assert len(outcomes._told) == KEPT
+
+
+async def test_a_program_that_reads_slowly_costs_no_end_of_memory() -> None:
+    """Of ten thousand drafts of one reply few wait, the whole at last; the next reply's and the outcome follow."""
+    heard = Heard()
+    for length in range(10_000):
+        heard.draft("a" * length)
+    heard.draft("b")
+    heard.outcome([])
+    assert len(heard._waiting) == WAITING + 2
+    drafts = [await heard.get() for _ in range(WAITING)]
+    assert drafts == ["a" * length for length in (*range(WAITING - 1), 9_999)]
+    assert [await heard.get() for _ in range(2)] == ["b", []]
+    coming = asyncio.create_task(heard.get())
+    await asyncio.sleep(0)
+    heard.draft("c")
+    assert await coming == "c"

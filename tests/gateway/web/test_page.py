@@ -1,15 +1,16 @@
 """The owner's page: what it shows, and that no answer is lost between two connections."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import httpx2
 
 from adapters.channel import Address, Button
-from adapters.web import CHANNEL, CHAT
+from adapters.web import CHANNEL, CHAT, Kind, PageEvent, Told
 from gateway.control.cron_wire import CronOrder
 from gateway.control.wire import ChatOrder
 from gateway.serving import serving
-from gateway.web.chat import PAGES_AT_MOST
+from gateway.web.chat import PAGES_AT_MOST, WAITING_AT_MOST, _Heard
 from gateway.web.marked import marked
 from tests.gateway.web.browsing import Browser, shown, until
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House
@@ -189,6 +190,19 @@ async def test_so_many_pages_and_no_more(house: House, browser: Browser) -> None
         await until(events, "history")
     for reader in readers:
         reader.__exit__(None, None, None)
+
+
+def test_a_page_that_takes_nothing_more_costs_no_end_of_memory() -> None:
+    """It is parted from, and asks for what it lacks when it comes back; one that reads goes on for ever."""
+    stuck, quick = _Heard(), _Heard()
+    for number in range(10_000):
+        event = PageEvent(number, Told(Kind.SAID, f"message {number}", datetime.now(UTC), ""))
+        for heard in (stuck, quick):
+            heard.event(event)
+            heard.draft(f"draft {number}")
+        assert quick.taken() == [event, f"draft {number}"]
+    assert (stuck.is_over, quick.is_over) == (True, False)
+    assert len(stuck.taken()) <= WAITING_AT_MOST + 1
 
 
 async def test_a_stop_ends_the_streams_at_once(house: House, browser: Browser) -> None:
