@@ -16,6 +16,7 @@ from gateway.agent.keeper import Keeper, kept_folders
 from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
 from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.picture_room import MEGABYTE, PictureRoom
 from gateway.agent.models.port import Model
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.recall import RecallSettings
@@ -65,7 +66,7 @@ async def open_agents(
     workspace that is not one agent's alone.
     """
     refuse_overlaps(home, config)
-    hosted = {name: hosted_settings(name, config, environ) for name in config.models}
+    hosted, room = {name: hosted_settings(name, config, environ) for name in config.models}, PictureRoom()
     agents: dict[AgentId, Agent] = {}
     started_with = memory_worker(config, environ)
     caps = file_caps(config.limits)
@@ -80,9 +81,9 @@ async def open_agents(
             sources: list[Source] = [WorkspaceNotes(workspace.folder)]
             if config.memory.transcripts:
                 sources.append(TranscriptNotes(agent, home.agent(name).sessions, clock().tzinfo or UTC))
-            model = choose([settings.model, *settings.fallbacks], hosted)
+            model = choose([settings.model, *settings.fallbacks], hosted, room)
             stack.push_async_callback(model.close)
-            others = _others(settings, hosted)
+            others = _others(settings, hosted, room)
             for other in others.values():
                 stack.push_async_callback(other.close)
             memory = MemoryIndex(
@@ -110,10 +111,10 @@ async def open_agents(
         yield agents
 
 
-def _others(settings: AgentSettings, hosted: Mapping[str, HostedSettings]) -> dict[str, Model]:
+def _others(settings: AgentSettings, hosted: Mapping[str, HostedSettings], room: PictureRoom) -> dict[str, Model]:
     """Return what a session may choose: a model's library loads when it is first asked, so each costs nothing yet."""
     return {
-        name: choose([name, *(each for each in settings.fallbacks if each != name)], hosted)
+        name: choose([name, *(each for each in settings.fallbacks if each != name)], hosted, room)
         for name in dict.fromkeys([settings.model, *settings.fallbacks, *hosted])
     }
 
@@ -234,6 +235,7 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
         settings.temperature,
         settings.vision,
         settings.output_tokens,
+        settings.pictures_mb * MEGABYTE,
     )
 
 

@@ -144,6 +144,8 @@ class ModelSettings(Section):
     temperature: Temperature | None = None
     vision: bool = False
     """It takes pictures."""
+    pictures_mb: int = Field(default=14, ge=1, le=200)
+    """Of all that one request shows."""
     price_in: Price | None = None
     price_out: Price | None = None
     price_cached: Price | None = None

@@ -55,7 +55,7 @@ class IntakeSettings:
     pictures: int = 4
     """Of one message, that a model that sees is shown."""
     picture_bytes: int = 4 * 1024 * 1024
-    """Together they stay below 20 MB, what Cohere takes in a request."""
+    """Of one; how much all of a request may have is the model's `pictures_mb`."""
 
 
 @dataclass(frozen=True, slots=True)

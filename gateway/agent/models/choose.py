@@ -8,35 +8,40 @@ from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.fallback import FallbackModel
 from gateway.agent.models.offline import OFFLINE, OfflineModel
 from gateway.agent.models.packages import missing_extra
+from gateway.agent.models.picture_room import PictureRoom
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ConfigError
 
 
-def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings]) -> Model:
+def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings], room: PictureRoom | None = None) -> Model:
     """Return the model called `names[0]`, with the others as its fallbacks; `offline` needs no settings.
+
+    What models show of pictures shares *room*.
 
     Raises ConfigError for a name that is neither, and for a model whose client is not installed.
     """
-    models = [_model(name, hosted, is_fallback=place > 0) for place, name in enumerate(names)]
+    room = room or PictureRoom()
+    models = [_model(name, hosted, room, is_fallback=place > 0) for place, name in enumerate(names)]
     return models[0] if len(models) == 1 else FallbackModel(models)
 
 
-def _model(name: str, hosted: Mapping[str, HostedSettings], *, is_fallback: bool) -> Model:
+def _model(name: str, hosted: Mapping[str, HostedSettings], room: PictureRoom, *, is_fallback: bool) -> Model:
     if name == OFFLINE:
         return OfflineModel(stands_in=is_fallback)
     if name not in hosted:
         raise ConfigError(f"there is no model {name!r}; add a section [models.{name}], or use {OFFLINE!r}")
     if install := missing_extra(hosted[name].provider):
         raise ConfigError(f"models.{name}: the package for it is missing; run: {install}")
-    return LazyModel(hosted[name])
+    return LazyModel(hosted[name], room)
 
 
 class LazyModel:
     """A hosted model whose SDK is loaded when it is first asked."""
 
-    def __init__(self, settings: HostedSettings) -> None:
+    def __init__(self, settings: HostedSettings, room: PictureRoom) -> None:
         self.name = settings.name
+        self._room = room
         self.window_tokens = settings.window_tokens
         self._settings = settings
         self._loading = asyncio.Lock()
@@ -50,7 +55,7 @@ class LazyModel:
         """Load the SDK on a thread, so that other conversations go on meanwhile; again: the same model."""
         async with self._loading:
             if self._model is None:
-                self._model = await asyncio.to_thread(_build, self._settings)
+                self._model = await asyncio.to_thread(_build, self._settings, self._room)
                 gc.freeze()  # what a library loads stays: to look through it took 0.2 s at every full collection
             return self._model
 
@@ -59,7 +64,7 @@ class LazyModel:
             await self._model.close()
 
 
-def _build(settings: HostedSettings) -> Model:
+def _build(settings: HostedSettings, room: PictureRoom) -> Model:
     from gateway.agent.models.hosted import HostedModel
 
-    return HostedModel(settings)
+    return HostedModel(settings, room=room)

@@ -1,17 +1,19 @@
 """This file is a model behind a provider's API: a request goes out, and one checked reply comes back."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing
 
 import httpx
 import httpx2
 import structlog
 
-from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.agent.entries import Picture, ReplyEntry, UserEntry
 from gateway.agent.models.assembly import Assembly
 from gateway.agent.models.draft import Draft
 from gateway.agent.models.failures import broken
 from gateway.agent.models.messages import NOTHING_SEEN, Seen
+from gateway.agent.models.picture_room import PictureRoom, shown_pictures
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.models.provider import Provider
 from gateway.agent.models.retry import Retry
@@ -25,11 +27,12 @@ log = structlog.get_logger()
 class HostedModel:
     """A model of Cohere, Anthropic or Google, or of any server that speaks OpenAI's protocol."""
 
-    def __init__(self, settings: HostedSettings, retry: Retry | None = None) -> None:
+    def __init__(self, settings: HostedSettings, retry: Retry | None = None, room: PictureRoom | None = None) -> None:
         self.name = settings.name
         self.window_tokens = settings.window_tokens
         self._settings = settings
         self._retry = retry or Retry()
+        self._room = room or PictureRoom()
         self._provider = _provider(settings)
         self._refused: frozenset[str] = frozenset()
         """The pictures that the provider did not take last: the turn's next steps do not show them again."""
@@ -39,7 +42,13 @@ class HostedModel:
 
         A request that is refused with pictures is made again without them; the model is told so.
         """
-        seen = await self._seen(request)
+        pictures = self._pictures(request)
+        async with self._room.hold(sum(each.size for each in pictures)):
+            return await self._shown(request, pictures, on_text)
+
+    async def _shown(self, request: ModelRequest, pictures: Sequence[Picture], on_text: OnText) -> ReplyEntry:
+        """Answer *request*, whose *pictures* have room."""
+        seen = await self._seen(request, pictures)
         try:
             return await self._replied(request, seen, on_text)
         except (ModelRefusedError, ModelOverflowError) as refusal:
@@ -49,12 +58,22 @@ class HostedModel:
             self._refused = frozenset(seen)
             return await self._replied(request, dict.fromkeys(seen), on_text)
 
-    async def _seen(self, request: ModelRequest) -> Seen:
-        """Return the pictures of *request*, if this model takes any."""
+    def _pictures(self, request: ModelRequest) -> Sequence[Picture]:
+        """Return which pictures of *request* are shown, if this model takes any."""
+        if not self._settings.vision or request.look is None:
+            return ()
+        shown = shown_pictures(request.entries, self._settings.picture_bytes)
+        return [each for each in shown if each.path not in self._refused]
+
+    async def _seen(self, request: ModelRequest, pictures: Sequence[Picture]) -> Seen:
+        """Return the *pictures* of *request*, and `None` for the others, if this model takes any."""
         if not self._settings.vision or request.look is None:
             return NOTHING_SEEN
-        pictures = [each for entry in request.entries if isinstance(entry, UserEntry) for each in entry.pictures]
-        return {each.path: None if each.path in self._refused else await request.look(each) for each in pictures}
+        said = [entry for entry in request.entries if isinstance(entry, UserEntry)]
+        seen: dict[str, str | None] = {each.path: None for entry in said for each in entry.pictures}
+        for each in pictures:
+            seen[each.path] = await request.look(each)
+        return seen
 
     async def _replied(self, request: ModelRequest, seen: Seen, on_text: OnText) -> ReplyEntry:
         draft = Draft(on_text)

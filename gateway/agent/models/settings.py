@@ -28,3 +28,5 @@ class HostedSettings:
     """It takes pictures."""
     output_tokens: int | None = None
     """Longest reply, its thoughts included; heard by Anthropic and Google. `None` leaves it to the client's file."""
+    picture_bytes: int = 14 * 1024 * 1024
+    """Of all pictures that one request shows; in Base64 they stay below 20 MB, which is what Google takes."""

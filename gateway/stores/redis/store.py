@@ -50,7 +50,8 @@ log = structlog.get_logger()
 PRUNED_AT_ONCE = 1_000
 """Rows of a kind that one script removes; others wait for a millisecond or two."""
 
-READ_AT_ONCE = 256
+READ_AT_ONCE = 32
+"""Messages of one agent that come in one answer of Redis: a program's carries its pictures, a megabyte and more."""
 REREAD_AFTER_S = 0.2
 KNOWN = 10_000
 """Messages that are not handed on again when the connection breaks and the queues are read anew."""

@@ -101,7 +101,7 @@ def test_a_model_whose_client_is_not_installed_says_what_installs_it(
 async def test_a_lazy_model_answers_when_it_is_asked() -> None:
     """The first request loads the SDK; closing one that was never asked does nothing."""
     async with OpenAIStub(steps("one", "two")) as stub:
-        model = LazyModel(HostedSettings("big", "openai", "stub", base_url=stub.url))
+        model = LazyModel(HostedSettings("big", "openai", "stub", base_url=stub.url), PictureRoom())
         assert await model.load() is await model.load()
         assert await ask(model) == "big: one"
         await model.close()
@@ -113,6 +113,7 @@ def test_choosing_a_model_loads_no_sdk() -> None:
     code = """
 import sys
 from gateway.agent.models.choose import choose
+from gateway.agent.models.picture_room import PictureRoom
 from gateway.agent.models.settings import HostedSettings
 choose(["a", "offline"], {"a": HostedSettings("a", "cohere", "m")})
 choose(["a"], {"a": HostedSettings("a", "anthropic", "m")})

@@ -14,6 +14,7 @@ from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry
 from gateway.agent.models import wire
 from gateway.agent.models.assembly import CUT_NOTE
 from gateway.agent.models.hosted import HostedModel
+from gateway.agent.models.picture_room import PictureRoom
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
@@ -74,6 +75,8 @@ class Desks:
     def __init__(self, provider: Provider, stack: AsyncExitStack) -> None:
         self.provider: Provider = provider
         self._stack = stack
+        self.room = PictureRoom()
+        self.picture_bytes = 1_000_000
 
     async def open(
         self,
@@ -100,8 +103,9 @@ class Desks:
             temperature=temperature,
             vision=vision,
             output_tokens=output_tokens,
+            picture_bytes=self.picture_bytes,
         )
-        model = HostedModel(settings, Retry(sleep=sleep, chance=lambda: 1.0))
+        model = HostedModel(settings, Retry(sleep=sleep, chance=lambda: 1.0), self.room)
         self._stack.push_async_callback(model.close)
         return Desk(model, stub, waits)
 

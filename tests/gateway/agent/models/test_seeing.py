@@ -1,5 +1,6 @@
 """Pictures go to a model that sees, with the providers' real SDKs, and a turn goes on where they are refused."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -8,6 +9,7 @@ import pytest
 
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ResultEntry, Usage
 from gateway.agent.models.messages import UNSEEN
+from gateway.agent.models.picture_room import PictureRoom, shown_pictures
 from gateway.agent.models.port import ModelRequest
 from gateway.errors import ModelRefusedError
 from tests.fakes.provider_stub import Body, Refusal, Reply, Step, call, steps
@@ -110,3 +112,74 @@ async def test_the_steps_of_a_turn_show_the_same(desks: Desks) -> None:
     await desk.ask(shows(BOAT, then=(first, ResultEntry("c1", "memory_search", "nothing", False))))
     assert parts(desk.stub.bodies[0]) == parts(desk.stub.bodies[1])
     assert desk.stub.problems == []
+
+
+async def test_a_request_shows_the_newest_pictures_that_have_room(desks: Desks) -> None:
+    """Those that have none stay described, and the model is told; they are not even read."""
+    desks.picture_bytes = 11
+    desk = await desks.open(steps("Two of them."), vision=True)
+    looked: list[str] = []
+
+    async def watched(picture: Picture) -> str | None:
+        looked.append(picture.path)
+        return await look(picture)
+
+    old = replace(BOAT, path="attachments/old.png")
+    newest = replace(user("And this?"), pictures=(SAIL,), joins=True)
+    await desk.ask(replace(shows(old, BOAT, then=(newest,)), look=watched))
+    contents = [part for each in desk.stub.bodies[0]["messages"] if each["role"] == "user" for part in each["content"]]
+    assert [part["image_url"]["url"] for part in contents if isinstance(part, dict) and "image_url" in part] == [
+        SEEN[BOAT.path],
+        SEEN[SAIL.path],
+    ]
+    assert sorted(looked) == sorted([SAIL.path, BOAT.path])
+    assert UNSEEN in str(contents)
+
+
+def test_a_picture_that_is_too_large_makes_way_for_older_ones() -> None:
+    """And one that came twice counts once."""
+    large = replace(SAIL, path="attachments/large.png", size=50)
+    entries = [replace(user("a"), pictures=(BOAT, SAIL)), replace(user("b"), pictures=(large, BOAT))]
+    assert shown_pictures(entries, 54) == [BOAT, SAIL]
+    assert shown_pictures(entries, 55) == [BOAT, large]
+    assert shown_pictures(entries, 4) == []
+
+
+async def test_requests_wait_for_room_for_their_pictures(desks: Desks) -> None:
+    """In the order in which they came; one without pictures waits for nothing, and one that ends makes room."""
+    desks.room = PictureRoom(9)
+    desk = await desks.open(lambda _: "A boat.", vision=True)
+    at_work, may_end = asyncio.Event(), asyncio.Event()
+    order: list[str] = []
+
+    async def slow(picture: Picture) -> str | None:
+        order.append("first looks")
+        at_work.set()
+        await may_end.wait()
+        order.append("first goes on")
+        return await look(picture)
+
+    async def quick(picture: Picture) -> str | None:
+        order.append("second looks")
+        return await look(picture)
+
+    first = asyncio.create_task(desk.ask(replace(shows(BOAT), look=slow)))
+    await at_work.wait()
+    second = asyncio.create_task(desk.ask(replace(shows(SAIL), look=quick)))
+    gives_up = asyncio.create_task(desk.ask(replace(shows(SAIL), look=quick)))
+    assert (await desk.ask(shows())).text == "A boat."
+    gives_up.cancel()
+    may_end.set()
+    await asyncio.gather(first, second)
+    assert order == ["first looks", "first goes on", "second looks"]
+    assert gives_up.cancelled()
+
+
+async def test_what_is_larger_than_the_room_has_it_alone() -> None:
+    """Or it would wait for ever."""
+    room = PictureRoom(9)
+    async with room.hold(20):
+        other = asyncio.ensure_future(room.hold(1).__aenter__())
+        await asyncio.sleep(0)
+        assert not other.done()
+    await other
