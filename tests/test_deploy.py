@@ -15,6 +15,7 @@ import yaml  # type: ignore[import-untyped]  # as in test_packaging.py
 
 from gateway.config.reading import parse_config
 from gateway.home import Home
+from tests.fakes.patience import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
 KUBERNETES = ROOT / "deploy" / "kubernetes"
@@ -235,7 +236,7 @@ def test_several_gateways_fit_the_schema_of_kubernetes() -> None:
 def test_kubectl_applies_the_patches_as_these_tests_do() -> None:
     """What the tests of several gateways look at is what would be started; the names of settings get a hash."""
     command = ["kubectl", "kustomize", str(KUBERNETES / "overlays" / "several")]
-    built = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    built = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
     made = {f"{each['kind']}/{each['metadata']['name']}": each for each in yaml.safe_load_all(built)}
     for name, each in several().items():
         assert _without_hashes(made[name]) == _without_hashes(each), name
@@ -325,11 +326,11 @@ def test_the_unit_is_understood_and_hardened(tmp_path: Path) -> None:
     unit = tmp_path / UNIT.name
     unit.write_text(UNIT.read_text("utf-8").replace("/opt/strandline/bin/strandline", sys.executable))
     checked = subprocess.run(
-        ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False, timeout=30
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
     assert (checked.returncode, checked.stderr.strip()) == (0, "")
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(unit)]
-    rated = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    rated = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert rated.returncode == 0, rated.stdout[-200:]
 
 

@@ -15,6 +15,7 @@ from adapters.channel import Address, Body, OutboundMessage
 from adapters.telegram import LongPoll, TelegramAdapter
 from tests.fakes.botapi import TOKEN
 from tests.fakes.listening import Received, listening
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.tally import Tally
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,7 @@ async def server(tmp_path: Path) -> AsyncIterator[ServerProcess]:
     command = [sys.executable, "-m", "tests.fakes.botapi", "--port-file", str(port_file), "--record", str(record)]
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         assert await process.stdout.readline() == b"listening\n"
     async with aiohttp.ClientSession() as session:
         yield ServerProcess(int(port_file.read_text()), record, session)

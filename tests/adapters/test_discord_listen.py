@@ -17,6 +17,7 @@ from adapters.discord.parse import Ignored
 from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, THREAD, TOKEN
 from tests.fakes.listening import Received, listening
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.tally import Tally
 
 OUR_SETTING = r"\[channels\.discord\.home\]"
@@ -53,7 +54,7 @@ async def connected(server: Discord, token: str = TOKEN, tally: Tally | None = N
 async def failure(adapter: DiscordAdapter) -> Exception:
     """How listening ends."""
     with pytest.raises(Exception) as found:  # noqa: PT011 - the callers say which
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             await adapter.listen(Received())
     return found.value
 

@@ -65,7 +65,6 @@ def judged(execute: Execute, text: str, entities: list[dict[str, object]]) -> di
     return execute("getMarkdownText", text={"@type": "formattedText", "text": text, "entities": entities})
 
 
-@pytest.mark.timeout(400)
 def test_telegram_takes_every_part_of_every_answer(execute: Execute) -> None:
     """Of thousands of answers it refuses nothing, and each part fits."""
     parts = refused = 0

@@ -14,6 +14,7 @@ from bench.crowd import Pace
 from bench.judgement import Judgement, Said, Shown, answered_in, asked_last, judge, question, repeated
 from bench.load import Kept, Outcome, Plan, run
 from bench.observed import Watch, sample
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
 from tests.journeys.processes import ROOT
 
@@ -107,11 +108,10 @@ def test_a_process_is_seen_from_outside() -> None:
     assert after.files == before.files + 1
     child = subprocess.Popen([sys.executable, "-c", "pass"])
     child.send_signal(signal.SIGKILL)
-    child.wait(10)
+    child.wait(PATIENCE_S)
     assert sample(child.pid) is None
 
 
-@pytest.mark.timeout(400)
 async def test_a_killed_gateway_under_load_keeps_every_promise() -> None:
     """Some fifty messages in seconds, and a kill among them: as `python -m bench.load` does it for minutes."""
     done = await run(Plan(Pace(48, 0.1, 6), model_s=0.05, kill_every_s=3.0))
@@ -124,7 +124,6 @@ async def test_a_killed_gateway_under_load_keeps_every_promise() -> None:
     assert figures["gateways resident at most, MB"] > 50
 
 
-@pytest.mark.timeout(400)
 async def test_the_command_prints_what_a_script_can_read() -> None:
     """One line of JSON, and the status of a verdict that is right."""
     command = [sys.executable, "-m", "bench.load", "--messages", "6", "--minutes", "0", "--chats", "3"]

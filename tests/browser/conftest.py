@@ -19,10 +19,11 @@ from gateway.control.wire import ChatOrder
 from gateway.home import Home
 from tests.browser.doorway import Doorway, doorway
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Reply, Step, without_note
 from tests.gateway.web.house import door, make_web_home
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 1_000 * PATIENCE_S
 """For whatever a browser does: other tests may keep both cores busy."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ALONE = ["--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
@@ -152,7 +153,7 @@ async def chromium() -> AsyncIterator[Browser]:
     if program is None:
         pytest.skip("no Chromium here (apt install chromium), so the page is not opened in a browser")
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=ALONE, timeout=3 * PATIENCE_MS)
+        browser = await playwright.chromium.launch(executable_path=program, args=ALONE, timeout=PATIENCE_MS)
         try:
             yield browser
         finally:

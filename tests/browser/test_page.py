@@ -10,8 +10,6 @@ from adapters.channel import Address, Body, Button, OutboundMessage
 from gateway.app import App
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
 
-pytestmark = pytest.mark.timeout(300)
-
 expect.set_options(timeout=PATIENCE_MS)
 
 HOSTILE = """<script>document.title = "stolen"</script>
@@ -34,7 +32,7 @@ INTRUDE = """() => new Promise(resolve => {
     violated.add(event.effectiveDirective);
     if (violated.size === 5) resolve([...violated].sort());
   });
-  setTimeout(() => resolve([...violated].sort()), 10_000);
+  setTimeout(() => resolve([...violated].sort()), 100_000);
   const add = (tag, facts) => document.body.append(Object.assign(document.createElement(tag), facts));
   add("script", { textContent: "window.stolen = 1" });
   add("img", { src: "http://127.0.0.1:9/p.png" });

@@ -46,7 +46,6 @@ async def wards() -> AsyncIterator[asyncio.Queue[Nursery]]:
         yield free
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.nightly)])
 async def test_a_death_at_any_step(wards: asyncio.Queue[Nursery], tmp_path: Path, every: int) -> None:
     """After one restart all is answered once, in order: a send in doubt is repeated under its nonce."""
@@ -75,7 +74,6 @@ async def test_a_death_at_any_step(wards: asyncio.Queue[Nursery], tmp_path: Path
     assert unsure or every > 1  # the doubtful moment was among them
 
 
-@pytest.mark.timeout(400)
 async def test_twenty_kills(tmp_path: Path) -> None:
     """Each message is answered once, in the order of its chat, whatever was in doubt."""
     async with discord(GROUPS) as platform:

@@ -110,7 +110,6 @@ async def wards() -> AsyncIterator[asyncio.Queue[Nursery]]:
         yield free
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("fault", [Fault.KILL, Fault.TORN])
 async def test_a_death_at_any_step(fault: Fault, wards: asyncio.Queue[Nursery], tmp_path: Path) -> None:
     """After one restart all is answered once, in order; an answer comes twice at most, and then it is listed."""
@@ -139,7 +138,6 @@ async def test_a_death_at_any_step(fault: Fault, wards: asyncio.Queue[Nursery], 
     assert doubled or fault.is_about_writes  # the doubtful moment was among them
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("fault", [Fault.FULL, pytest.param(Fault.BROKEN, marks=pytest.mark.nightly), Fault.SHORT])
 async def test_an_error_at_any_step(fault: Fault, tmp_path: Path) -> None:
     """It is counted once, under its reason; all is answered once, in order, and at the latest after a restart."""

@@ -98,7 +98,6 @@ async def survive_on(platform: Platform, home: Home, kills: int, already: Sequen
     return f"{kills:,} kills, {crowd.said:,} messages, {doubles} answers twice, {len(report.unsure)} sends unsure"
 
 
-@pytest.mark.timeout(400)
 async def test_fifty_kills(tmp_path: Path) -> None:
     """Each message is answered, in the order of its chat; at most one answer a kill comes twice, and is listed."""
     print(await survive_kills(tmp_path, 50))

@@ -56,9 +56,9 @@ async def test_a_fault_of_the_model_costs_one_notice_and_no_message(
             for name in FAULTS:
                 before = len(bot.sent)
                 bot.says(OWNER, name)
-                await bot.wait_for_sent(before + 2, 30)
+                await bot.wait_for_sent(before + 2)
                 bot.says(OWNER, "the next one")
-                await bot.wait_for_sent(before + 3, 30)
+                await bot.wait_for_sent(before + 3)
                 apology, *answers = [sent.text for sent in bot.sent[before:]]
                 assert answers == [f"You said: {name}", "You said: the next one"]
                 assert "Traceback" not in apology

@@ -79,7 +79,6 @@ async def died(home: Home, platform: Platform, life: Life, ward: Nursery) -> boo
     return status != 0
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("mode", ["collect", "steer"])
 @pytest.mark.parametrize("fault", [Fault.KILL, pytest.param(Fault.TORN, marks=pytest.mark.nightly)])
 async def test_a_death_while_messages_join(

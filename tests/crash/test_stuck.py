@@ -46,7 +46,7 @@ async def test_a_stuck_chat_beside_a_quick_one(tmp_path: Path) -> None:
             await platform.has_shown({answer_to(number) for number, _ in QUICK.messages}, PATIENCE_S)
             assert judge.answers(platform, STUCK) == []
             model.may_answer.set()
-            await platform.has_shown({answer_to(number) for number, _ in STUCK.messages}, 30)
+            await platform.has_shown({answer_to(number) for number, _ in STUCK.messages}, PATIENCE_S)
             stop.set()
         await survive(home, platform)
         assert [judge.doubles(platform, told) for told in (STUCK, QUICK)] == [0, 0]

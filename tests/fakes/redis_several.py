@@ -35,12 +35,17 @@ class RedisCluster:
         return self.nodes[0].url
 
     def owner(self, prefix: str) -> RedisServer:
-        """Return the node that keeps the keys of *prefix*."""
-        slot = self._slot(prefix)
-        for first, last, (_, port, *_), *_ in self.nodes[0].tell("CLUSTER", "SLOTS"):
-            if first <= slot <= last:
-                return next(node for node in self.nodes if node.port == port)
-        raise AssertionError(slot)
+        """Return the node that keeps the keys of *prefix*, once there is one: during a failover nobody may be named."""
+        slot, found = self._slot(prefix), list[RedisServer]()
+
+        def is_kept() -> bool:
+            for first, last, (_, port, *_), *_ in self.nodes[0].tell("CLUSTER", "SLOTS"):
+                if first <= slot <= last:
+                    found.append(next(node for node in self.nodes if node.port == port))
+            return bool(found)
+
+        until(is_kept)
+        return found[0]
 
     def begin_move(self, prefix: str, to: RedisServer, keys: int) -> None:
         """Begin to move the slot of *prefix*, and so many of its keys."""

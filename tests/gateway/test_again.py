@@ -19,6 +19,7 @@ from gateway.errors import ConfigError, StoreError, StrandlineError
 from gateway.home import Home
 from gateway.timing import unless
 from tests.fakes.desk import FakeDesk
+from tests.fakes.patience import PATIENCE_S
 
 AWAY = "the store does not answer"
 
@@ -72,7 +73,7 @@ async def test_a_store_that_is_away_is_waited_for(doorway: Doorway) -> None:
     """However often it is tried, it is logged once; then the gateway is what was composed, and speaks for itself."""
     store, desk = Store(StoreError(AWAY)), FakeDesk()
     store.composed = Composed(desk, desk, lambda _: asyncio.sleep(0))
-    async with asyncio.timeout(20), AsyncExitStack() as stack:
+    async with asyncio.timeout(PATIENCE_S), AsyncExitStack() as stack:
         with capture_logs() as logs:
             composing = asyncio.ensure_future(composed_again(stack, store.compose, doorway))
             assert await said_by(doorway) == (AWAY,)
@@ -86,7 +87,7 @@ async def test_a_store_that_is_away_is_waited_for(doorway: Doorway) -> None:
 async def test_who_waits_for_a_store_can_be_stopped(doorway: Doorway) -> None:
     """At once, and nothing is left announced."""
     stop, store = asyncio.Event(), Store(StoreError(AWAY))
-    async with asyncio.timeout(20), AsyncExitStack() as stack:
+    async with asyncio.timeout(PATIENCE_S), AsyncExitStack() as stack:
         waiting = asyncio.ensure_future(unless(stop, composed_again(stack, store.compose, doorway)))
         await said_by(doorway)
         stop.set()
@@ -129,7 +130,7 @@ async def test_a_store_that_goes_away_again_ends_a_run_and_not_the_gateway(
     """It was back for a moment, long enough to begin; the run that follows waits for it."""
     monkeypatch.setattr(again, "PAUSE_S", 0.01)
     runs = Runs(*ends)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await serve(Invocation({"TZ": "Europe/Berlin"}, runs.compose), Home(tmp_path / "home"), 0)
     assert runs.ends == []
 

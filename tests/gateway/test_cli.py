@@ -27,6 +27,7 @@ from gateway.control.wire import Found
 from gateway.home import ControlFile, Home
 from gateway.serving import serving
 from tests.fakes.desk import FakeDesk, FakeGateway
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import free_port
 
 ENVIRON = {"TZ": "Europe/Berlin"}
@@ -380,7 +381,7 @@ def test_what_a_killed_gateway_announced_does_not_mislead(at_home: Terminal) -> 
 async def up(terminal: Terminal, port: int | None = None) -> AsyncIterator[asyncio.Task[None]]:
     """A gateway in this process that was told to start and does run."""
     invocation = Invocation(ENVIRON, terminal.gateway)
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         task = tasks.create_task(serve(invocation, terminal.home, port))
         await terminal.gateway.running.wait()
         yield task
@@ -462,7 +463,7 @@ def test_a_second_signal_ends_a_stuck_gateway_at_once(tmp_path: Path) -> None:
         process.terminate()
         assert "stopping\n" in lines
         process.terminate()
-        assert process.wait(10) == -signal.SIGTERM
+        assert process.wait(PATIENCE_S) == -signal.SIGTERM
 
 
 # --- the program itself
@@ -477,7 +478,7 @@ def seconds_of(code: str) -> tuple[float, subprocess.CompletedProcess[str]]:
 
 
 def test_help_is_quick_and_loads_nothing_heavy() -> None:
-    """Heavy libraries wait until a command needs them: it takes less than four times what its framework does.
+    """Heavy libraries wait until a command needs them: it takes less than eight times what its framework does.
 
     Who shares the core costs processor time too, so no seconds are named, and the best of three counts.
     """
@@ -493,7 +494,7 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
         assert "Commands:" in shown.stdout
         took.append(seconds)
         framework.append(seconds_of("import asyncio, typer")[0])
-    assert min(took) < 4 * min(framework)
+    assert min(took) < 8 * min(framework)
 
 
 def test_the_installed_command_tells_its_version() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.patience import PATIENCE_S
 from tests.gateway.test_cli_doctor import Patient, patient
 
 __all__ = ["patient"]
@@ -17,7 +18,7 @@ FAKE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.fakes.tool_se
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program in Python takes seconds to start on a busy machine."""
-    monkeypatch.setattr("gateway.agent.mcp.server.PATIENCE_S", 30)
+    monkeypatch.setattr("gateway.agent.mcp.server.PATIENCE_S", PATIENCE_S)
 
 
 def with_servers(patient: Patient, *sections: str) -> None:

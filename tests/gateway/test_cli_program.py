@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from gateway.home import Home
+from tests.fakes.patience import PATIENCE_S
 
 PROGRAM = [sys.executable, "-m", "gateway"]
 ENVIRON = {"PATH": os.environ["PATH"], "TZ": "Europe/Berlin"}
@@ -25,7 +26,7 @@ def home(tmp_path: Path) -> Home:
 def call(home: Home, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the program as a person would, to its end."""
     argv = [*PROGRAM, *words, "--home", str(home.path)]
-    return subprocess.run(argv, env=ENVIRON, capture_output=True, text=True, timeout=50, check=False)
+    return subprocess.run(argv, env=ENVIRON, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 @contextmanager
@@ -46,17 +47,17 @@ def up(home: Home) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def test_a_fresh_machine_is_two_commands_from_an_answer(home: Home) -> None:
     """`up` makes the home and prints its address; a chat is answered and found again; SIGTERM ends it with 0."""
     with up(home) as (process, address):
-        assert httpx.get(f"{address}/healthz", trust_env=False).json() == {"alive": True}
+        assert httpx.get(f"{address}/healthz", trust_env=False, timeout=PATIENCE_S).json() == {"alive": True}
         said = call(home, "chat", "--message", "remember that the staging database moved to port 5433")
         assert (said.returncode, said.stderr) == (0, "")
         assert "memory/" in said.stdout
         found = json.loads(call(home, "memory", "search", "staging database port", "--json").stdout)
         assert "5433" in found["hits"][0]["snippet"]
-        assert httpx.get(f"{address}/readyz", trust_env=False).status_code == 200
+        assert httpx.get(f"{address}/readyz", trust_env=False, timeout=PATIENCE_S).status_code == 200
         assert json.loads(call(home, "status", "--json").stdout)["running"]
         assert call(home, "up").returncode == 3
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert home.control() is None
 
 
@@ -64,7 +65,7 @@ def test_a_killed_gateway_leaves_a_home_that_works(home: Home) -> None:
     """kill -9 leaves an announcement and no lock; the next command answers by itself."""
     with up(home) as (process, _):
         process.kill()
-        process.wait(20)
+        process.wait(PATIENCE_S)
     assert home.control() is not None
     answered = call(home, "chat", "--message", "hello", "--json")
     assert (answered.returncode, answered.stderr) == (0, "")

@@ -18,6 +18,7 @@ from gateway.errors import ConfigError, StrandlineError
 from gateway.home import ControlFile
 from gateway.serving import is_numeric_or_local, listening, serving
 from tests.fakes.desk import FakeDesk
+from tests.fakes.patience import PATIENCE_S
 
 TOKEN = "the-right-token"
 WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}
@@ -36,7 +37,7 @@ async def address(gateway: FakeDesk) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def http(address: str) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=address, trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=PATIENCE_S) as client:
         yield client
 
 
@@ -239,7 +240,7 @@ async def test_one_slow_chat_does_not_hold_up_the_others(desk: RemoteDesk, gatew
 
     async def on_reply(_: str, __: bool) -> None: ...
 
-    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         chat = tasks.create_task(desk.chat(ChatOrder("slow"), on_reply))
         await gateway.asked.wait()
         assert (await desk.status()).ready
@@ -265,7 +266,7 @@ async def test_a_gateway_that_stops_during_a_chat_is_a_sentence(gateway: FakeDes
 
             yield tasks.create_task(chat())
 
-    async with asyncio.timeout(60), chatting() as task:
+    async with asyncio.timeout(PATIENCE_S), chatting() as task:
         await gateway.asked.wait()
     assert task.done()
 

@@ -18,6 +18,7 @@ from gateway.conversation.record import Record, in_line, to_line
 from gateway.reclaiming import keep_small
 from gateway.stores.codec import decode_message, encode_message
 from gateway.stores.ports import TurnId
+from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import MAIN
 from workspaces.reclaiming import EVERY_S, MOST_OF_THE_TIME, give_back, wait_s
 
@@ -40,7 +41,7 @@ async def test_what_only_holds_itself_is_freed_again_and_again() -> None:
         for _ in range(2):
             freed = asyncio.Event()
             weakref.finalize(Held(), freed.set)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 await freed.wait()
     finally:
         gc.enable()

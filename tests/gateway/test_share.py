@@ -17,6 +17,7 @@ from gateway.stores.ports import Arrivals, Store
 from gateway.stores.sqlite import SqliteStore
 from gateway.timing import SystemClock
 from tests.fakes.adapter import message
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import KINDS, RedisServer, program, running
 from workspaces.checkpoint import unchecked
 
@@ -107,7 +108,7 @@ async def test_a_gateway_without_an_agent_waits_for_one(house: House) -> None:
     assert one.leases is not None
     await one.leases.release([f"agent:{agent}" for agent in "abc"])
     one.locks.close()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await two.watch()
     assert two.over.is_set()
 

@@ -20,7 +20,7 @@ async def test_one_thread_does_one_errand_after_another_in_their_order() -> None
         names.add(threading.current_thread().name)
         return number
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         assert await asyncio.gather(*(threads(note, number) for number in range(50))) == list(range(50))
     threads.close()
     assert (done, names) == (list(range(50)), {"errands_0"})
@@ -29,7 +29,7 @@ async def test_one_thread_does_one_errand_after_another_in_their_order() -> None
 async def test_several_threads_work_side_by_side() -> None:
     """Two errands that wait for each other both end."""
     threads, both = Threads("errands", 2), threading.Barrier(2)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(threads(both.wait), threads(both.wait))
     threads.close()
 
@@ -37,7 +37,7 @@ async def test_several_threads_work_side_by_side() -> None:
 async def test_what_goes_wrong_is_raised_where_it_is_waited_for() -> None:
     """The thread goes on with the next errand."""
     threads = Threads("errands")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(ZeroDivisionError):
             await threads(divmod, 1, 0)
         assert await threads(divmod, 7, 2) == (3, 1)
@@ -47,7 +47,7 @@ async def test_what_goes_wrong_is_raised_where_it_is_waited_for() -> None:
 async def test_an_iterator_that_is_at_its_end_is_waited_for_no_longer_than_other_faults() -> None:
     """A future takes no StopIteration: whoever waits hears of it as another error."""
     threads = Threads("errands")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(RuntimeError, match="StopIteration"):
             await threads(next, iter(()))
     threads.close()
@@ -63,7 +63,7 @@ async def test_an_errand_that_nobody_waits_for_any_more_is_not_begun() -> None:
         may_end.wait()
         done.append("first")
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         waits = [threads.begin(first), threads.begin(lambda: done.append("second"))]
         await begun.wait()
         for wait in waits:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.home import Home
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import ENVIRON
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,7 @@ def server(module: str, folder: Path, *arguments: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port_file.read_text().strip()}"
     finally:
         process.terminate()
-        process.communicate(timeout=10)
+        process.communicate(timeout=PATIENCE_S)
 
 
 class Gateway:
@@ -77,20 +78,20 @@ class Gateway:
         """End it as a power cut would."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(PATIENCE_S)
 
     def stop(self) -> int:
         """Ask it to end; return its exit status."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE_S)
 
     def get(self, path: str) -> Any:
         """Ask its control door."""
         control = self.home.control()
         assert control is not None
         request = urllib.request.Request(control.address + path, headers={"Authorization": f"Bearer {control.token}"})
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return json.load(answer)
 
     def _probe(self) -> Any:
@@ -110,11 +111,11 @@ def post(url: str, body: dict[str, Any]) -> Any:
     """Send JSON to a fake server's control endpoint."""
     data = json.dumps(body).encode()
     request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=40) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
         return json.load(answer)
 
 
-def state(bot: str, timeout_s: float = 30, **wanted: int) -> Any:
+def state(bot: str, timeout_s: float = PATIENCE_S, **wanted: int) -> Any:
     """Wait until the Bot API server counts so many, and return what it knows."""
     query = "&".join([*(f"{name}={number}" for name, number in wanted.items()), f"timeout_s={timeout_s:g}"])
     with urllib.request.urlopen(f"{bot}/control/state?{query}", timeout=timeout_s + 10) as answer:

@@ -132,7 +132,7 @@ def three(homes: list[Home], kept: Kept, program: Sequence[str]) -> Iterator[lis
             if gateway.process and gateway.process.poll() is None:
                 gateway.process.send_signal(signal.SIGCONT)
                 gateway.process.kill()
-                gateway.process.wait(10)
+                gateway.process.wait(PATIENCE_S)
 
 
 def held_by(gateway: Gateway, watchers: Watchers) -> list[str]:
@@ -172,7 +172,7 @@ class Trial:
     def judge(self, fault: str, doubled_at_most: int) -> None:
         """Everybody got every answer, in order; twice only what was on its way, and that is listed."""
         everything = len(CHATS) * self.burst
-        state(self.bot, timeout_s=90, sent=everything)
+        state(self.bot, sent=everything)
         watchers, deadline = Watchers(self.kept), time.monotonic() + PATIENCE_S
         while self.has_work() or watchers.unsent():
             assert time.monotonic() < deadline

@@ -6,8 +6,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from gateway.control.wire import AgentOrder, ChatOrder
 from gateway.home import Home
 from tests.fakes.openai_stub import OpenAIStub
@@ -86,7 +84,6 @@ async def _unread(_text: str, _is_answer: bool) -> None:
     """Nobody looks."""
 
 
-@pytest.mark.timeout(400)
 async def test_no_agent_sees_anything_of_another(tmp_path: Path) -> None:
     """Not in a prompt, a result, an error, a search, the history or a transcript, whatever its model asks for."""
     models = {"main": Curious("work"), "work": Curious("main")}

@@ -14,6 +14,7 @@ from gateway.door.inner import NOBODY, job_address
 from gateway.home import Home
 from tests.fakes.clock import ManualClock
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Reply
 from tests.journeys.house import ENVIRON, make_home, openai_section
 from workspaces.access import AgentId
@@ -50,7 +51,7 @@ async def says(app: App, text: str) -> list[str]:
     async def hear(said: str, is_answer: bool) -> None:
         heard.append(said)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         await app.desk.chat(ChatOrder(text), hear)
     return heard
 

@@ -31,7 +31,7 @@ async def test_on_telegram_a_note_is_corrected_by_a_reply_and_undone_by_a_press(
         before = memory.read_text()
         async with running(home):
             bot.says(OWNER, "keep: Ann likes tea")
-            (answer,) = await bot.wait_for_sent(1, 60)
+            (answer,) = await bot.wait_for_sent(1)
             ((undo, correct),) = answer.buttons
             assert [undo["text"], correct["text"]] == ["Undo", "Correct"]
             assert "- Ann likes tea\n" in memory.read_text()
@@ -41,14 +41,14 @@ async def test_on_telegram_a_note_is_corrected_by_a_reply_and_undone_by_a_press(
             bot.presses(EVE, answer.message_id, undo["callback_data"])
             bot.presses(GROUP, answer.message_id, undo["callback_data"], user_id=SAM)
             bot.presses(GROUP, answer.message_id, undo["callback_data"], user_id=OWNER)
-            told = (await bot.wait_for_sent(4, 60))[1:]
+            told = (await bot.wait_for_sent(4))[1:]
             (elsewhere,) = [each.text for each in told if each.chat == GROUP]
             assert elsewhere.startswith("I find nothing in the notes of this chat")
             assert [each for each in told if "tea" in each.text] == []
             assert "- Ann likes tea\n" in memory.read_text()
 
             bot.presses(OWNER, answer.message_id, correct["callback_data"])
-            question = (await bot.wait_for_sent(5, 60))[4]
+            question = (await bot.wait_for_sent(5))[4]
             assert "Ann likes tea" in question.text
             asked = {
                 "message_id": question.message_id,
@@ -58,7 +58,7 @@ async def test_on_telegram_a_note_is_corrected_by_a_reply_and_undone_by_a_press(
                 "text": question.text,
             }
             bot.says(OWNER, "Ann likes milk", reply_to_message=asked)
-            corrected = (await bot.wait_for_sent(6, 60))[5]
+            corrected = (await bot.wait_for_sent(6))[5]
             assert corrected.text.startswith("Corrected in MEMORY.md")
             assert "- Ann likes milk\n" in memory.read_text()
             assert "tea" not in memory.read_text()
@@ -66,13 +66,13 @@ async def test_on_telegram_a_note_is_corrected_by_a_reply_and_undone_by_a_press(
             ((back, _),) = corrected.buttons
             for button in (undo, back, back):
                 bot.presses(OWNER, answer.message_id, button["callback_data"])
-            texts = [each.text for each in (await bot.wait_for_sent(9, 60))[6:]]
+            texts = [each.text for each in (await bot.wait_for_sent(9))[6:]]
             assert texts[0] == "MEMORY.md: it has changed there since, so nothing was written"
             assert "Ann likes milk" in texts[1]
             assert texts[2] == "That was taken back already."
             assert "- Ann likes tea\n" in memory.read_text()
             bot.presses(OWNER, answer.message_id, undo["callback_data"])
-            assert "Ann likes tea" in (await bot.wait_for_sent(10, 60))[9].text
+            assert "Ann likes tea" in (await bot.wait_for_sent(10))[9].text
     assert memory.read_text() == before
     assert len(provider.bodies) == 2
 
@@ -123,6 +123,6 @@ async def test_buttons_can_be_left_out(tmp_path: Path) -> None:
         async with running(home):
             bot.says(OWNER, "/remember Ann likes tea")
             bot.says(OWNER, "/undo")
-            noted, undone = await bot.wait_for_sent(2, 60)
+            noted, undone = await bot.wait_for_sent(2)
     assert noted.buttons == []
     assert "Ann likes tea" in undone.text

@@ -57,11 +57,11 @@ async def test_in_telegram_a_command_costs_no_model_call(tmp_path: Path) -> None
         home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
         async with running(home):
             bot.says(OWNER, "/whoami")
-            (owner,) = await bot.wait_for_sent(1, 30)
+            (owner,) = await bot.wait_for_sent(1)
             bot.says(999, "/whoami")
-            stranger, told = sorted((await bot.wait_for_sent(3, 30))[1:], key=lambda each: -each.chat)
+            stranger, told = sorted((await bot.wait_for_sent(3))[1:], key=lambda each: -each.chat)
             bot.says(GROUP, "/whoami@strand_bot", user_id=8, chat_type="supergroup")
-            member = (await bot.wait_for_sent(4, 30))[3]
+            member = (await bot.wait_for_sent(4))[3]
         assert f"telegram:{OWNER}, my owner" in owner.text
         assert (stranger.chat, told.chat) == (999, OWNER)
         assert "999" not in stranger.text

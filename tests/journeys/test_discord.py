@@ -16,6 +16,7 @@ from gateway.home import Home
 from tests.fakes.discord import Discord, Fault
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, PERSON, THREAD, TOKEN
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, without_note
 from tests.journeys.house import make_home, openai_section, running
 
@@ -134,7 +135,7 @@ async def test_an_answer_that_was_taken_and_reset_comes_once(tmp_path: Path) -> 
         server.fault(Fault(accepts=True, drops=True))
         async with at_home(tmp_path / "home", server, provider):
             server.says("once, please")
-            await server.until(lambda: len(server.calls("/messages")) == 2, 30)
+            await server.until(lambda: len(server.calls("/messages")) == 2)
         assert len(server.posted) == 1
         first, second = server.calls("/messages")
         assert first["nonce"] == second["nonce"]
@@ -205,7 +206,7 @@ async def test_a_bot_that_cannot_work_says_why_and_the_others_go_on(tmp_path: Pa
         server.may_read_content = fault != "intent"
         server.token = "another" if fault == "token" else TOKEN
         async with at_home(tmp_path / "home", server, provider) as app:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 while not (shown := await discord_of(app)).reason:  # noqa: ASYNC110 - what a command shows
                     await asyncio.sleep(0.01)
                 await app.desk.chat(ChatOrder("hello"), on_reply)

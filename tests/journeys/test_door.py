@@ -19,22 +19,22 @@ async def test_a_stranger_becomes_a_guest_by_a_code_and_a_stranger_again(tmp_pat
         (home.agent("main").workspace / "MEMORY.md").write_text(f"# Memory\n\n- {PRIVATE}\n")
         async with running(home):
             bot.says(EVE, "hello?")
-            (greeting,) = await bot.wait_for_sent(1, 30)
+            (greeting,) = await bot.wait_for_sent(1)
             (code,) = [line for line in greeting.text.splitlines() if line[5:6] == "-"]
             bot.says(EVE, "/pair approve " + code)
             bot.says(OWNER, f"/pair approve {code}")
-            sent = (await bot.wait_for_sent(3, 30))[1:]
+            sent = (await bot.wait_for_sent(3))[1:]
             (let_in,) = [each for each in sent if each.text.startswith("Person 99 (telegram:99) may now write to")]
             (rung,) = [each for each in sent if each is not let_in]
             assert provider.bodies == []
             bot.says(EVE, "what is in the vault?")
-            assert (await bot.wait_for_sent(4, 30))[3].chat == EVE
+            assert (await bot.wait_for_sent(4))[3].chat == EVE
             bot.says(OWNER, f"/pair revoke telegram:{EVE}")
-            await bot.wait_for_sent(5, 30)
+            await bot.wait_for_sent(5)
             bot.says(EVE, "are you there?")
-            again, rung_again = sorted((await bot.wait_for_sent(7, 30))[5:], key=lambda each: -each.chat)
+            again, rung_again = sorted((await bot.wait_for_sent(7))[5:], key=lambda each: -each.chat)
             bot.says(OWNER, "/why silence")
-            told = (await bot.wait_for_sent(8, 30))[7]
+            told = (await bot.wait_for_sent(8))[7]
         (request,) = provider.bodies
     assert PRIVATE not in json.dumps(request)
     assert (greeting.chat, again.chat, told.chat) == (EVE, EVE, OWNER)
@@ -52,23 +52,23 @@ async def test_the_owner_lets_in_and_refuses_by_a_press(tmp_path: Path) -> None:
         async with running(home):
             bot.join(OWNER)
             bot.says(EVE, "hello?")
-            sent = await bot.wait_for_sent(2, 30)
+            sent = await bot.wait_for_sent(2)
             (rung,) = [each for each in sent if each.buttons]
             ((approve, _),) = rung.buttons
             for person in (EVE, OWNER, OWNER):
                 bot.presses(person, rung.message_id, approve["callback_data"])
-            decided = (await bot.wait_for_sent(4, 30))[2:]
+            decided = (await bot.wait_for_sent(4))[2:]
             bot.says(EVE, "may I?")
-            assert [each.text for each in (await bot.wait_for_sent(5, 30))[4:]] == ["Good day."]
+            assert [each.text for each in (await bot.wait_for_sent(5))[4:]] == ["Good day."]
             bot.says(98, "and me?")
-            sent = (await bot.wait_for_sent(7, 30))[5:]
+            sent = (await bot.wait_for_sent(7))[5:]
             (rung,) = [each for each in sent if each.buttons]
             ((_, refuse),) = rung.buttons
             bot.presses(OWNER, rung.message_id, refuse["callback_data"])
-            refused = (await bot.wait_for_sent(8, 30))[7]
+            refused = (await bot.wait_for_sent(8))[7]
             bot.says(98, "please?")
             bot.says(EVE, "still there?")
-            assert (await bot.wait_for_sent(9, 30))[8].chat == EVE
+            assert (await bot.wait_for_sent(9))[8].chat == EVE
     assert {each.chat for each in (rung, *decided, refused)} == {OWNER}
     assert decided[0].text.startswith("Person 99 (telegram:99) may now write")
     assert decided[1].text.startswith("nobody waits with that code")
@@ -83,9 +83,9 @@ async def test_what_a_group_said_before_comes_with_the_question(tmp_path: Path) 
         async with running(home) as app:
             bot.says(GROUP, "the boat leaves at ten\nor eleven", user_id=8, chat_type="supergroup")
             bot.says(GROUP, "@strand_bot when does it leave?", user_id=9, chat_type="supergroup")
-            await bot.wait_for_sent(1, 30)
+            await bot.wait_for_sent(1)
             bot.says(GROUP, "@strand_bot and now?", user_id=9, chat_type="supergroup")
-            await bot.wait_for_sent(2, 30)
+            await bot.wait_for_sent(2)
             answer = await app.desk.silences(SilencesOrder(str(GROUP)))
             explained = await app.desk.explain(RouteOrder("telegram", "home", str(GROUP), person="8"))
         first, second = (body["messages"][-1]["content"] for body in provider.bodies)
@@ -108,7 +108,7 @@ async def test_a_misspelt_policy_stops_its_bot_alone(tmp_path: Path) -> None:
         home.write(home.config_file, home.config_file.read_text() + wrong)
         async with running(home) as app:
             bot.says(OWNER, "/whoami")
-            await bot.wait_for_sent(1, 30)
+            await bot.wait_for_sent(1)
             channels = {each.account: each for each in (await app.desk.status()).channels}
     assert channels["home"].state == "listening"
     assert channels["wrong"].state == "refused"

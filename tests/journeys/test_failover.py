@@ -50,7 +50,6 @@ def fail_over(made: Trial, replica: RedisServer) -> None:
     made.judge("a kill and a failover", doubled_at_most=HELD + len(CHATS))
 
 
-@pytest.mark.timeout(300)
 def test_messages_come_through_a_kill_and_a_failover_of_a_cluster(
     in_cluster: tuple[Kept, RedisServer], tmp_path: Path
 ) -> None:
@@ -60,7 +59,6 @@ def test_messages_come_through_a_kill_and_a_failover_of_a_cluster(
         fail_over(made, replica)
 
 
-@pytest.mark.timeout(300)
 def test_messages_come_through_a_kill_and_a_failover_behind_a_sentinel(
     behind_sentinel: tuple[Kept, RedisServer], tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.control.wire import ChatOrder
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running
 from tests.workspaces.test_files import files_end_at
 from tests.workspaces.turns import MAIN
@@ -28,7 +29,7 @@ async def test_the_owner_is_told_at_his_terminal(tmp_path: Path) -> None:
             for _ in range(3):
                 with pytest.raises(WorkspaceUnusableError):
                     agent.workspace.write("MEMORY.md", "long enough", MAIN, seen)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not any("trouble" in text for text in said):
                 await app.desk.chat(ChatOrder("remember that the boat is called Ondine"), hear)
     (told,) = [text for text in said if "trouble" in text]

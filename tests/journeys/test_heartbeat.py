@@ -16,6 +16,7 @@ from tests.fakes.botapi import BotApi
 from tests.fakes.discord import Discord
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Call, Reply, Script, Step
 from tests.gateway.web.browsing import a_code, browser_at, until
 from tests.gateway.web.house import open_house
@@ -59,11 +60,11 @@ async def on_telegram(folder: Path, script: Script) -> AsyncIterator[tuple[App, 
     async with BotApi() as bot, OpenAIStub(script) as model:
         home = make_home(folder / "home", bot.url, openai_section(model.url))
         lists(home, "- [ ] daily 09:00 look at the plants")
-        async with running(home) as app, asyncio.timeout(50):
+        async with running(home) as app, asyncio.timeout(PATIENCE_S):
             bot.says(OWNER, "hello")
-            await bot.wait_for_sent(1, 30)
+            await bot.wait_for_sent(1)
             bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
-            await bot.wait_for_sent(2, 30)
+            await bot.wait_for_sent(2)
             yield app, bot
 
 
@@ -72,7 +73,7 @@ async def test_on_telegram_it_reaches_the_owner_though_a_group_wrote_last(tmp_pa
     """Also if it was the owner who wrote in the group, and whichever way the agent tells it."""
     async with on_telegram(tmp_path, model_says(heartbeat)) as (app, bot):
         await beats(app)
-        sent = [(message.chat, message.text) for message in await bot.wait_for_sent(3, 30)]
+        sent = [(message.chat, message.text) for message in await bot.wait_for_sent(3)]
     assert sent[1:] == [(GROUP, "Good day."), (OWNER, NEWS)]
 
 
@@ -82,7 +83,7 @@ async def test_on_discord_it_reaches_the_owner_though_a_channel_wrote_last(tmp_p
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         configure(home, server, tmp_path)
         lists(home, "- [ ] daily 09:00 look at the plants")
-        async with running(home) as app, asyncio.timeout(50):
+        async with running(home) as app, asyncio.timeout(PATIENCE_S):
             server.says("it is me", DIRECT)
             await server.wait_for_posted(1)
             server.says(f"<@{BOT_ID}> hello", CHANNEL, STRANGER)
@@ -102,7 +103,7 @@ async def test_in_the_terminal_it_waits_for_the_owner(tmp_path: Path) -> None:
     async with OpenAIStub(model_says(NEWS)) as model:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         lists(home, "- [ ] daily 09:00 look at the plants")
-        async with running(home) as app, asyncio.timeout(50):
+        async with running(home) as app, asyncio.timeout(PATIENCE_S):
             assert await beats(app) == ["terminal"]
             await app.desk.chat(ChatOrder("hello"), hears)
     assert heard[:2] == [NEWS, "Good day."]
@@ -110,7 +111,7 @@ async def test_in_the_terminal_it_waits_for_the_owner(tmp_path: Path) -> None:
 
 async def test_who_asks_by_http_hears_nothing_of_it(tmp_path: Path) -> None:
     """A guest's program asked last, and gets its own answer alone; the page is not open, so the terminal keeps it."""
-    async with open_house(tmp_path, model_says(NEWS)) as house, asyncio.timeout(50):
+    async with open_house(tmp_path, model_says(NEWS)) as house, asyncio.timeout(PATIENCE_S):
         (tmp_path / "home/agents/main/workspace/HEARTBEAT.md").write_text("- [ ] daily 09:00 plants\n", "utf-8")
         asked = await house.guest.chat.completions.create(model="main", messages=[{"role": "user", "content": "hello"}])
         assert asked.choices[0].message.content == "Good day."
@@ -119,7 +120,7 @@ async def test_who_asks_by_http_hears_nothing_of_it(tmp_path: Path) -> None:
 
 async def test_on_the_page_it_reaches_the_owner_though_a_guest_wrote_last(tmp_path: Path) -> None:
     """On the page of its own agent, and on no other; the guest's program gets its own answer alone."""
-    async with open_house(tmp_path, model_says(NEWS)) as house, asyncio.timeout(50):
+    async with open_house(tmp_path, model_says(NEWS)) as house, asyncio.timeout(PATIENCE_S):
         lists(Home(tmp_path / "home"), "- [ ] daily 09:00 look at the plants")
         async with browser_at(house.address) as browser:
             await browser.sign_in(await a_code(house))
@@ -144,7 +145,7 @@ async def test_the_word_of_silence_is_never_shown(tmp_path: Path) -> None:
     async with on_telegram(tmp_path, model_says(f"Nothing new.\n\n**{OK}**", said)) as (app, bot):
         assert await beats(app) == []
         bot.says(OWNER, "hello")
-        sent = [(message.chat, message.text) for message in await bot.wait_for_sent(3, 30)]
+        sent = [(message.chat, message.text) for message in await bot.wait_for_sent(3)]
         assert sent[1:] == [(GROUP, "Good day."), (OWNER, "Good day.")]
         assert (await app.desk.heartbeats.standing(MAIN)).outcome == "silent"
         shown = json.dumps([request.params for request in bot.requests if request.method != "getUpdates"], default=str)
@@ -156,7 +157,7 @@ async def test_a_change_that_a_heartbeat_proposes_the_owner_is_asked_about(tmp_p
     call = Call("write_file", json.dumps({"path": "skills/tea/SKILL.md", "content": "Green.\n"}), "c1")
     async with on_telegram(tmp_path, model_says(Reply(calls=(call,)))) as (app, bot):
         await beats(app)
-        sent = await bot.wait_for_sent(4, 30)
+        sent = await bot.wait_for_sent(4)
         assert [message.chat for message in sent] == [OWNER, GROUP, OWNER, OWNER]
         assert any("skills/tea/SKILL.md" in message.text for message in sent[2:])
 
@@ -171,7 +172,7 @@ async def test_the_owner_asks_how_it_stands(tmp_path: Path) -> None:
     async with OpenAIStub(model_says(OK)) as model:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         lists(home, "- [ ] daily 09:00 look at the plants", "- [ ] daily 99:00 nothing")
-        async with running(home) as app, asyncio.timeout(50):
+        async with running(home) as app, asyncio.timeout(PATIENCE_S):
             for words in ("", " now", " off", " on", " perhaps"):
                 await app.desk.chat(ChatOrder(f"/heartbeat{words}"), hears)
             status = (await app.desk.status()).agents[0].heartbeat
@@ -191,7 +192,7 @@ async def test_boot_is_run_when_the_gateway_starts(tmp_path: Path) -> None:
     async with OpenAIStub(lambda _: "I am up.") as model:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         (home.agent("main").workspace / "BOOT.md").write_text("Say that you are up.\n", "utf-8")
-        async with running(home) as app, asyncio.timeout(50):
+        async with running(home) as app, asyncio.timeout(PATIENCE_S):
             app.desk.outcomes.listeners.append(lambda row, _: is_told.set() if row.message.id[:5] == "boot:" else None)
             await is_told.wait()
             told = [(row.outgoing.address.channel, row.outgoing.text) for row in await unfinished(app)]

@@ -10,6 +10,7 @@ import pytest
 
 from gateway.control.wire import ChatOrder, HistoryCommit, HistoryOrder, OriginOrder, SearchOrder
 from gateway.errors import StrandlineError
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running
 from workspaces.access import AgentId
 from workspaces.errors import NoSuchRevisionError, WorkspaceError
@@ -103,7 +104,7 @@ async def test_what_an_editor_saves_is_soon_a_version_of_its_own(tmp_path: Path)
     place = home.agent("main").workspace / "notes/plan.md"
     place.parent.mkdir()
     place.write_text("one\n", "utf-8")
-    async with running(home) as app, asyncio.timeout(30):
+    async with running(home) as app, asyncio.timeout(PATIENCE_S):
         await app.desk.agents[app.desk.default_agent].keeper.ready()
         place.write_text("two\n", "utf-8")
         commits: tuple[HistoryCommit, ...] = ()

@@ -13,6 +13,7 @@ from tests.fakes.botapi import BotApi
 from tests.fakes.cohere_stub import CohereStub
 from tests.fakes.google_stub import GoogleStub
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, ProviderStub, Refusal, Reply, Step, call, without_note
 from tests.journeys.house import (
     OWNER,
@@ -74,12 +75,12 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
         home = make_home(tmp_path / "home", bot.url, section(provider.url))
         async with running(home) as app:
             bot.says(OWNER, f"remember that {FACT}")
-            await bot.wait_for_sent(1, 30)
+            await bot.wait_for_sent(1)
             bot.says(OWNER, "Where is the staging database?")
-            await bot.wait_for_sent(2, 30)
+            await bot.wait_for_sent(2)
             why = await app.desk.why(AgentOrder())
             bot.says(OWNER, "thanks, what did I ask?")
-            sent = await bot.wait_for_sent(3, 30)
+            sent = await bot.wait_for_sent(3)
             await bot.until(lambda: len(bot.confirmed) == 3)
             assert len(provider.bodies) == 5
         (note,) = (home.agent("main").workspace / "memory").glob("*.md")
@@ -107,11 +108,11 @@ async def test_a_model_that_is_down_delays_the_answer_and_loses_nothing(tmp_path
         home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
         async with running(home):
             bot.says(OWNER, "first")
-            (notice,) = await bot.wait_for_sent(1, 30)
+            (notice,) = await bot.wait_for_sent(1)
             assert "cannot be reached" in notice.text
             is_down = False
             bot.says(OWNER, "second")
-            sent = await bot.wait_for_sent(3, 30)
+            sent = await bot.wait_for_sent(3)
         assert [message.text for message in sent[1:]] == ["Answer to: first", "Answer to: second"]
 
 
@@ -121,10 +122,10 @@ async def test_without_a_model_the_gateway_notes_and_quotes(tmp_path: Path) -> N
         home = make_home(tmp_path / "home", bot.url)
         async with running(home):
             bot.says(OWNER, f"remember that {FACT}")
-            await bot.wait_for_sent(1, 30)
+            await bot.wait_for_sent(1)
         async with running(home) as app:
             bot.says(OWNER, "which port has the staging database?")
-            sent = await bot.wait_for_sent(2, 30)
+            sent = await bot.wait_for_sent(2)
             status = await app.desk.status()
         assert FACT in sent[1].text
         assert "#L3" in sent[1].text
@@ -139,9 +140,9 @@ async def test_strangers_cost_nothing(tmp_path: Path) -> None:
         async with running(home) as app:
             for number in range(50):
                 bot.says(OWNER + 1, f"message {number}")
-            await bot.until(lambda: len(bot.confirmed) == 50, 30)
+            await bot.until(lambda: len(bot.confirmed) == 50)
             reasons = (await app.desk.status()).reasons
-            told = await bot.wait_for_sent(2, 30)
+            told = await bot.wait_for_sent(2)
         assert provider.bodies == []
         assert sorted(each.chat for each in told) == sorted(each.chat for each in bot.sent) == [OWNER, OWNER + 1]
         assert reasons["refused.unpaired"] + reasons["refused.rate"] == 50
@@ -159,7 +160,7 @@ async def test_a_chat_in_the_terminal_shares_the_owners_conversation(tmp_path: P
 
         async with running(home) as app:
             bot.says(OWNER, "hello")
-            await bot.wait_for_sent(1, 30)
-            async with asyncio.timeout(30):
+            await bot.wait_for_sent(1)
+            async with asyncio.timeout(PATIENCE_S):
                 await app.desk.chat(ChatOrder("and again"), on_reply)
         assert replies == ["You asked 2 things."]

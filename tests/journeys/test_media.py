@@ -6,11 +6,10 @@ import time
 from base64 import b64encode
 from pathlib import Path
 
-import pytest
-
 from gateway.control.wire import ChatOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.pictures import png
 from tests.fakes.provider_stub import Body, Refusal, Reply, Step, call, steps
 from tests.fakes.telegram import Json
@@ -56,11 +55,11 @@ async def test_a_file_is_read_and_sent_back_with_a_sign_on_its_message(tmp_path:
         (home.agent("main").incoming / "t9.0").write_bytes(b"half of a file, left by a crash")
         async with running(home):
             sends_file(bot, document(bot, PLAN), "What first?")
-            answer, file = await bot.wait_for_sent(2, 60)
+            answer, file = await bot.wait_for_sent(2)
             assert (answer.text, answer.file, file.text) == ("First sand, then paint.", None, "Your plan")
             assert file.file is not None
             assert (file.file["method"], file.file["size"]) == ("sendDocument", len(PLAN))
-            await bot.until(lambda: bot.reactions == {(OWNER, 41): []}, 60)
+            await bot.until(lambda: bot.reactions == {(OWNER, 41): []})
             assert next(each["reaction"] for each in bot.calls("setMessageReaction"))[0]["emoji"] == "👀"
             assert "help" in {each["command"] for each in bot.menus["default"]}
     (kept,) = (home.agent("main").workspace / "attachments").iterdir()
@@ -78,7 +77,6 @@ def what_is_seen(body: Body) -> list[str]:
     return [part["image_url"]["url"] for parts in contents for part in parts if part["type"] == "image_url"]
 
 
-@pytest.mark.timeout(180)
 async def test_a_photo_is_seen_in_its_own_turn(tmp_path: Path) -> None:
     """Also when the model is asked again; later its description stays, and a blind model has nothing else."""
     boat = png(640, 480)
@@ -88,13 +86,13 @@ async def test_a_photo_is_seen_in_its_own_turn(tmp_path: Path) -> None:
         home = make_home(tmp_path / "home", bot.url, f"{section}\nvision = true\n\n[models.blind]\n{section}")
         async with running(home):
             sends_file(bot, photo(bot, boat), "What is it?")
-            assert (await bot.wait_for_sent(1, 60))[-1].text == "A boat."
+            assert (await bot.wait_for_sent(1))[-1].text == "A boat."
             bot.says(OWNER, "Sure?")
-            assert (await bot.wait_for_sent(2, 60))[-1].text == "As I said."
+            assert (await bot.wait_for_sent(2))[-1].text == "As I said."
             bot.says(OWNER, "/model blind")
-            await bot.wait_for_sent(3, 60)
+            await bot.wait_for_sent(3)
             sends_file(bot, photo(bot, boat), "And this?", 99)
-            assert (await bot.wait_for_sent(4, 60))[-1].text == "I see none."
+            assert (await bot.wait_for_sent(4))[-1].text == "I see none."
         refused, first, later, blind = provider.bodies[:4]
     assert what_is_seen(first) == [f"data:image/png;base64,{b64encode(boat).decode()}"]
     assert refused["messages"] == first["messages"]
@@ -116,21 +114,21 @@ async def test_the_owner_decides_by_a_button_and_a_second_press_changes_nothing(
         memory = home.agent("main").workspace / "MEMORY.md"
         async with running(home):
             bot.says(OWNER, "look", forward_origin={"type": "hidden_user", "sender_user_name": "Sam", "date": 1})
-            sent = await bot.wait_for_sent(2, 60)
+            sent = await bot.wait_for_sent(2)
             (asked,) = [message for message in sent if message.buttons]
             commands = [button["callback_data"] for row in asked.buttons for button in row]
             assert commands == ["/approve 1", "/refuse 1"]
             bot.presses(OWNER, asked.message_id, commands[0])
-            assert (await bot.wait_for_sent(3, 60))[-1].text == "MEMORY.md written, as #1 says."
+            assert (await bot.wait_for_sent(3))[-1].text == "MEMORY.md written, as #1 says."
             written = memory.read_text()
             bot.presses(OWNER, asked.message_id, commands[0])
             bot.presses(OWNER, asked.message_id, commands[1])
-            texts = [message.text for message in await bot.wait_for_sent(5, 60)]
+            texts = [message.text for message in await bot.wait_for_sent(5)]
             assert texts[3:] == ["change #1 of MEMORY.md was approved already"] * 2
             assert "A lie." in written
             menus = len(bot.calls("setMyCommands"))
         async with running(home):
-            await bot.wait_for_polls(len(bot.calls("getUpdates")) + 1, 60)
+            await bot.wait_for_polls(len(bot.calls("getUpdates")) + 1)
             assert memory.read_text() == written
             assert len(bot.calls("setMyCommands")) == menus > 0
 
@@ -144,13 +142,13 @@ async def test_what_a_model_saw_in_a_photo_is_remembered_only_with_approval(tmp_
         before = memory.read_text()
         async with running(home):
             sends_file(bot, photo(bot, png(640, 480)), "Look!")
-            sent = await bot.wait_for_sent(2, 60)
+            sent = await bot.wait_for_sent(2)
             assert [text for text in (each.text for each in sent) if "waits for you as #1" in text]
             assert memory.read_text() == before
             bot.says(OWNER, "/model blind")
-            await bot.wait_for_sent(3, 60)
+            await bot.wait_for_sent(3)
             sends_file(bot, photo(bot, png(640, 480)), "And this!", 99)
-            await bot.wait_for_sent(4, 60)
+            await bot.wait_for_sent(4)
         assert "A lie." in memory.read_text()
 
 
@@ -162,7 +160,7 @@ async def test_a_paste_of_a_hundred_thousand_lines_is_answered(tmp_path: Path) -
         shown.append(text)
 
     home = make_home(tmp_path / "home")
-    async with running(home) as app, asyncio.timeout(60):
+    async with running(home) as app, asyncio.timeout(PATIENCE_S):
         await app.desk.chat(ChatOrder("".join(f"{number:06}: a line of a log\n" for number in range(100_000))), show)
         await app.desk.chat(ChatOrder("/whoami"), show)
     assert sum("100,001 lines" in text for text in shown) == 1

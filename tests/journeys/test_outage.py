@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import program
 from tests.journeys.processes import GATEWAY, ROOT, Gateway, post, state
 from tests.journeys.several import CHATS, Kept, Trial, single, trial
@@ -32,7 +33,7 @@ def kept() -> Iterator[Kept]:
 
 def told(gateway: Gateway, *words: str) -> str:
     argv = [sys.executable, *GATEWAY, *words, "--home", str(gateway.home.path)]
-    done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
     return done.stdout + done.stderr
 
 
@@ -66,7 +67,6 @@ def take_away(made: Trial, at_least_s: float) -> None:
     redis.start()
 
 
-@pytest.mark.timeout(300)
 def test_gateways_outlast_a_redis_that_is_away(kept: Kept, tmp_path: Path) -> None:
     """Nothing is accepted meanwhile; what was said waits at its platform, and each message is answered once."""
     with trial(tmp_path, kept, burst=20, program=HASTY) as made:

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from gateway.control.wire import AgentOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.model import HOSTILE_NUMBERS, HOSTILE_TEXTS
@@ -48,7 +46,6 @@ def _made(tools: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     yield "bash", json.dumps({"command": "cat MEMORY.md"})
 
 
-@pytest.mark.timeout(400)
 async def test_nothing_private_reaches_a_groups_model_or_chat(tmp_path: Path) -> None:
     """Not in the prompt, not in any tool's result or error, not in a search, not in the reply; its own notes do."""
     async with BotApi() as bot, OpenAIStub(hostile) as provider:

@@ -10,6 +10,7 @@ from gateway.agent.agent import Agent
 from gateway.conversation.queueing import QueueMode
 from gateway.door.routing import SessionKey
 from gateway.home import Home
+from tests.fakes.patience import PATIENCE_S
 from tests.gateway.conversation.queued import HeldModel
 from tests.gateway.test_metrics import home
 from tests.journeys.house import running
@@ -28,7 +29,7 @@ async def test_stop_overtakes_and_what_waits_is_collected(home: Home) -> None:
     async def show(message: OutboundMessage) -> None:
         shown.put_nowait(message.body.text)
 
-    async with asyncio.timeout(20), running(home) as app:
+    async with asyncio.timeout(PATIENCE_S), running(home) as app:
         agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
         agents[MAIN] = replace(agents[MAIN], model=stopped)
         terminal = app.desk.terminals[MAIN]

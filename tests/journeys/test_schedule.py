@@ -20,6 +20,7 @@ from gateway.home import Home
 from gateway.stores.jobs import JobId
 from tests.fakes.clock import ManualClock
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body
 from tests.journeys.house import ENVIRON, make_home, openai_section
 from workspaces.access import AgentId
@@ -43,7 +44,7 @@ async def running(home: Home, clock: ManualClock) -> AsyncIterator[App]:
     stop = asyncio.Event()
     async with opened(home, clock, channels=True) as app, asyncio.TaskGroup() as tasks:
         tasks.create_task(app.run(stop))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while not app.readiness.ready:  # noqa: ASYNC110  # there is no event for it
                 await asyncio.sleep(0)
         try:

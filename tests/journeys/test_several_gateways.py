@@ -20,7 +20,6 @@ def kept() -> Iterator[Kept]:
         yield kept
 
 
-@pytest.mark.timeout(240)
 def test_messages_come_through_a_kill_a_pause_and_a_restart_of_redis(kept: Kept, tmp_path: Path) -> None:
     """Each is answered once, in the order of its chat; whoever was hit had messages to answer."""
     with trial(tmp_path, kept, burst=20) as made:
@@ -50,7 +49,6 @@ def stand_still(made: Trial, seconds: float) -> None:
     made.kept.keeper().signal(signal.SIGCONT)
 
 
-@pytest.mark.timeout(240)
 def test_messages_come_through_a_redis_that_stands_still_for_longer_than_a_lease(kept: Kept, tmp_path: Path) -> None:
     """Every lease runs out; afterwards all three go on, under new fences."""
     with trial(tmp_path, kept, burst=20) as made:

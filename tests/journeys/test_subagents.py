@@ -41,6 +41,7 @@ from gateway.ground import THIS_MACHINE, Machine
 from gateway.stores.ports import InboxId, InboxRow
 from tests.crash.running import HastyClock, NoWorker
 from tests.fakes.model import call, says
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running
 from workspaces.access import Access, AgentId, Scope, SessionType
 from workspaces.memory.search import Clock, MemoryIndex
@@ -308,7 +309,7 @@ async def test_helpers_end_with_their_conversation(tmp_path: Path, order: str, s
 
 async def test_a_helper_whose_model_is_down_is_given_up_in_time(tmp_path: Path) -> None:
     """Its parent waits for it no longer than it may work, where a person would have to wait for a day."""
-    settings = "[subagents]\ntask_s = 0.1\n"
+    settings = "[subagents]\ntask_s = 2\n"
     async with house(tmp_path / "home", "down", settings, Machine(HastyClock())) as here:
         await here.say("spawn 1")
         await here.quiet()
@@ -316,13 +317,17 @@ async def test_a_helper_whose_model_is_down_is_given_up_in_time(tmp_path: Path) 
         assert "did not finish: my language model could not be reached in time." in answer
 
 
-async def test_a_helper_that_waits_for_its_model_is_stopped_at_once(tmp_path: Path) -> None:
+async def test_a_helper_that_waits_for_its_model_is_stopped_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not only when its next try is due."""
+    monkeypatch.setattr("gateway.conversation.turn.FIRST_RETRY_S", 10 * PATIENCE_S)
+    monkeypatch.setattr("gateway.conversation.turn.LONGEST_RETRY_S", 10 * PATIENCE_S)
     async with house(tmp_path / "home", "down") as here:
         await here.say("spawn 1")
         await here.team.works.wait()
         await here.say("/stop")
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(PATIENCE_S):
             await here.quiet()
         assert "1 helper that worked for this chat was cancelled." in here.heard[-1]
 

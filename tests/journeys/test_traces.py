@@ -13,6 +13,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from gateway.config import TraceSettings
 from gateway.home import Home
+from tests.fakes.patience import PATIENCE_S
 from tests.gateway.test_cli_program import call, up
 
 SECRET = "the-vault-opens-with-4711"
@@ -64,7 +65,7 @@ def test_a_turn_is_one_trace_without_a_word_of_it(tmp_path: Path) -> None:
         with up(home) as (process, _):
             assert call(home, "chat", "--message", f"remember that {SECRET}").returncode == 0
             process.terminate()
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE_S) == 0
         spans = spans_of(taken)
     assert SECRET.encode() not in b"".join(taken)
     assert b"terminal:owner" not in b"".join(taken)
@@ -85,7 +86,7 @@ def test_a_collector_that_is_away_costs_no_turn(tmp_path: Path) -> None:
     with up(home) as (process, _):
         assert call(home, "chat", "--message", "hello").returncode == 0
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_without_the_sdk_the_start_says_what_to_install() -> None:
@@ -96,7 +97,9 @@ def test_without_the_sdk_the_start_says_what_to_install() -> None:
         "from gateway.tracing import tracing\n"
         "try:\n  tracing(TraceSettings(enabled=True)).__enter__()\nexcept ConfigError as exc:\n  print(exc)"
     )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
     assert "pip install 'strandline[traces]'" in run.stdout
 
 

@@ -8,6 +8,7 @@ import pytest
 from gateway.app import App
 from gateway.config import read_config
 from gateway.control.wire import ChatOrder, SearchOrder
+from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import ENVIRON, make_home
 
 
@@ -28,7 +29,7 @@ async def test_a_conversation_is_searched_when_it_is_switched_on(tmp_path: Path,
             asyncio.TaskGroup() as tasks,
         ):
             tasks.create_task(app.run(stop))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_S):
                 await app.desk.chat(ChatOrder("my zebra is called Konrad"), hear)
                 app.desk.agents[app.desk.default_agent].memory.touched()
                 found = await app.desk.search(SearchOrder("zebra Konrad"))

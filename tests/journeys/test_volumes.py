@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.home import Home
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import KINDS, RedisServer, program, running
 from tests.journeys.processes import ROOT, Gateway
 from tests.journeys.test_standby import launched
@@ -40,12 +41,11 @@ def made(path: Path, url: str) -> Gateway:
 def told(gateway: Gateway, *words: str, status: int = 0) -> str:
     """Return what a command says about its home."""
     argv = [sys.executable, "-m", "gateway", *words, "--home", str(gateway.home.path)]
-    done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
-@pytest.mark.timeout(150)
 def test_an_agent_waits_for_its_files_or_for_a_word_of_its_owner(redis: RedisServer, tmp_path: Path) -> None:
     """Its gateway dies: another one says what is missing, and stands by until it has the files or is told to begin."""
     with ExitStack() as stack:

@@ -78,7 +78,6 @@ async def heard(folder: Path, secret: Secret, clock: ManualClock) -> dict[str, l
     return found
 
 
-@pytest.mark.timeout(120)
 def test_what_hooks_are_told_of_others_chats_does_not_depend_on_what_is_private(tmp_path: Path) -> None:
     """Every event of a group, a guest and a helper, with everything in it, and what their readers read."""
     clock, worker = ManualClock(), WorkerClient(WorkerSettings(deadline_s=300.0))

@@ -104,7 +104,6 @@ def clock(runner: asyncio.Runner) -> Iterator[ManualClock]:
     runner.run(worker.close())
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("programs", "calls"),
     [pytest.param(FIXED, 1_500, id="fixed"), pytest.param(RANDOM, 0, id="random"), FULL_RUN],

@@ -20,6 +20,7 @@ from gateway.hooks import (
     Hooks,
     ToolCalled,
 )
+from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import MAIN
 from workspaces.access import SessionType
 
@@ -46,12 +47,12 @@ async def look(place: str) -> FromOutside:
 
 async def called(arguments: str, *handlers: tuple[Event[Any], Callable[[Any], object]]) -> ResultEntry:
     """What the model is told of a call, once all have heard who look on."""
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         hooks = Hooks([Hook(event.name, "test", handler) for event, handler in handlers], count, tasks)
         toolbox = Toolbox([tool(look)], MAIN)
         lead_past(toolbox, hooks, WHERE)
         result = await toolbox.call(ToolCall("c1", "look", arguments))
-        await hooks.finish(20)
+        await hooks.finish(PATIENCE_S)
     return result
 
 

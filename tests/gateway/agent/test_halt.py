@@ -13,6 +13,7 @@ from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.errors import TurnLimitError
 from tests.fakes.model import ScriptedModel, call, says
+from tests.fakes.patience import PATIENCE_S
 from tests.gateway.agent.test_loop import QUESTION, Bench
 from tests.workspaces.turns import MAIN
 
@@ -40,7 +41,7 @@ class SlowModel:
 async def halted(bench: Bench, model: Model, halt: Halt, history: Sequence[Entry] = (QUESTION,)) -> list[str]:
     """Run a turn that must end by *halt*, silent; return what its journal says of each call."""
     request = ModelRequest("", "", history, ())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         answer = await run_turn(model, request, bench.tools, TurnLimits(), Course(bench.append, bench.draft, halt=halt))
     assert answer.is_silent
     assert isinstance(end := bench.journal[-1], ReplyEntry)

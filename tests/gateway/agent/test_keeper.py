@@ -14,6 +14,7 @@ from filelock import FileLock
 from gateway.agent.alarm import Alarm
 from gateway.agent.keeper import UNUSABLE, Keeper
 from gateway.threads import Threads
+from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.history.home import START, Home
 from tests.workspaces.test_files import files_end_at
 from tests.workspaces.turns import AGENT, MAIN
@@ -206,7 +207,7 @@ async def test_a_history_that_cannot_be_used_stops_nobody_and_recovers(tmp_path:
 
     house = House(tmp_path, unusable_at_first)
     async with working(house):
-        await asyncio.wait_for(house.counted.wait(), 5)
+        await asyncio.wait_for(house.counted.wait(), PATIENCE_S)
         assert await house.keeper.ready() is None
         assert house.keeper.trouble == "no space left"
         await house.write("t-1", "a.md", "a\n")
@@ -228,7 +229,7 @@ async def test_a_turn_that_could_not_be_recorded_is_made_up_for_as_its_own(
         with FileLock(f"{house.home.git_dir}.lock"):
             await house.write("t-1", "a.md", "a\n")
             house.keeper.ended("t-1")
-            await asyncio.wait_for(house.counted.wait(), 5)
+            await asyncio.wait_for(house.counted.wait(), PATIENCE_S)
         await house.write("t-2", "b.md", "b\n")
         house.keeper.ended("t-2")
     assert house.keeper.trouble == ""
@@ -258,7 +259,7 @@ async def test_a_full_disk_changes_nothing_is_told_once_and_is_got_over(house: H
                     await run(house.home.workspace.write, path, new, MAIN, seen)
                 with pytest.raises(WorkspaceUnusableError, match="cannot be written"):
                     await run(house.home.workspace.append, path, "- more\n", "", MAIN)
-        assert "a.md cannot be written: File too large" in await asyncio.wait_for(house.told.get(), 5)
+        assert "a.md cannot be written: File too large" in await asyncio.wait_for(house.told.get(), PATIENCE_S)
         assert house.home.texts() == {"a.md": old.encode()}
         await run(house.home.workspace.write, path, new, MAIN, seen)
         house.keeper.ended("t-1")
@@ -294,12 +295,12 @@ async def test_a_commit_holds_up_no_turn(house: House) -> None:
     loop = asyncio.get_running_loop()
 
     def busy() -> None:
-        asyncio.run_coroutine_threadsafe(history_may_go_on.wait(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(history_may_go_on.wait(), loop).result(PATIENCE_S)
 
     async with asyncio.TaskGroup() as tasks, working(house):
         tasks.create_task(house.keeper.ask(busy))
-        await asyncio.wait_for(house.write("t-1", "a.md", "a\n"), 5)
+        await asyncio.wait_for(house.write("t-1", "a.md", "a\n"), PATIENCE_S)
         house.keeper.ended("t-1")
-        await asyncio.wait_for(house.threads(house.home.workspace.read, PurePosixPath("a.md"), MAIN), 5)
+        await asyncio.wait_for(house.threads(house.home.workspace.read, PurePosixPath("a.md"), MAIN), PATIENCE_S)
         history_may_go_on.set()
     assert house.home.tree() == {"a.md"}

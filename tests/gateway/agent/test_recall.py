@@ -10,6 +10,7 @@ import pytest
 from gateway.agent.recall import Recalled, RecallSettings, asks_about_the_past, recall
 from gateway.agent.window.count import estimate_tokens
 from tests.fakes.memory import TODAY, DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OWN, SUBAGENT
 from workspaces.access import Access
 from workspaces.files import Folder
@@ -17,7 +18,7 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import MemoryIndex
 
-ON = RecallSettings(clear=0.4)
+ON = RecallSettings(clear=0.4, deadline_s=PATIENCE_S)
 
 
 class Home:
@@ -128,8 +129,8 @@ async def test_a_turn_does_not_wait_for_memory(home: Home) -> None:
 
     for trouble in (hang, fail):
         home.worker.call = trouble  # type: ignore[method-assign,assignment]  # the worker is away
-        async with asyncio.timeout(60):
-            assert await home.brought("bicycle") == Recalled()
+        async with asyncio.timeout(PATIENCE_S):
+            assert await home.brought("bicycle", settings=replace(ON, deadline_s=0.15)) == Recalled()
     home.worker.call = call  # type: ignore[method-assign]  # and back
     assert (await home.brought("bicycle")).used
 

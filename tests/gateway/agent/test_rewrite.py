@@ -22,6 +22,7 @@ from gateway.agent.rewrite import (
 from gateway.errors import ModelRefusedError, ModelUnavailableError
 from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
 from tests.fakes.model import ScriptedModel, call, says
+from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
 from workspaces.access import PRIVATE
 from workspaces.files import Folder
@@ -141,7 +142,7 @@ async def test_a_model_that_hangs_is_not_waited_for(home: Home, monkeypatch: pyt
             raise AssertionError("nobody lets it go")
 
     plain = await home.index.search(Query(QUESTION), MAIN)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         assert await RewritingMemory(home.index, Hanging()).search(Query(QUESTION), MAIN) == plain
     assert was_cut.is_set()
 

@@ -27,6 +27,7 @@ from gateway.stores.ports import Outgoing, TurnCommit
 from gateway.stores.sqlite import SqliteStore
 from gateway.threads import Threads
 from tests.fakes.adapter import message
+from tests.fakes.patience import PATIENCE_S
 from tests.gateway.backup.homes import SECRET, back_up, files_below, make_home
 
 CHATS = ("ada", "bo", "chidi", "dana")
@@ -83,11 +84,13 @@ def test_any_tar_can_unpack_it_and_the_manifest_knows_every_file(home: Home, tmp
     taken = back_up(home, tmp_path / "backup.tar.gz")
     out = tmp_path / "out"
     out.mkdir()
-    subprocess.run(["tar", "xzf", taken.file, "-C", out], check=True, timeout=20)
+    subprocess.run(["tar", "xzf", taken.file, "-C", out], check=True, timeout=PATIENCE_S)
     manifest = json.loads((out / "manifest.json").read_text())["files"]
     assert manifest.keys() == files_below(out).keys() - {"manifest.json", "backup.json"}
     listed = "".join(f"{digest['sha256']}  {name}\n" for name, digest in manifest.items())
-    subprocess.run(["sha256sum", "--check", "--quiet"], input=listed, cwd=out, text=True, check=True, timeout=20)
+    subprocess.run(
+        ["sha256sum", "--check", "--quiet"], input=listed, cwd=out, text=True, check=True, timeout=PATIENCE_S
+    )
 
 
 async def test_state_and_transcripts_are_of_one_moment_while_a_gateway_works(tmp_path: Path) -> None:

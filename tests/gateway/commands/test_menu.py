@@ -13,6 +13,7 @@ from gateway.commands.menu import MENU_FAILED, Menus, menu_entries
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.adapter import FakeAdapter
 from tests.fakes.media import MediaAdapter
+from tests.fakes.patience import PATIENCE_S
 
 PEOPLE = {"fake:7", "fake:12", "other:9"}
 
@@ -60,7 +61,7 @@ async def test_an_outage_is_waited_out(store: SqliteStore, monkeypatch: pytest.M
     """The menu comes later, and only then counts as shown."""
     monkeypatch.setattr("gateway.commands.menu.FIRST_RETRY_S", 0.0)
     adapter = MediaAdapter(menu_faults=[ChannelUnavailableError("down")] * 2)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await Menus(ENTRIES, PEOPLE, store).show(adapter)
     assert len(adapter.menus) == 1
     assert (await store.report()).reasons == {}

@@ -21,6 +21,7 @@ from gateway.conversation.turn import Turns
 from gateway.door.routing import SessionKey
 from gateway.stores.ports import InboxRow
 from tests.fakes.model import ScriptedModel, Step
+from tests.fakes.patience import PATIENCE_S
 from tests.gateway.conversation.test_turn import DIRECT, House, session_of
 
 
@@ -87,7 +88,7 @@ class Chat:
 
     async def answered(self) -> list[str]:
         """Return all answers, once nothing is left to do."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             await self.lanes.idle()
         return await self.house.outbox()
 

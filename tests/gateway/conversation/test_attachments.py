@@ -40,6 +40,7 @@ from tests.fakes.adapter import FakeAdapter, message
 from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter
 from tests.fakes.model import ScriptedModel
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.pictures import gif, png
 from workspaces.access import PRIVATE, Access, AgentId, Scope, SessionType
 from workspaces.files import FileCaps
@@ -256,7 +257,7 @@ async def test_an_outage_is_waited_out(hall: Hall) -> None:
     """Three times, longer each time; also while the channel is still being loaded after a start."""
     adapter = hall.adapters.loaded.pop(("fake", "home"))
     hall.channel.fetch_faults = [ChannelUnavailableError("down")]
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         turn = tasks.create_task(hall.takes(hall.channel.has(b"a", "a.md")))
         for wait_s in RETRIES_S:
             await hall.clock.waiters(1)
@@ -272,7 +273,7 @@ async def test_an_outage_is_waited_out(hall: Hall) -> None:
 async def test_an_outage_that_lasts_is_said(hall: Hall) -> None:
     """After the last try the message is answered without the file."""
     hall.channel.fetch_faults = [ChannelUnavailableError("down")] * 4
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         turn = tasks.create_task(hall.takes(hall.channel.has(b"a", "a.md")))
         for wait_s in RETRIES_S:
             await hall.clock.waiters(1)

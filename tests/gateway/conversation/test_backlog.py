@@ -19,6 +19,7 @@ from gateway.door.routing import SessionKey
 from gateway.errors import StoreError
 from gateway.stores.ports import InboxId, InboxRow
 from tests.fakes.clock import ManualClock
+from tests.fakes.patience import PATIENCE_S
 from workspaces.access import AgentId
 
 MAIN = AgentId("main")
@@ -71,7 +72,7 @@ class Chats:
         del self.rows[item.id]
         return None
 
-    async def all_done(self, wait_s: float = 5) -> None:
+    async def all_done(self, wait_s: float = PATIENCE_S) -> None:
         """Let everything be worked on, and return when the inbox is empty."""
         async with asyncio.timeout(wait_s):
             while self.rows:

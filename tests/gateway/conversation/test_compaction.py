@@ -416,6 +416,6 @@ async def test_a_shutdown_does_not_wait_for_a_model_that_hangs(house: House) -> 
     lifecycle.listeners[-1] = RestFlush(house.planner.compaction.flush, hanging, house.clock.now().tzinfo)  # type: ignore[arg-type]
     for message in (OWNER, MEMBER):
         await lifecycle.enter(house.key(message), (await house.take_in("x", message)).turn_id)
-    await lifecycle.finish(0.5)
+    await lifecycle.finish(5)
     assert "Three." in house.text("memory/2026-03-01.md")
     assert "Three." in house.text(f"{SHARED}/2026-03-01.md")

@@ -25,6 +25,7 @@ from gateway.stores.ports import OutboxId, OutboxRow, OutboxState, Outgoing, Tur
 from gateway.stores.sqlite import SqliteStore
 from tests.fakes.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock
+from tests.fakes.patience import PATIENCE_S
 from workspaces.access import AgentId
 
 LONG = "first part " + "." * 29 + "second part " + "." * 28 + "third"
@@ -74,7 +75,7 @@ class Gateway:
         return rows[-1]
 
     async def delivered(self, row: OutboxRow) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             await self.delivery.finished(row.id)
 
     async def left(self) -> list[OutboxRow]:
@@ -297,7 +298,7 @@ async def test_endless_doubt_is_given_up_aloud(gateway: Gateway) -> None:
 
 async def test_a_send_without_an_answer_counts_as_in_doubt(gateway: Gateway) -> None:
     """A platform that never answers does not hold its chat for ever."""
-    gateway.pacing = replace(gateway.pacing, send_timeout_s=0.02)
+    gateway.pacing = replace(gateway.pacing, send_timeout_s=0.5)
     await gateway.restart()
     stuck = gateway.adapter.stick("alice")
     row = await gateway.answer("hello")

@@ -17,6 +17,7 @@ from gateway.threads import Threads
 from tests.fakes.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter
+from tests.fakes.patience import PATIENCE_S
 from workspaces.access import AgentId
 
 MAIN = AgentId("main")
@@ -61,7 +62,7 @@ class Post:
 
     async def send(self, row: OutboxRow) -> None:
         self.delivery.wake([row])
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             await self.delivery.finished(row.id)
 
     def shown(self) -> list[tuple[str, str, bytes]]:
@@ -89,7 +90,7 @@ def threads() -> Iterator[Threads]:
 
 @pytest.fixture
 async def post(tmp_path: Path, threads: Threads) -> AsyncIterator[Post]:
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         post = Post(tmp_path, tasks, threads)
         await post.start()
         yield post
@@ -144,7 +145,7 @@ async def test_a_restart_sends_what_was_enclosed_and_not_what_stands_there_now(p
     await post.stop()
     post.clock.advance(600)
     await post.start()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await post.delivery.finished(row.id)
     assert post.shown()[-1] == ("", "plan.md", b"as it was")
 

@@ -240,5 +240,5 @@ async def test_a_model_that_thinks_too_long_is_left_alone(tmp_path: Path) -> Non
     model = SlowModel(flush=lambda _: says("", call("add_note", text="In time.")))
     async with resting(tmp_path, SETTINGS, model=model) as house:
         await house.talk(KEY, *TALK)
-        receipt = await flushed(house, settings=FlushSettings(deadline_s=0.3))
+        receipt = await flushed(house, settings=FlushSettings(deadline_s=3))
         assert receipt == FlushEntry((f"{TODAY}#L3",), 1)

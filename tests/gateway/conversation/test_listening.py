@@ -18,6 +18,7 @@ from adapters.channel import (
 )
 from gateway.conversation.listening import Account, ListeningState, listen
 from gateway.errors import ConfigError, StoreError
+from tests.fakes.patience import PATIENCE_S
 
 
 class Scripted:
@@ -61,7 +62,7 @@ async def receive(_: InboundMessage) -> None:
 
 async def run(account: Account, until: Callable[[], Awaitable[object]]) -> list[Adapter]:
     loaded: list[Adapter] = []
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         task = group.create_task(listen(account, receive, loaded.append))
         await until()
         task.cancel()

@@ -7,6 +7,7 @@ import pytest
 from adapters.channel import Address, ChannelUnavailableError, InboundMessage, Via
 from gateway.conversation.presence import Presence
 from tests.fakes.adapter import FakeAdapter, message
+from tests.fakes.patience import PATIENCE_S
 
 HOME = Address("fake", "home", "alice")
 ASKED = message("Which colour?", id="7")
@@ -53,13 +54,13 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_sign_shows_while_a_turn_runs_and_never_disturbs_it(fails: bool) -> None:
     """It ends with the turn; a platform that refuses it changes nothing."""
     adapter = Signing(fails=fails)
-    async with asyncio.timeout(60), presence_of(adapter) as presence, presence.answering(ASKED):
+    async with asyncio.timeout(PATIENCE_S), presence_of(adapter) as presence, presence.answering(ASKED):
         await adapter.shown.wait()
 
 
 async def test_a_failed_turn_fails_as_it_did_without_a_sign() -> None:
     """What the turn raises comes through as it is, in no group of exceptions."""
-    async with asyncio.timeout(60), presence_of(Signing(), "👀") as presence:
+    async with asyncio.timeout(PATIENCE_S), presence_of(Signing(), "👀") as presence:
         with pytest.raises(ZeroDivisionError):
             async with presence.answering(ASKED):
                 raise ZeroDivisionError
@@ -77,7 +78,7 @@ async def test_a_channel_without_a_sign_needs_none() -> None:
 async def test_a_channel_is_shown_the_draft_and_a_failure_disturbs_no_turn(fails: bool) -> None:
     """It gets the text so far; one that fails is not asked again in that turn."""
     adapter = Signing(fails=fails)
-    async with asyncio.timeout(60), presence_of(adapter) as presence, presence.answering(ASKED) as draft:
+    async with asyncio.timeout(PATIENCE_S), presence_of(adapter) as presence, presence.answering(ASKED) as draft:
         await draft("It is")
         assert await adapter.drafts.get() == "It is"
         await draft(" blue")
@@ -89,7 +90,7 @@ async def test_drafts_that_come_quickly_are_shown_together(monkeypatch: pytest.M
     """Between two drafts lies a while, and the next one is the newest."""
     monkeypatch.setattr("gateway.conversation.presence.DRAFT_EVERY_S", 3600.0)
     adapter = Signing()
-    async with asyncio.timeout(60), presence_of(adapter) as presence, presence.answering(ASKED) as draft:
+    async with asyncio.timeout(PATIENCE_S), presence_of(adapter) as presence, presence.answering(ASKED) as draft:
         await draft("a")
         await draft("b")
         assert await adapter.drafts.get() == "ab"
@@ -103,7 +104,7 @@ async def test_an_answer_that_comes_soon_has_neither_sign_nor_draft(monkeypatch:
     """Each would be a call of the platform; who follows along is told of every draft all the same."""
     monkeypatch.setattr("gateway.conversation.presence.FIRST_AFTER_S", 3600.0)
     adapter, heard = Signing(), list[str]()
-    async with asyncio.timeout(60), presence_of(adapter) as presence:
+    async with asyncio.timeout(PATIENCE_S), presence_of(adapter) as presence:
         with presence.follow(HOME, lambda _, text: heard.append(text)):
             async with presence.answering(ASKED) as draft:
                 await draft("It is blue")
@@ -137,7 +138,7 @@ def said(via: Via, target: str | None = None) -> InboundMessage:
 async def test_a_reaction_stands_on_the_message_while_it_is_answered(asked: InboundMessage, marked: str) -> None:
     """It is put there when the turn begins and taken away when it ends; an edit's stands on what was edited."""
     adapter = Signing()
-    async with asyncio.timeout(60), presence_of(adapter, "👀") as presence:
+    async with asyncio.timeout(PATIENCE_S), presence_of(adapter, "👀") as presence:
         async with presence.answering(asked):
             assert await adapter.reactions.get() == (marked, "👀")
             assert adapter.reactions.empty()
@@ -162,5 +163,5 @@ async def test_a_reaction_that_hangs_or_fails_holds_up_nothing(monkeypatch: pyte
             await asyncio.Event().wait()
 
     for adapter in (Hanging(), Signing(fails=True)):
-        async with asyncio.timeout(60), presence_of(adapter, "👀") as presence, presence.answering(ASKED):
+        async with asyncio.timeout(PATIENCE_S), presence_of(adapter, "👀") as presence, presence.answering(ASKED):
             pass

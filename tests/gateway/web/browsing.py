@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 
 from gateway.control.browsers import BrowserOrder
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Step, without_note
 from tests.gateway.web.house import House
 
@@ -63,7 +64,7 @@ async def read(lines: AsyncIterator[str]) -> AsyncIterator[dict[str, str]]:
 
 async def until(events: AsyncIterator[dict[str, str]], kind: str) -> dict[str, Any]:
     """Return the next event of that *kind*, with its data read."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         async for event in events:
             if event["event"] == kind:
                 return {"id": event.get("id", ""), **json.loads(event["data"])}
@@ -73,7 +74,7 @@ async def until(events: AsyncIterator[dict[str, str]], kind: str) -> dict[str, A
 async def shown(events: AsyncIterator[dict[str, str]], count: int) -> list[tuple[str, str]]:
     """Return the kinds and texts of the next events, whatever these are, but for drafts."""
     found: list[tuple[str, str]] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while len(found) < count:
             event = await anext(events)
             if event["event"] != "draft":
@@ -83,7 +84,7 @@ async def shown(events: AsyncIterator[dict[str, str]], count: int) -> list[tuple
 
 @asynccontextmanager
 async def browser_at(address: str) -> AsyncIterator[Browser]:
-    async with httpx2.AsyncClient(base_url=address, trust_env=False, timeout=20) as http:
+    async with httpx2.AsyncClient(base_url=address, trust_env=False, timeout=PATIENCE_S) as http:
         yield Browser(http)
 
 

@@ -13,6 +13,7 @@ from gateway.app import App
 from gateway.home import Home
 from gateway.serving import serving
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Script
 from tests.journeys.house import ENVIRON, make_home, openai_section, running
 from workspaces.access import AgentId
@@ -58,7 +59,9 @@ async def open_house(folder: Path, script: Script, extra: str = "") -> AsyncIter
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(OpenAIStub(script))
         app, address = await stack.enter_async_context(door(make_web_home(folder, model.url, extra)))
-        http = await stack.enter_async_context(httpx2.AsyncClient(base_url=address, trust_env=False))
+        http = await stack.enter_async_context(
+            httpx2.AsyncClient(base_url=address, trust_env=False, timeout=PATIENCE_S)
+        )
         owner = await stack.enter_async_context(client(address, OWNER_TOKEN))
         guest = await stack.enter_async_context(client(address, GUEST_TOKEN))
         yield House(app, model, address, http, owner, guest)
@@ -85,14 +88,14 @@ async def door(home: Home) -> AsyncIterator[tuple[App, str]]:
 
 async def _listening(app: App) -> None:
     """Return once the tokens' accounts take messages: the page's, which are last, begin to listen after them."""
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(PATIENCE_S):
         while not all(bot.state == "listening" for bot in app.readiness.accounts):  # noqa: ASYNC110  # has no event
             await asyncio.sleep(0.01)
 
 
 def client(address: str, token: str) -> AsyncOpenAI:
     """Return OpenAI's own client, unmodified; it does not try again by itself, so that a refusal is seen as it is."""
-    return AsyncOpenAI(base_url=f"{address}/v1", api_key=token, max_retries=0, timeout=20)
+    return AsyncOpenAI(base_url=f"{address}/v1", api_key=token, max_retries=0, timeout=PATIENCE_S)
 
 
 def bearer(token: str) -> Mapping[str, str]:

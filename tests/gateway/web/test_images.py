@@ -39,7 +39,6 @@ def seen(body: Body) -> list[str]:
     return [each["image_url"]["url"] for parts in contents for each in parts if each["type"] == "image_url"]
 
 
-@pytest.mark.timeout(180)
 async def test_a_picture_is_shown_in_the_turn_that_it_came_with(tmp_path: Path) -> None:
     """With words or alone; it is kept where files of that chat are, and later described."""
     boat, sail = png(640, 480), webp(20, 10)

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.agent.mcp.settings import ServerSettings, Site
 from gateway.serving import serving
+from tests.fakes.patience import PATIENCE_S
 from tests.gateway.agent.mcp.test_servers import House, house, patient
 
 __all__ = ["patient"]
@@ -46,14 +47,14 @@ async def reached() -> AsyncIterator[tuple[House, Door]]:
     async with (
         app.router.lifespan_context(app),
         serving(door, "127.0.0.1", 0, grace_s=0) as address,
-        house([ServerSettings("site", Site(f"{address}/mcp", "the-token"), timeout_s=5)]) as home,
+        house([ServerSettings("site", Site(f"{address}/mcp", "the-token"), timeout_s=PATIENCE_S)]) as home,
     ):
         yield home, door
 
 
 async def test_a_tool_at_an_address_is_called_with_the_token() -> None:
     """As one of a program is."""
-    async with asyncio.timeout(20), reached() as (home, door):
+    async with asyncio.timeout(PATIENCE_S), reached() as (home, door):
         said = await home.say("site_echo", text="hello")
     assert (said.text, said.from_outside) == ("echo: hello", True)
     assert door.shown == {b"Bearer the-token"}
@@ -61,7 +62,7 @@ async def test_a_tool_at_an_address_is_called_with_the_token() -> None:
 
 async def test_an_answer_without_end_is_broken_off() -> None:
     """The call fails, and a later one is answered."""
-    async with asyncio.timeout(40), reached() as (home, _):
+    async with asyncio.timeout(PATIENCE_S), reached() as (home, _):
         said = await home.say("site_flood")
         assert "x" * 100 not in said.text
         await home.until_ended()
