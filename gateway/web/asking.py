@@ -35,17 +35,17 @@ class Prefaces:
 
     def __init__(self) -> None:
         self._told: dict[Address, str] = {}
+        """Their digests: a program may say very much."""
 
     def new(self, address: Address, text: str) -> Quote | None:
         """Return *text* as words of the program, `None` if they were the same last time."""
-        if not text.strip() or self._told.pop(address, None) == text:
-            self._keep(address, text)
-            return None
-        self._keep(address, text)
-        return Quote(SYSTEM_AUTHOR, text, is_ours=True)
+        digest = _digest(text)
+        was_told = self._told.pop(address, None) == digest
+        self._keep(address, digest)
+        return None if was_told or not text.strip() else Quote(SYSTEM_AUTHOR, text, is_ours=True)
 
-    def _keep(self, address: Address, text: str) -> None:
-        self._told[address] = text
+    def _keep(self, address: Address, digest: str) -> None:
+        self._told[address] = digest
         while len(self._told) > PREFACES:
             del self._told[next(iter(self._told))]
 

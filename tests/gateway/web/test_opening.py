@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
 from gateway.channels import routes_of
 from gateway.config import Config, WebSettings
 from gateway.config.reading import parse_config
@@ -17,7 +17,7 @@ from gateway.door.sign_in import CODE_FOR, CODES, SESSION_FOR, SESSIONS, STORED_
 from gateway.errors import ConfigError
 from gateway.stores.ports import InboxId, InboxRow
 from gateway.stores.sqlite import SqliteStore
-from gateway.web.asking import WAITING, Heard
+from gateway.web.asking import PREFACES, SYSTEM_AUTHOR, WAITING, Heard, Prefaces
 from gateway.web.errors import HttpError
 from gateway.web.holders import Holders
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, TOKENS
@@ -213,3 +213,15 @@ async def test_a_program_that_reads_slowly_costs_no_end_of_memory() -> None:
     await asyncio.sleep(0)
     heard.draft("c")
     assert await coming == "c"
+
+
+def test_what_programs_say_first_costs_no_end_of_memory() -> None:
+    """Of long words of two thousand chats little is kept; a chat that is known hears them once."""
+    prefaces, text = Prefaces(), "You are kind. " * 10_000
+    chats = [Address("http", "laptop", f"chat{number}", "main") for number in range(2 * PREFACES)]
+    assert all(prefaces.new(chat, text) is not None for chat in chats)
+    assert [prefaces.new(chat, text) is None for chat in (chats[-1], chats[0])] == [True, False]
+    assert prefaces.new(chats[-1], "You are terse.") == Quote(SYSTEM_AUTHOR, "You are terse.", is_ours=True)
+    assert prefaces.new(chats[-1], " ") is None
+    assert len(prefaces._told) == PREFACES
+    assert sum(map(len, prefaces._told.values())) < 100 * PREFACES
