@@ -2,6 +2,7 @@
 
 import adapters.telegram.loading  # noqa: F401  # isort: skip  # before anything else loads the SDK
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from http import HTTPStatus
@@ -14,7 +15,17 @@ from aiogram.types import File, Message, Update, User
 from aiogram.utils.token import TokenValidationError
 
 from adapters.abilities import MenuEntry
-from adapters.channel import Address, Attachment, Body, ChannelUnavailableError, Count, OutboundMessage, Receive, Sent
+from adapters.channel import (
+    Address,
+    Attachment,
+    Body,
+    ChannelError,
+    ChannelUnavailableError,
+    Count,
+    OutboundMessage,
+    Receive,
+    Sent,
+)
 from adapters.telegram.calls import Calls
 from adapters.telegram.examine import PRIVACY_MODE, Examination, Groups
 from adapters.telegram.faults import Faults
@@ -94,13 +105,30 @@ class TelegramAdapter:
     async def listen(self, receive: Receive) -> NoReturn:
         """Poll, and confirm to Telegram only what *receive* has returned for; or keep the webhook set."""
         self._check_open()
-        for finding in await self._examination.privacy():
-            logger.warning(finding, extra={"account": self.account})
-            await self._count(PRIVACY_MODE)
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._tell_of_privacy())
+                await self._follow(receive)
+        except ExceptionGroup as group:  # the one that failed has ended the other
+            raise group.exceptions[0] from None
+        raise AssertionError("unreachable")
+
+    async def _follow(self, receive: Receive) -> NoReturn:
         if self._polling is not None:
             await self._polling.follow(receive)
         assert self._bringing is not None  # noqa: S101  # it is one of the two
         await self._bringing.keep()
+
+    async def _tell_of_privacy(self) -> None:
+        """Look beside the polls: it takes a call for each of a bot's groups."""
+        try:
+            findings = await self._examination.privacy()
+        except ChannelError as exc:  # the polls say what is wrong; `strandline doctor` looks again
+            logger.info("groups not examined", extra={"account": self.account, "detail": str(exc)})
+            return
+        for finding in findings:
+            logger.warning(finding, extra={"account": self.account})
+            await self._count(PRIVACY_MODE)
 
     async def take(self, secret: str, body: bytes, receive: Receive) -> int:
         """Take an update that Telegram brings by webhook; returns the HTTP status."""

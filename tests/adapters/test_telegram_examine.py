@@ -1,5 +1,6 @@
 """This file checks that what is wrong with a bot's set-up at Telegram is named, with how to mend it."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +20,18 @@ from tests.fakes.telegram_shapes import Hook
 HOOK = Webhook("https://bot.example.org/telegram/home", "s3cret")
 POLL = LongPoll(5)
 GROUPS = Groups({"-1": False, "-2": True})
+
+
+class TellingTally(Tally):
+    """Says that something was counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = asyncio.Event()
+
+    async def count(self, reason: str) -> None:
+        await super().count(reason)
+        self.told.set()
 
 
 @pytest.fixture
@@ -62,13 +75,28 @@ async def test_privacy_mode_is_named_where_it_is_in_the_way(server: BotApi) -> N
 
 async def test_privacy_mode_is_told_at_the_start(server: BotApi, caplog: pytest.LogCaptureFixture) -> None:
     """Once a group, in the log and in the ledger; the bot listens all the same."""
-    tally, received = Tally(), Received()
+    tally, received = TellingTally(), Received()
     server.me = BOT
     server.says(42, "hello")
     async with connected(server, tally=tally) as adapter, listening(adapter, received):
         await received.hear("hello")
+        async with asyncio.timeout(10):
+            await tally.told.wait()
     assert tally.reasons == {PRIVACY_MODE: 1}
     assert [record.levelno for record in caplog.records if "/setprivacy" in record.message] == [logging.WARNING]
+
+
+@pytest.mark.parametrize("trouble", [Fault("getChatMember", hangs=True), Fault("getChatMember", status=500)])
+async def test_messages_do_not_wait_until_the_groups_were_looked_at(server: BotApi, trouble: Fault) -> None:
+    """With privacy mode on, that is a call for each of a bot's groups, and any of them may hang or fail."""
+    received = Received()
+    server.me = BOT
+    server.fault(trouble)
+    server.says(42, "hello")
+    async with connected(server) as adapter, listening(adapter, received):
+        async with asyncio.timeout(10):  # a call that hangs is given up after 15 seconds
+            await received.hear("hello")
+        await server.until(lambda: bool(server.calls("getChatMember")))
 
 
 async def test_a_bot_that_reads_everything_asks_nothing_more_at_the_start(server: BotApi) -> None:
