@@ -9,6 +9,7 @@ import pytest
 from gateway.agent.models.choose import LazyModel, choose
 from gateway.agent.models.fallback import FallbackModel
 from gateway.agent.models.offline import OfflineModel
+from gateway.agent.models.picture_room import PictureRoom
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ConfigError, ModelError, ModelOverflowError, ModelRefusedError, ModelUnavailableError
@@ -105,7 +106,7 @@ async def test_a_lazy_model_answers_when_it_is_asked() -> None:
         assert await model.load() is await model.load()
         assert await ask(model) == "big: one"
         await model.close()
-    await LazyModel(HostedSettings("big", "openai", "stub")).close()
+    await LazyModel(HostedSettings("big", "openai", "stub"), PictureRoom()).close()
 
 
 def test_choosing_a_model_loads_no_sdk() -> None:
@@ -113,7 +114,6 @@ def test_choosing_a_model_loads_no_sdk() -> None:
     code = """
 import sys
 from gateway.agent.models.choose import choose
-from gateway.agent.models.picture_room import PictureRoom
 from gateway.agent.models.settings import HostedSettings
 choose(["a", "offline"], {"a": HostedSettings("a", "cohere", "m")})
 choose(["a"], {"a": HostedSettings("a", "anthropic", "m")})
