@@ -18,7 +18,7 @@ from gateway.errors import ConfigError, StoreError
 from gateway.home import Home
 from gateway.pinning import MEND, Found, found, is_new, lock_of, objection, renewed, volume_of, write_mark
 from gateway.stores.pins import Known
-from gateway.stores.ports import Store
+from gateway.stores.ports import STATE_LOST, Store
 from gateway.stores.sqlite import SqliteStore
 from gateway.timing import Clock
 from workspaces.checkpoint import Checkpoint
@@ -86,7 +86,7 @@ class Share:
     async def open_store(self, routes: Routes, clock: Clock, checkpoint: Checkpoint) -> Store:
         """Open what survives a crash: the home's own file, or our part of the Redis. Raises StoreError."""
         if self.leases is None:
-            return await SqliteStore.open(self.home.state_db, clock=clock, checkpoint=checkpoint)
+            return await _own_store(self.home, clock, checkpoint)
         from gateway.stores.redis.store import RedisStore
 
         def agent_of(message: InboundMessage) -> str:
@@ -204,6 +204,23 @@ class Share:
         except StoreError as exc:
             log.warning("share not looked at", detail=str(exc))
             return len(self.agents) > before
+
+
+async def _own_store(home: Home, clock: Clock, checkpoint: Checkpoint) -> Store:
+    """Open the home's own state; say so, once, if it was lost. Raises StoreError."""
+    is_begun = home.state_db.exists() and home.state_db.stat().st_size > 0
+    is_lost = not is_begun and any(home.agents.glob("*/sessions/*.jsonl"))
+    store = await SqliteStore.open(home.state_db, clock=clock, checkpoint=checkpoint)
+    if is_lost:
+        log.warning(
+            "state lost", detail=f"{home.state_db} was gone or empty: what waited to be answered or sent is lost"
+        )
+        try:
+            await store.count(STATE_LOST)
+        except StoreError:
+            await store.close()
+            raise
+    return store
 
 
 @asynccontextmanager

@@ -30,6 +30,8 @@ SEND_UNSURE = "send_unsure"
 DEAD_LETTER = "dead_letter"
 STORE_TROUBLE = "store_trouble"
 """Counted, once it works again, for each commit that the disk or SQLite refused, and each outage of Redis."""
+STATE_LOST = "state_lost"
+"""Counted when a gateway begins with an empty state beside conversations."""
 APPROVAL_EXPIRED = "approval_expired"
 """Reason codes that the store counts by itself, with the change that they count."""
 

@@ -97,6 +97,8 @@ def open_database(path: Path) -> sqlite3.Connection:
         return _connect(path)
     except (sqlite3.Error, OSError) as exc:
         raise explained(path, exc) from exc
+    except UnicodeDecodeError as exc:  # SQLite's message quotes what is no text any more
+        raise explained(path, _damage("its description of itself cannot be read")) from exc
 
 
 def _make_file(path: Path) -> None:

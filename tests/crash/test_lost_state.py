@@ -48,7 +48,7 @@ async def test_the_refusal_names_the_command_that_helps(tmp_path: Path) -> None:
         shell = await asyncio.create_subprocess_shell(command[1])
         assert await shell.wait() == 0
         await answered(home, platform, 2)
-        await survive(home, platform)
+        assert (await survive(home, platform)).reasons["state_lost"] == 1
         told = judge.Told(OWNER, "main", ((1, ""), (2, "")))
         assert judge.doubles(platform, told) == 0
         judge.check_transcript(home, told)
@@ -65,7 +65,8 @@ async def test_a_state_that_knows_less_than_the_conversations(tmp_path: Path, le
         await answered(home, platform, 2)
         home.state_db.write_bytes(before if left == "an older one" else b"")
         await answered(home, platform, 3)
-        await survive(home, platform)
+        report = await survive(home, platform)
+        assert report.reasons.get("state_lost", 0) == (0 if left == "an older one" else 1)
         told = judge.Told(OWNER, "main", ((1, ""), (2, ""), (3, "")))
         assert judge.doubles(platform, told) == 0
         judge.check_transcript(home, told)

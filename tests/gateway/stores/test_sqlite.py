@@ -218,6 +218,16 @@ async def test_a_damaged_database_is_refused_with_advice(path: Path, place: str)
     assert untouched(path) == before
 
 
+async def test_damage_that_makes_no_text_is_told_like_other_damage(path: Path) -> None:
+    """SQLite quotes what it cannot read, in bytes that are no UTF-8."""
+    await (await SqliteStore.open(path)).close()
+    damaged = {name: content.replace(b"STRICT", b"S\xd4RICT", 1) for name, content in untouched(path).items()}
+    put_back(path, damaged)
+    with pytest.raises(StoreError, match=r"state\.db is damaged"):
+        await SqliteStore.open(path)
+    assert untouched(path) == damaged
+
+
 async def test_an_empty_file_becomes_a_state(path: Path) -> None:
     """A crash between making the file and its tables leaves an empty file; it is used."""
     put_back(path, {path.name: b""})
