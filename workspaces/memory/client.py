@@ -24,7 +24,9 @@ from workspaces.memory.settings import GENTLE, Cut, Decay, QdrantServer, Reranki
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 
 DEADLINE_S = 10.0
-"""A request is given up after this long without a sign of life; the first one waits for the worker's start (1 s)."""
+"""A request is given up after this long without a sign of life."""
+START_S = 60.0
+"""The same until the worker has given its first: it loads its model in a second, on a small or busy machine in many."""
 GRACE_S = 5.0
 """How long a worker may take to flush and end."""
 
@@ -54,6 +56,7 @@ class WorkerSettings:
     threads: int = 2
     """Cores the embedding model may use."""
     deadline_s: float = DEADLINE_S
+    start_s: float = START_S
 
     @property
     def command(self) -> Sequence[str]:
@@ -104,13 +107,13 @@ class WorkerClient:
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         """Return the worker's answer; a request that its death cut short is sent once more, since all can be repeated.
 
-        Raises MemoryUnavailableError when it fails, dies twice, or shows no sign of life for `deadline_s`.
+        Raises MemoryUnavailableError when it fails, dies twice, or shows no sign of life in time.
         """
         request = {"op": op, "folder": str(folder), **arguments}
         try:
-            return await (await self._running()).ask(request, self._settings.deadline_s)
+            return await (await self._running()).ask(request, self._settings)
         except WorkerDiedError:
-            return await (await self._running()).ask(request, self._settings.deadline_s)
+            return await (await self._running()).ask(request, self._settings)
 
     async def close(self) -> None:
         """Let the worker flush and end; after a grace it is killed."""
@@ -147,6 +150,8 @@ class _Process(asyncio.SubprocessProtocol):
         self._numbers = itertools.count(1)
         self._ended = asyncio.Event()
         self._transport: asyncio.SubprocessTransport | None = None
+        self._has_begun = False
+        """It has answered something."""
 
     @property
     def is_alive(self) -> bool:
@@ -156,8 +161,9 @@ class _Process(asyncio.SubprocessProtocol):
     def pid(self) -> int | None:
         return self._transport.get_pid() if self._transport else None
 
-    async def ask(self, request: Frame, deadline_s: float) -> Frame:
+    async def ask(self, request: Frame, settings: WorkerSettings) -> Frame:
         number = next(self._numbers)
+        deadline_s = settings.deadline_s if self._has_begun else settings.start_s
         replies = self._waiting[number] = asyncio.Queue()
         try:
             self._send({"id": number, **request})
@@ -166,6 +172,7 @@ class _Process(asyncio.SubprocessProtocol):
                     reply = await replies.get()
                 if "busy" not in reply:
                     return _result(reply)
+                deadline_s = settings.deadline_s
         except TimeoutError as exc:
             raise MemoryUnavailableError(f"memory did not answer within {deadline_s:g} seconds") from exc
         finally:
@@ -206,6 +213,7 @@ class _Process(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         try:
             for frame in self._decoder.feed(data):
+                self._has_begun = True
                 if (replies := self._waiting.get(frame["id"])) is not None:
                     replies.put_nowait(frame)
         except WireError:
