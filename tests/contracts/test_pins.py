@@ -118,10 +118,21 @@ async def test_a_gateway_that_marked_no_files_leaves_a_trace(gateways: Gateways)
     assert (await two.known(["a"]))["a"] == Known(FIRST, is_free=True)
 
 
-async def test_more_agents_than_a_script_takes_arguments_are_known(gateways: Gateways) -> None:
-    """They are asked for in turns."""
+async def test_more_agents_than_a_script_takes_arguments_are_looked_after(gateways: Gateways) -> None:
+    """They are asked for, claimed, served and released in turns."""
     agents = [f"agent{number}" for number in range(9_000)]
-    assert len(await (await gateways.join("one")).known(agents)) == 9_000
+    one, two = await gateways.join("one"), await gateways.join("two")
+    assert len(await one.known(agents)) == 9_000
+    names = [f"agent:{agent}" for agent in agents]
+    assert await one.claim(names) == names
+    store = RedisStore(one, agents, lambda message: message.address.chat)
+    for agent in (agents[0], agents[-1]):
+        await store.inbox.append(message("hello", chat=agent, id=agent))
+    assert [row.message.id for row in await store.inbox.waiting()] == ["agent0", "agent8999"]
+    assert (await store.outbox.unfinished(), await store.jobs.all()) == ([], [])
+    await store.close()
+    await one.release(names[:-1])
+    assert await two.claim(names) == names[:-1]
 
 
 async def test_gateways_know_of_each_others_volumes(gateways: Gateways) -> None:

@@ -41,7 +41,7 @@ class RedisJobs:
         return _job(rows[0]) if rows else None
 
     async def all(self) -> Sequence[Job]:
-        rows: list[Fields] = await self.link.run("jobs", *self.agents)
+        rows: list[Fields] = await self.link.run_over("jobs", self.agents)
         good, bad = legible(rows, lambda row: _job(row[1:]))  # the agent comes first
         aside = Aside(self.link, "set_job_aside", UNREADABLE_JOB, self.clock)
         for (agent, id_, *_), why in bad:

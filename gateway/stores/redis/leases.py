@@ -19,8 +19,6 @@ START_PATIENCE_S = 30.0
 """How long a start waits for a server that does not answer or lets nobody in."""
 LEAVE_S = 2.0
 """How long a gateway that stops tries to give its lease back; others have only to wait for its end."""
-ASKED_AT_ONCE = 1_000
-"""Agents that one script tells of; Lua takes some 8,000 arguments."""
 CLUSTER_HOPS = 3
 """Nodes that a single question is carried to; our choice."""
 RENEWALS = 4
@@ -49,11 +47,10 @@ class RedisLeases:
         return cls(server, Member(prefix, name, fence), lease_s)
 
     async def claim(self, names: Sequence[str]) -> Sequence[str]:
-        ours: list[str] = await self._link.run("claim", *names)
-        return ours
+        return await self._link.run_over("claim", names)
 
     async def release(self, names: Sequence[str]) -> None:
-        await self._link.run("release", *names)
+        await self._link.run_over("release", names)
 
     async def dwell(self, volume: str) -> None:
         await self._link.run("dwell", volume)
@@ -63,9 +60,7 @@ class RedisLeases:
         return sorted(volumes)
 
     async def known(self, agents: Sequence[str]) -> Mapping[str, Known]:
-        rows: list[tuple[str, int, int]] = []
-        for first in range(0, len(agents), ASKED_AT_ONCE):
-            rows += await self._link.run("known", *agents[first : first + ASKED_AT_ONCE])
+        rows: list[tuple[str, int, int]] = await self._link.run_over("known", agents)
         return {
             agent: Known(Pin.read(pin), bool(is_free), bool(had_messages))
             for agent, (pin, is_free, had_messages) in zip(agents, rows, strict=True)

@@ -25,6 +25,8 @@ Reply = Any
 
 LARGEST_BATCH = 256
 """Operations that share a round trip at most."""
+NAMED_AT_ONCE = 1_000
+"""Names that one script is given; Lua takes some 8,000 arguments."""
 FIRST_RETRY_S = 0.05
 LONGEST_RETRY_S = 1.0
 _LINKS = count(1)
@@ -114,6 +116,14 @@ class Link:
         self._waiting.append(call)
         self._has_work.set()
         return await outcome
+
+    async def run_over(self, operation: str, names: Sequence[str], *before: Argument) -> list[Any]:
+        """Do *operation*, which takes any number of *names* after what is *before* them; return the lists as one.
+
+        For very many names these are several operations, of which a failure may leave some done.
+        """
+        parts = [names[first : first + NAMED_AT_ONCE] for first in range(0, len(names), NAMED_AT_ONCE)]
+        return [each for part in parts for each in await self.run(operation, *before, *part)]
 
     async def close(self) -> None:
         """Finish what was begun, if the server still answers, and close the connection."""

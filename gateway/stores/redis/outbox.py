@@ -33,7 +33,7 @@ class RedisOutbox:
     unsure_kept: int
 
     async def unfinished(self) -> Sequence[OutboxRow]:
-        rows: list[Fields] = await self.link.run("unfinished", *self.agents)
+        rows: list[Fields] = await self.link.run_over("unfinished", self.agents)
         good, bad = legible(rows, _row)
         aside = Aside(self.link, "set_reply_aside", UNREADABLE_REPLY, self.clock)
         for (agent, id_, *_), why in bad:

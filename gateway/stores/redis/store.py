@@ -83,7 +83,7 @@ class RedisInbox:
 
     async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
         while True:
-            entries: list[Entry] = await self.link.run("waiting", after, limit or 0, *self.agents)
+            entries: list[Entry] = await self.link.run_over("waiting", self.agents, after, limit or 0)
             rows, bad = legible(entries, _inbox_row)
             if not bad:
                 return sorted(rows, key=lambda row: row.id)[:limit]
