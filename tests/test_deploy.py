@@ -312,8 +312,8 @@ def test_every_container_of_compose_can_do_little() -> None:
 
 @pytest.mark.parametrize("text", [COMPOSE, (KUBERNETES / "components/redis/redis.yaml").read_text("utf-8")])
 def test_a_redis_keeps_what_it_is_told(text: str) -> None:
-    """An append-only file, no eviction, a password: Strandline refuses one without the first two."""
-    for setting in ("appendonly yes", "maxmemory-policy noeviction", "requirepass"):
+    """An append-only file, on the disk before an answer, no eviction, a password."""
+    for setting in ("appendonly yes", "appendfsync always", "maxmemory-policy noeviction", "requirepass"):
         assert setting in text
 
 

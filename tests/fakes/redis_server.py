@@ -18,6 +18,9 @@ from tests.fakes.patience import PATIENCE_S
 
 KINDS = ("valkey", "redis")
 """Valkey comes with a package of the test environment; Redis is the system's, where it is installed."""
+KEEPS_ALL = ("--appendfsync", "always")
+"""For a server that is killed: `everysec` puts its writes off for up to two seconds while the disk is slow, and has
+answered by then."""
 _PORTS = range(20_000, 32_000)
 """Linux and macOS give none of these to a client, which would have it before the server that is about to start."""
 _DICE = random.SystemRandom()

@@ -16,7 +16,7 @@ from redis import Redis
 from gateway.home import Home
 from gateway.share import member_name
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import RedisServer, running
+from tests.fakes.redis_server import KEEPS_ALL, RedisServer, running
 from tests.fakes.redis_several import until
 from tests.journeys.house import openai_section
 from tests.journeys.processes import GATEWAY, Gateway, post, server, state
@@ -78,7 +78,7 @@ class Kept:
 @contextmanager
 def single(kind: str) -> Iterator[Kept]:
     """Keep the state in one server."""
-    with running(kind) as redis:
+    with running(kind, *KEEPS_ALL) as redis:
         yield Kept(redis.url, lambda: redis)
 
 

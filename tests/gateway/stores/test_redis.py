@@ -21,7 +21,7 @@ from gateway.stores.redis.server import Server
 from gateway.stores.redis.store import RedisStore
 from tests.contracts.test_store import HERE, accepted
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import KINDS, RedisServer, program, running
+from tests.fakes.redis_server import KEEPS_ALL, KINDS, RedisServer, program, running
 from tests.fakes.redis_several import until
 
 PREFIXES = count()
@@ -39,7 +39,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def redis(kind: str) -> Iterator[RedisServer]:
-    with running(kind) as server:
+    with running(kind, *KEEPS_ALL) as server:
         yield server
 
 
