@@ -11,8 +11,10 @@ from adapters.channel import Address, Heard
 from gateway.stores.codec import address_key, decode_heard, encode_heard, encode_time
 from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
 from gateway.stores.group_commit import GroupCommit
+from gateway.stores.ledger import count
 from gateway.stores.ports import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.sqlite_outbox import enqueue
+from gateway.stores.unreadable import UNREADABLE_HEARD, Unreadable, legible
 from gateway.timing import Clock
 
 
@@ -57,7 +59,10 @@ class SqliteOverheard:
         await self.commits.run(partial(_keep, address_key(address), message_id, heard, most))
 
     async def of(self, address: Address) -> Context:
-        return await self.commits.run(partial(_heard, address_key(address), self.clock.now() - self.age))
+        context, aside = await self.commits.run(partial(_heard, address_key(address), self.clock.now() - self.age))
+        for each in aside:
+            each.tell()
+        return context
 
     async def forget(self, address: Address, last: int) -> None:
         await self.commits.run(partial(_forget, address_key(address), last))
@@ -165,11 +170,16 @@ def _keep(place: str, message_id: str, heard: Heard, most: int, db: sqlite3.Conn
     )
 
 
-def _heard(place: str, since: datetime, db: sqlite3.Connection) -> Context:
+def _heard(place: str, since: datetime, db: sqlite3.Connection) -> tuple[Context, list[Unreadable]]:
     rows = db.execute(
-        "SELECT id, heard FROM heard WHERE place = ? AND at > ? ORDER BY id", (place, encode_time(since))
+        "SELECT id, CAST(heard AS BLOB) FROM heard WHERE place = ? AND at > ? ORDER BY id", (place, encode_time(since))
     ).fetchall()
-    return Context(tuple(decode_heard(text) for _, text in rows), rows[-1][0] if rows else 0)
+    found, bad = legible(rows, lambda row: decode_heard(row[1].decode()))
+    for (id_, _), _why in bad:
+        db.execute("DELETE FROM heard WHERE id = ?", (id_,))
+        count(UNREADABLE_HEARD, 1, db)
+    aside = [Unreadable(UNREADABLE_HEARD, str(id_), why) for (id_, _), why in bad]
+    return Context(tuple(found), rows[-1][0] if rows else 0), aside
 
 
 def _forget(place: str, last: int, db: sqlite3.Connection) -> None:

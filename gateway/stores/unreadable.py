@@ -19,6 +19,8 @@ UNREADABLE_MESSAGE = "unreadable_message"
 UNREADABLE_REPLY = "unreadable_reply"
 UNREADABLE_JOB = "unreadable_job"
 """Reason codes: a row was damaged, or a newer version wrote it, and it is kept apart."""
+UNREADABLE_HEARD = "unreadable_heard"
+"""Reason code: the same of what a group said to nobody, which is kept for a day at most: it is let go."""
 SET_ASIDE = (UNREADABLE_MESSAGE, UNREADABLE_REPLY, UNREADABLE_JOB)
 
 Stored = TypeVar("Stored")

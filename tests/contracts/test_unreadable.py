@@ -11,12 +11,13 @@ import pytest
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
-from adapters.channel import Address
+from adapters.channel import Address, Heard
+from gateway.stores.codec import address_key
 from gateway.stores.door import Silence
 from gateway.stores.jobs import RunState
 from gateway.stores.ports import Arrivals, InboxRow, Outgoing, Store, TurnCommit
 from gateway.stores.redis.store import RedisStore
-from gateway.stores.unreadable import UNREADABLE_JOB, UNREADABLE_MESSAGE, UNREADABLE_REPLY
+from gateway.stores.unreadable import UNREADABLE_HEARD, UNREADABLE_JOB, UNREADABLE_MESSAGE, UNREADABLE_REPLY
 from tests.contracts.test_jobs_store import added, taken
 from tests.contracts.test_store import Kept, accepted
 from tests.fakes.clock import START
@@ -201,6 +202,32 @@ async def test_a_job_whose_message_or_answer_cannot_be_read_has_failed(kept: Kep
     await spoil(kept, "outbox", reply.id, {"outgoing": TORN})
     assert await kept.store.outbox.unfinished() == []
     assert [run.state for run in await kept.store.jobs.history(later.id)] == [RunState.DEAD]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_what_a_group_said_and_cannot_be_read_keeps_no_question_out(kept: Kept, damage: bytes) -> None:
+    """Each message would be refused, as it is taken in with what was said before: that is let go instead."""
+    group, said = replace(HERE, chat="-100"), [Heard("Bob", f"line {n}", START) for n in range(3)]
+    for number, each in enumerate(said):
+        await kept.store.overheard.keep(group, str(number), each, 10)
+    await spoil_heard(kept, group, "1", damage)
+    with capture_logs() as logs:
+        for _ in range(2):
+            assert (await (await kept.reopen()).overheard.of(group)).heard == (said[0], said[2])
+    assert len([log for log in logs if log.get("reason") == UNREADABLE_HEARD]) == 1
+    assert (await kept.store.report()).reasons == {UNREADABLE_HEARD: 1}
+
+
+async def spoil_heard(kept: Kept, place: Address, message: str, damage: bytes) -> None:
+    """Replace what is kept of one overheard message by these bytes."""
+    store = kept.store
+    if isinstance(store, RedisStore):
+        async with _client(store) as client:
+            await client.execute_command("HSET", f"{_prefix(store)}:heard:{address_key(place)}", message, damage)
+        return
+    with sqlite3.connect(kept._folder / "state.db") as db:
+        db.execute("UPDATE heard SET heard = CAST(? AS TEXT) WHERE message = ?", (damage, message))
+    db.close()
 
 
 async def test_a_text_that_no_store_can_hold_fails_nobody_else(kept: Kept) -> None:

@@ -11,6 +11,7 @@ from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, S
 from gateway.stores.ports import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import queued, score, sent_along
+from gateway.stores.unreadable import UNREADABLE_HEARD, Unreadable, legible, text_of
 from gateway.timing import Clock
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,7 +80,10 @@ class RedisOverheard:
 
     async def of(self, address: Address) -> Context:
         rows: list[tuple[str, str]] = await self.link.run("overheard", address_key(address))
-        found = [(int(mark), decode_heard(text)) for mark, text in rows]
+        found, bad = legible(rows, lambda row: (int(row[0]), decode_heard(text_of(row[1]))))
+        for (mark, *_), why in bad:
+            if await self.link.run("let_heard_go", address_key(address), mark, UNREADABLE_HEARD):
+                Unreadable(UNREADABLE_HEARD, mark, why).tell()
         since = self.clock.now() - self.age
         kept = [(mark, heard) for mark, heard in found if heard.sent_at > since]
         return Context(tuple(heard for _, heard in kept), kept[-1][0] if kept else 0)

@@ -628,6 +628,15 @@ function writes.forget_heard(place, last)
     drop_heard(place, call('ZRANGEBYSCORE', key('heard', place, 'order'), '-inf', last))
 end
 
+function writes.let_heard_go(place, mark, reason)
+    local messages = call('ZRANGEBYSCORE', key('heard', place, 'order'), mark, mark)
+    drop_heard(place, messages)
+    if #messages > 0 then
+        count(reason, #messages)
+    end
+    return messages
+end
+
 local function drop_silences(lines)
     for _, line in ipairs(lines) do
         call('ZREM', key('silences'), line)
