@@ -1,12 +1,18 @@
 """This file speaks OpenAI's chat protocol, to OpenAI or to any server that speaks it too."""
 
+import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import Any
+from contextlib import aclosing
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, cast
 
 import httpx2
-from openai import APIConnectionError, APIStatusError, AsyncOpenAI, omit
+from aiohttp import ClientError
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI, AsyncStream, DefaultAioHttpClient
 
-from gateway.agent.entries import ToolCall, Usage
+from gateway.agent.entries import Entry, ToolCall, Usage
+from gateway.agent.models.beginnings import Beginnings, settled
 from gateway.agent.models.failures import failed_within, refused, unreachable
 from gateway.agent.models.messages import Answered, Returned, Said, Seen, voices
 from gateway.agent.models.port import ModelRequest, ToolSpec
@@ -26,14 +32,17 @@ Json = dict[str, Any]
 class OpenAIProvider:
     """The official client, for requests, their errors and connections; the messages are plain JSON both ways.
 
-    The client's own way walks over the declared types of every message and every piece: decision 0011.
+    The client's own way walks over the declared types of every message and every piece: decision 0011. Over aiohttp a
+    request costs the processor a third less than over httpx2's own transport.
     """
 
     def __init__(self, settings: HostedSettings) -> None:
         self._settings = settings
-        self._http = httpx2.AsyncClient(
+        self._beginnings = Beginnings()
+        self._http = DefaultAioHttpClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
             headers={"Accept-Encoding": "identity"},  # a cap on what is sent must be one on what is read
+            follow_redirects=False,
         )
         self._sdk = AsyncOpenAI(
             api_key=settings.api_key.get_secret_value() if settings.api_key else "none",
@@ -46,25 +55,26 @@ class OpenAIProvider:
     async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
         """Yield the reply to *request* as it comes. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
         name = self._settings.name
-        plain: Json = {"messages": list(_messages(request, seen))}
-        if request.tools:
-            plain["tools"] = [_tool(spec) for spec in request.tools]
         try:
-            async with self._sdk.chat.completions.with_streaming_response.create(
-                model=self._settings.model,
-                messages=(),
+            answer = await self._sdk.post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                content=body_of(request, seen, self._options(temperature), self._beginnings),
                 stream=True,
-                stream_options={"include_usage": True},
-                temperature=omit if temperature is None else temperature,
-                extra_body=plain,
-            ) as response:
-                async for event in events(response.iter_bytes()):
+                stream_cls=AsyncStream[object],
+            )
+            async with aclosing(cast("httpx2.Response", answer)) as response:
+                async for event in events(response.aiter_bytes()):
                     for piece in read(name, event):
                         yield piece
         except APIStatusError as exc:
             raise refused(name, exc.status_code, exc.body, exc.response.headers) from exc
-        except APIConnectionError as exc:
+        except (APIConnectionError, ClientError) as exc:  # the client lets aiohttp's through for what is no HTTP
             raise unreachable(name) from exc
+
+    def _options(self, temperature: float | None) -> Json:
+        always: Json = {"model": self._settings.model, "stream": True, "stream_options": {"include_usage": True}}
+        return always if temperature is None else {**always, "temperature": temperature}
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -73,30 +83,56 @@ class OpenAIProvider:
 # --- the way out
 
 
-def _messages(request: ModelRequest, seen: Seen) -> Iterator[Json]:
-    if request.stable:
-        yield {"role": "system", "content": request.stable}
-    for voice in voices(request, seen):
-        match voice:
-            case Said(text=text, pictures=()):
-                yield {"role": "user", "content": text}
-            case Said(text=text, pictures=pictures):
-                shown = [{"type": "image_url", "image_url": {"url": each}} for each in pictures]
-                yield {"role": "user", "content": [{"type": "text", "text": text}, *shown]}
-            case Answered(text=text, calls=calls):
-                said: Json = {"role": "assistant", "content": text or None}
-                yield {**said, "tool_calls": [_call(call) for call in calls]} if calls else said
-            case Returned(call_id=call_id, text=text):
-                yield {"role": "tool", "tool_call_id": call_id, "content": text}
+def body_of(request: ModelRequest, seen: Seen, options: Json, beginnings: Beginnings) -> bytes:
+    """Return *request* with *options* as JSON; of its past only what *beginnings* does not know yet is written."""
+
+    def write(entries: Sequence[Entry]) -> bytes:
+        told = voices(replace(request, entries=entries, volatile=""), seen)
+        return b"".join(_message(voice) + b"," for voice in told)
+
+    past = 0 if seen else settled(request.entries)
+    messages = (
+        _json({"role": "system", "content": request.stable}) if request.stable else b"",
+        beginnings.written(request.entries[:past], write)[:-1],
+        *map(_message, voices(replace(request, entries=request.entries[past:]), seen)),
+    )
+    tools = b',"tools":[%b]' % b",".join(map(_tool, request.tools)) if request.tools else b""
+    return b'%b,"messages":[%b]%b}' % (_json(options)[:-1], b",".join(filter(None, messages)), tools)
+
+
+def _message(voice: Said | Answered | Returned) -> bytes:
+    return _json(_plain(voice))
+
+
+def _plain(voice: Said | Answered | Returned) -> Json:
+    match voice:
+        case Said(text=text, pictures=()):
+            return {"role": "user", "content": text}
+        case Said(text=text, pictures=pictures):
+            shown = [{"type": "image_url", "image_url": {"url": each}} for each in pictures]
+            return {"role": "user", "content": [{"type": "text", "text": text}, *shown]}
+        case Answered(text=text, calls=calls):
+            said: Json = {"role": "assistant", "content": text or None}
+            return {**said, "tool_calls": [_call(call) for call in calls]} if calls else said
+        case Returned(call_id=call_id, text=text):
+            return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
 def _call(call: ToolCall) -> Json:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def _tool(spec: ToolSpec) -> Json:
+@lru_cache(maxsize=1_000)  # the same tools go with every request
+def _tool(spec: ToolSpec) -> bytes:
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
-    return {"type": "function", "function": function}
+    return _json({"type": "function", "function": function})
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _json(value: Json) -> bytes:
+    return _ENCODER.encode(value).encode("utf-8", "replace")  # a lone surrogate, which a model may write, is no UTF-8
 
 
 # --- the way back; servers leave out what they like, and add fields of their own

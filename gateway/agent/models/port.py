@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -15,7 +15,7 @@ class ToolSpec:
 
     name: str
     description: str
-    parameters: Mapping[str, object]
+    parameters: Mapping[str, object] = field(hash=False)
     """JSON schema of the arguments object."""
 
     @cached_property

@@ -1,0 +1,73 @@
+"""This file keeps how conversations begin in a provider's words, so that a request writes only what is new in it."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gateway.agent.entries import Entry, ReplyEntry, UserEntry
+
+MOST_BYTES = 8_000_000
+"""For all conversations of a model together; 150 turns of two lines each are some 40 kB. Of the others the one that
+was asked about longest ago goes first, and is written anew when it goes on."""
+KEPT_S = 300.0
+"""After the last request, as long as providers keep a prompt: what has ended or was forgotten leaves memory soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    entries: tuple[Entry, ...] = ()
+    text: bytes = b""
+    asked_at: float = 0.0
+
+
+_NONE = _Beginning()
+
+
+class Beginnings:
+    """What was written of each conversation, by its first entry."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = most_bytes
+        self._clock = clock
+        self._kept: OrderedDict[Entry, _Beginning] = OrderedDict()
+        self._size = 0
+
+    def written(self, entries: Sequence[Entry], write: Callable[[Sequence[Entry]], bytes]) -> bytes:
+        """Return what *write* makes of *entries*, which must be the same as of their parts, one after the other.
+
+        What is known is compared by value, so nothing that changed passes for the same; entries that are the very same
+        objects as last time are compared at once.
+        """
+        if not entries:
+            return b""
+        known = self._kept.pop(entries[0], _NONE)
+        self._size -= len(known.text)
+        if known.entries != tuple(entries[: len(known.entries)]):
+            known = _NONE
+        now = _Beginning(tuple(entries), known.text + write(entries[len(known.entries) :]), self._clock())
+        self._keep(now)
+        return now.text
+
+    def _keep(self, now: _Beginning) -> None:
+        self._kept[now.entries[0]] = now
+        self._size += len(now.text)
+        while self._kept and (self._size > self._most or self._oldest.asked_at < now.asked_at - KEPT_S):
+            self._size -= len(self._kept.popitem(last=False)[1].text)
+
+    @property
+    def _oldest(self) -> _Beginning:
+        return next(iter(self._kept.values()))
+
+
+def settled(entries: Sequence[Entry]) -> int:
+    """Return how many of *entries* read the same in every later request: those before the reply that is answered last.
+
+    Behind it come what was said last and the gateway's note, which is another one in each turn.
+    """
+    end = len(entries)
+    while end and not isinstance(entries[end - 1], UserEntry):
+        end -= 1
+    while end and not isinstance(entries[end - 1], ReplyEntry):
+        end -= 1
+    return max(end - 1, 0)

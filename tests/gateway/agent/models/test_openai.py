@@ -1,0 +1,164 @@
+"""What goes to OpenAI's protocol: as if it were all written anew, and past whatever is no HTTP on the way back."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.agent.entries import Entry, Picture, ReplyEntry, ToolCall, Usage
+from gateway.agent.models.beginnings import Beginnings
+from gateway.agent.models.hosted import HostedModel
+from gateway.agent.models.messages import Answered, Returned, Said, voices
+from gateway.agent.models.openai import Json, body_of
+from gateway.agent.models.port import ModelRequest, OnText
+from gateway.agent.models.retry import Retry
+from gateway.agent.models.settings import HostedSettings
+from gateway.errors import ModelUnavailableError
+from tests.fakes.openai_stub import OpenAIStub
+from tests.gateway.agent.models.test_hosted import SEARCH, asks, user
+from tests.gateway.agent.models.test_messages import ENTRIES
+
+OPTIONS: Json = {"model": "m"}
+
+
+def sent(request: ModelRequest, beginnings: Beginnings) -> Json:
+    body = json.loads(body_of(request, {}, OPTIONS, beginnings))
+    assert isinstance(body, dict)
+    return body
+
+
+def read(messages: list[Json]) -> list[Said | Answered | Returned]:
+    """Return what *messages* tell a provider."""
+    told: list[Said | Answered | Returned] = []
+    for message in messages:
+        match message["role"]:
+            case "user":
+                told.append(Said(message["content"]))
+            case "assistant":
+                calls = [(each["id"], each["function"]) for each in message.get("tool_calls", ())]
+                called = tuple(ToolCall(call_id, call["name"], call["arguments"]) for call_id, call in calls)
+                told.append(Answered(message["content"] or "", called))
+            case "tool":
+                told.append(Returned(message["tool_call_id"], message["content"]))
+    return told
+
+
+@given(ENTRIES, st.lists(st.integers(0, 12), max_size=6), st.booleans())
+def test_what_is_kept_of_a_conversation_changes_no_request(
+    entries: list[Entry], ends: list[int], are_copies: bool
+) -> None:
+    """However a conversation grows, or is taken back, each request says what it would say to begin with."""
+    beginnings = Beginnings()
+    for end in [*ends, *range(len(entries) + 1)]:
+        said = [replace(entry) if are_copies else entry for entry in entries[:end]]
+        request = asks(stable="stable", volatile=f"note {end}")
+        request = replace(request, entries=said)
+        body = sent(request, beginnings)
+        assert body == sent(request, Beginnings())
+        assert body["messages"][0] == {"role": "system", "content": "stable"}
+        assert read(body["messages"][1:]) == list(voices(request))
+
+
+def test_a_request_may_hold_nothing() -> None:
+    """Without a prompt, a message or a tool it is still JSON."""
+    assert sent(ModelRequest("", "", (), ()), Beginnings()) == {"model": "m", "messages": []}
+
+
+def test_pictures_are_shown_as_they_are_seen_now() -> None:
+    """What was written while a picture was shown, or was not, says nothing about the next request."""
+    picture = Picture("a.png", "image/png", 5, 640, 480)
+    hi = ReplyEntry("Hi.", (), "m", Usage())
+    history = (replace(user("look"), pictures=(picture,)), hi, user("and?"), hi, user("well?"))
+    beginnings = Beginnings()
+    without, shown, again = (
+        json.loads(body_of(asks(*history), seen, OPTIONS, beginnings))["messages"][1]["content"]
+        for seen in ({}, {picture.path: "data:image/png;base64,Ym9hdA=="}, {})
+    )
+    assert without == again == "look"
+    assert [part["type"] for part in shown] == ["text", "image_url"]
+
+
+def test_half_a_character_does_not_stop_a_turn() -> None:
+    """A model may write half of a surrogate pair, which is no UTF-8: it reads a question mark there."""
+    body = sent(asks(user("one"), ReplyEntry("cut \ud83d", (), "m", Usage()), user("two")), Beginnings())
+    assert body["messages"][2]["content"] == "cut ?"
+
+
+class Server:
+    """Serves *answer* to any request, *then* goes on once the model has shown some text, and hangs up."""
+
+    def __init__(self, answer: bytes, then: bytes = b"") -> None:
+        self._answer = answer
+        self._then = then
+        self._shown = asyncio.Event()
+
+    async def show(self, _: str) -> None:
+        self._shown.set()
+
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        await reader.readexactly(int(head.partition(b"content-length:")[2].split()[0]))
+        writer.write(self._answer)
+        if self._then:
+            await self._shown.wait()
+            writer.write(self._then)
+        await writer.drain()
+        writer.close()
+
+    async def asked(self) -> ReplyEntry:
+        """Return what a model makes of it. Raises ModelError."""
+        async with await asyncio.start_server(self._handle, "127.0.0.1", 0) as listening:
+            url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+            return await answer_from(url, asks(), self.show)
+
+
+async def unseen(_: str) -> None:
+    """Nobody reads the draft."""
+
+
+async def answer_from(url: str, request: ModelRequest, show: OnText = unseen) -> ReplyEntry:
+    model = HostedModel(HostedSettings("home", "openai", "stub", base_url=url), Retry(tries=1))
+    try:
+        return await model.reply(request, show)
+    finally:
+        await model.close()
+
+
+def chunk(text: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(text), text)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+WHOLE = HEAD + chunk(b'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+
+
+@pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH\r\n\r\n", b"", HEAD, HEAD + b"zz\r\n", HEAD[:-2]])
+async def test_what_is_no_http_is_one_of_our_errors(answer: bytes) -> None:
+    """Another service at the address, or a connection that dies, is an unavailable model and no fault of ours."""
+    with pytest.raises(ModelUnavailableError, match=r"home: (cannot be reached|the reply broke off)"):
+        await Server(answer).asked()
+
+
+@pytest.mark.parametrize("then", [b"", b"zz\r\n"])
+async def test_what_comes_behind_a_whole_reply_takes_nothing_from_it(then: bytes) -> None:
+    """A server that hangs up without the last chunk, or goes on with what is none: it is not asked, and paid, again."""
+    assert (await Server(WHOLE, then).asked()).text == "hi"
+
+
+async def test_a_request_of_megabytes_arrives_whole() -> None:
+    """As it is where pictures go with it."""
+    async with OpenAIStub(lambda _: "Long.") as stub:
+        assert (await answer_from(stub.url, asks(user("x" * 3_000_000)))).text == "Long."
+        assert len(stub.bodies[0]["messages"][1]["content"]) == 3_000_000
+
+
+def test_tools_are_told_with_every_request() -> None:
+    """The one that is written down once, too."""
+    for _ in range(2):
+        (tool,) = sent(asks(), Beginnings())["tools"]
+        assert tool["function"]["parameters"] == SEARCH.parameters
+    (other,) = sent(replace(asks(), tools=(replace(SEARCH, parameters={}),)), Beginnings())["tools"]
+    assert other["function"]["parameters"] == {}
