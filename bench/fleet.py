@@ -75,6 +75,11 @@ class Fleet:
         return [gateway.process.pid for gateway in self._gateways if gateway.process]
 
     @property
+    def gateway(self) -> Gateway:
+        """The first of them."""
+        return self._gateways[0]
+
+    @property
     def agent(self) -> AgentHome:
         """The folders of the one agent that one gateway has."""
         return self._gateways[0].home.agent("main")

@@ -1,0 +1,157 @@
+"""This file is `python -m bench.start`: how long a gateway that was killed takes to go on with what it left.
+
+People in many chats, each with a long conversation behind it, write to a gateway that gets no answer from its model;
+it is killed, they write once more, and it is started again beside a model that answers at once. Each moment is told in
+seconds since the start, and in seconds of the processor that the gateway took until then, all of its threads.
+"""
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+from aiohttp import web
+
+from bench.crowd import Pace
+from bench.fleet import Around, running
+from bench.judgement import answered_in, question, repeated
+from bench.loopback import Recorder, SteadyModel
+from bench.observed import sample
+from gateway.agent.entries import ReplyEntry, Usage, UserEntry
+from gateway.conversation.record import Record, header, to_line
+from gateway.home import AgentHome
+from gateway.stores.ports import TurnId
+from tests.journeys.house import OWNER
+from tests.journeys.processes import Gateway
+
+_PATIENCE_S = 120.0
+_AT = datetime.now(UTC)
+"""So recent that no conversation rests at the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What a gateway finds at its start."""
+
+    messages: int = 200
+    """Taken in before the kill, and not answered; another few wait at the platform."""
+    chats: int = 200
+    turns: int = 100
+    """Already in each conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """How far it was, from the start of the process."""
+
+    wall_s: float
+    cpu_s: float
+    resident_mb: float
+
+
+class SilentModel(SteadyModel):
+    """A model that answers nobody until it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(repeated, 0)
+        self.may_answer = asyncio.Event()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        await self.may_answer.wait()
+        return await super()._answer(request)
+
+
+def write_conversations(agent: AgentHome, chats: Sequence[int], turns: int) -> None:
+    """Write so many turns into the conversation of each chat."""
+    agent.sessions.mkdir(parents=True, exist_ok=True)
+    for chat in chats:
+        name = "main" if chat == OWNER else f"group:telegram.home.{chat}"
+        path = agent.sessions / f"{name}.jsonl"
+        lines = [line for number in range(turns) for line in _turn(TurnId(f"{name}-{number}"))]
+        path.write_bytes(header(name, _AT) + b"".join(lines))
+
+
+def _turn(turn: TurnId) -> Sequence[bytes]:
+    said = UserEntry("words that were said " * 4, _AT, "", turn)
+    answered = ReplyEntry("words that were answered " * 8, (), "stub", Usage(100, 20))
+    return [to_line(Record(turn, _AT, entry)) for entry in (said, answered)]
+
+
+async def measured(backlog: Backlog) -> dict[str, Moment]:
+    """Let a gateway be killed and start again once, and return its moments."""
+    pace = Pace(backlog.messages + backlog.messages // 4, 0, backlog.chats)
+    with tempfile.TemporaryDirectory(prefix="strandline-start-") as name:
+        async with Recorder() as bot, SilentModel() as model:
+            around = Around(bot.url, model.url, pace.all_chats)
+            async with running(Path(name), around, 1) as fleet:
+                write_conversations(fleet.agent, pace.all_chats, backlog.turns)
+                _say(bot, pace, range(backlog.messages))
+                await bot.until(lambda: not bot.updates, _PATIENCE_S)
+                fleet.end()
+                _say(bot, pace, range(backlog.messages, pace.messages))
+                model.may_answer.set()
+                moments = await _moments(fleet.gateway, bot, pace.messages)
+                await asyncio.to_thread(fleet.stop)
+                return moments
+
+
+def _say(bot: Recorder, pace: Pace, numbers: Sequence[int]) -> None:
+    for number in numbers:
+        chat = pace.chat(number)
+        bot.says(chat, question(number), user_id=OWNER, chat_type="private" if chat == OWNER else "supergroup")
+
+
+async def _moments(gateway: Gateway, bot: Recorder, messages: int) -> dict[str, Moment]:
+    polls, answered, read = bot.polls, set[int](), 0
+    begun = time.perf_counter()
+    gateway.launch()
+    assert gateway.process is not None
+    pid = gateway.process.pid
+
+    def has_answered(share: float) -> bool:
+        nonlocal read
+        answered.update(number for sent in bot.sent[read:] for number in answered_in(sent.text))
+        read = len(bot.sent)
+        return len(answered) >= max(messages * share, 1)
+
+    async def when(is_so: Callable[[], bool]) -> Moment:
+        await bot.until(is_so, _PATIENCE_S)
+        seen = sample(pid)
+        assert seen is not None, gateway.log.read_text()
+        return Moment(time.perf_counter() - begun, seen.cpu_s, seen.resident_mb)
+
+    async with asyncio.TaskGroup() as tasks:
+        noted = {
+            "the first poll": tasks.create_task(when(lambda: bot.polls > polls)),
+            "the first answer": tasks.create_task(when(lambda: has_answered(0))),
+            "half of the answers": tasks.create_task(when(lambda: has_answered(0.5))),
+            "all answers": tasks.create_task(when(lambda: has_answered(1))),
+        }
+    return {name: task.result() for name, task in noted.items()}
+
+
+def main() -> None:
+    """Print each moment of each run, and the medians."""
+    usual = Backlog()
+    parser = argparse.ArgumentParser(prog="bench.start")
+    parser.add_argument("--messages", type=int, default=usual.messages, help="taken in and not answered at the kill")
+    parser.add_argument("--chats", type=int, default=usual.chats)
+    parser.add_argument("--turns", type=int, default=usual.turns, help="in each conversation before")
+    parser.add_argument("--runs", type=int, default=3)
+    given = parser.parse_args()
+    runs = [asyncio.run(measured(Backlog(given.messages, given.chats, given.turns))) for _ in range(given.runs)]
+    print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}; medians of {given.runs} starts after a kill")
+    for name in runs[0]:
+        moments = [run[name] for run in runs]
+        wall, cpu = (median(getattr(each, part) for each in moments) for part in ("wall_s", "cpu_s"))
+        print(f"{name:24} {wall:6.2f} s   {1000 * cpu:6.0f} ms of the processor   {moments[-1].resident_mb:4.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
