@@ -4,6 +4,7 @@ A promise of some time is tested where it stands, with that time; everywhere els
 """
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +22,6 @@ def patient_memory() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "ALIVE_WITHIN_S"):
             patch.setattr(f"workspaces.memory.search.{patience}", PATIENCE_S)
-        *others, _ = RecallSettings.__init__.__defaults__ or ()
-        patch.setattr(RecallSettings.__init__, "__defaults__", (*others, PATIENCE_S))
+        defaults = {each.name: each.default for each in fields(RecallSettings)} | {"deadline_s": PATIENCE_S}
+        patch.setattr(RecallSettings.__init__, "__defaults__", tuple(defaults.values()))
         yield
