@@ -22,6 +22,8 @@ T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]
 """Reads and writes inside a transaction that is begun and committed for it; it may be run again after a rollback."""
 
+LONGEST_RIDE_S = 0.05
+"""How long what nobody waits for stays without company; our choice."""
 LARGEST_BATCH = 256
 """Operations that share a commit at most, so that the first of them does not wait long."""
 
@@ -53,13 +55,18 @@ class GroupCommit:
 
         Raises StoreError, of *operation*'s own or because the disk is full or fails; nothing is stored then.
         """
-        if self._closed:
-            raise StoreError(f"{self._path} is closed: the gateway is stopping")
-        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(operation, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
+        outcome = self._entered(operation)
         # Not at once: what other tasks ask for in this round of the loop shares the commit.
         asyncio.get_running_loop().call_soon(self._next_batch)
         return await outcome
+
+    def ride(self, operation: Operation[None]) -> None:
+        """Run *operation* in its turn, in the commit of what is asked for next, or soon in one of its own.
+
+        Nobody is told what came of it. Raises StoreError once this is closed.
+        """
+        self._entered(operation).add_done_callback(_unheeded)
+        asyncio.get_running_loop().call_later(LONGEST_RIDE_S, self._next_batch)
 
     async def close(self) -> None:
         """Finish what was begun and close the file."""
@@ -69,6 +76,13 @@ class GroupCommit:
             await asyncio.wait([self._batch])
         await self._thread(self._connection.close)
         self._thread.close(wait=False)
+
+    def _entered(self, operation: Operation[T]) -> asyncio.Future[T]:
+        if self._closed:
+            raise StoreError(f"{self._path} is closed: the gateway is stopping")
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(operation, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
+        return outcome
 
     def _next_batch(self) -> None:
         if self._batch:
@@ -129,6 +143,11 @@ class GroupCommit:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
         return results
+
+
+def _unheeded(outcome: asyncio.Future[None]) -> None:
+    if not outcome.cancelled():
+        outcome.exception()  # asked for, so that asyncio does not complain; trouble of the disk is in the ledger
 
 
 def explained(path: Path, exc: sqlite3.Error | OSError) -> StoreError:

@@ -40,5 +40,11 @@ class Spending(Protocol):
     async def add(self, agent: str, day: date, cause: str, spend: Spend) -> None:
         """Add *spend* to what *agent* spent on *day* for *cause*."""
 
+    async def correct(self, agent: str, day: date, cause: str, spend: Spend) -> None:
+        """Add *spend* as `add` does, durable with what is stored next or soon after; `on` tells it at once.
+
+        A crash may lose it, and so may a disk that fails: what it corrects then stands.
+        """
+
     async def on(self, agent: str, day: date) -> Mapping[str, Spend]:
         """Return what *agent* spent on *day*, by cause; a cause for which nothing was is left out."""

@@ -19,6 +19,9 @@ class SqliteSpending:
     async def add(self, agent: str, day: date, cause: str, spend: Spend) -> None:
         await self.commits.run(partial(_add, (agent, day.isoformat(), cause), spend))
 
+    async def correct(self, agent: str, day: date, cause: str, spend: Spend) -> None:
+        self.commits.ride(partial(_add, (agent, day.isoformat(), cause), spend))
+
     async def on(self, agent: str, day: date) -> Mapping[str, Spend]:
         return await self.commits.run(partial(_on, agent, day.isoformat()))
 

@@ -41,6 +41,16 @@ async def test_what_was_spent_outlives_the_process(kept: Kept) -> None:
     assert await kept.store.spending.on("main", TODAY) == {"chat": Spend(10, 5)}
 
 
+async def test_a_correction_is_told_at_once_and_outlives_the_process(kept: Kept) -> None:
+    """Whoever asks next finds it, and a store that is closed has stored it."""
+    await kept.store.spending.add("main", TODAY, "chat", Spend(10))
+    await kept.store.spending.correct("main", TODAY, "chat", Spend(-4, 5))
+    assert await kept.store.spending.on("main", TODAY) == {"chat": Spend(6, 5)}
+    await kept.store.spending.correct("main", TODAY, "chat", Spend(1))
+    await kept.reopen()
+    assert await kept.store.spending.on("main", TODAY) == {"chat": Spend(7, 5)}
+
+
 async def test_old_days_are_pruned_and_this_one_stays(kept: Kept) -> None:
     """SQLite lets go of days past the retention with the rest; in Redis each day's key ends by itself."""
     now, age = kept.clock.now(), Retention().spending

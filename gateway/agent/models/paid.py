@@ -52,7 +52,8 @@ class Purse:
         async with self._one_at_a_time:
             if self.budgets.is_set:
                 await self._check(call)
-            await self._add(call, call.least)
+            if call.least != Spend():
+                await self.spending.add(self.agent, call.day, call.cause, call.least)
         return call
 
     async def _check(self, call: Call) -> None:
@@ -63,16 +64,13 @@ class Purse:
             raise
 
     async def settle(self, call: Call, cost: Spend) -> None:
-        """Count what *call* really cost in place of what was held for it."""
-        await self._add(call, cost - call.least)
+        """Count what *call* really cost in place of what was held for it: that stays where a crash is quicker."""
+        if cost != call.least:
+            await self.spending.correct(self.agent, call.day, call.cause, cost - call.least)
 
     async def spent(self, day: date | None = None) -> Mapping[str, Spend]:
         """Return what was spent on *day*, or today, by cause."""
         return await self.spending.on(self.agent, day or self.now().date())
-
-    async def _add(self, call: Call, cost: Spend) -> None:
-        if cost != Spend():
-            await self.spending.add(self.agent, call.day, call.cause, cost)
 
 
 class PaidModel:

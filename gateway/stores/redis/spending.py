@@ -19,6 +19,9 @@ class RedisSpending:
         amounts = [each for name, amount in asdict(spend).items() if amount for each in (f"{cause} {name}", amount)]
         await self.link.run("spend", agent, day.isoformat(), round(self.age.total_seconds()), *amounts)
 
+    async def correct(self, agent: str, day: date, cause: str, spend: Spend) -> None:
+        await self.add(agent, day, cause, spend)
+
     async def on(self, agent: str, day: date) -> Mapping[str, Spend]:
         told: list[str] = await self.link.run("spent", agent, day.isoformat())
         found: dict[str, dict[str, int]] = {}

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,14 @@ from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ports import InboxRow, Outgoing, RowStateError, Store, TurnCommit
 from gateway.stores.retention import Retention
 from gateway.stores.schema import CACHE_KB, STEPS, VERSION, open_database
+from gateway.stores.spending import Spend
 from gateway.stores.sqlite import SqliteStore
 from gateway.threads import Threads
 from tests.fakes.adapter import message
 from tests.fakes.clock import ManualClock
 from workspaces.checkpoint import unchecked
+
+TODAY = date(2026, 11, 22)
 
 
 class Steps:
@@ -71,6 +75,46 @@ async def test_operations_that_wait_together_share_a_commit(store: Store, steps:
     """Fifty messages at once cost one commit."""
     assert all(await append(store, *range(50)))
     assert steps.seen == ["store.begin", "store.commit"]
+
+
+@pytest.fixture
+def endless_ride(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody waits for is never stored for its own sake."""
+    monkeypatch.setattr("gateway.stores.group_commit.LONGEST_RIDE_S", 3600.0)
+
+
+@pytest.mark.usefixtures("endless_ride")
+async def test_what_nobody_waits_for_shares_the_next_commit(store: Store, steps: Steps) -> None:
+    """It is stored before what was asked for later, and costs no commit of its own."""
+    await store.spending.correct("main", TODAY, "chat", Spend(1))
+    await asyncio.sleep(0)  # a commit of its own would begin
+    await asyncio.sleep(0)
+    assert steps.seen == []
+    assert await store.spending.on("main", TODAY) == {"chat": Spend(1)}
+    assert steps.seen == ["store.begin", "store.commit"]
+
+
+async def test_what_nobody_waits_for_is_stored_soon_though_nobody_comes(store: SqliteStore, path: Path) -> None:
+    """It goes by itself when it has waited long enough."""
+    is_stored = asyncio.Event()
+    store.measure(lambda _: is_stored.set())
+    await store.spending.correct("main", TODAY, "chat", Spend(1))
+    await asyncio.wait_for(is_stored.wait(), 30)
+    with sqlite3.connect(path) as other:
+        assert other.execute("SELECT input FROM spending").fetchall() == [(1,)]
+    other.close()
+
+
+@pytest.mark.usefixtures("endless_ride")
+async def test_what_nobody_waits_for_fails_without_a_word(store: Store, steps: Steps) -> None:
+    """A disk that is full refuses what shares its commit, and the ledger tells of it afterwards."""
+    steps.failing["store.commit"] = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    await store.spending.correct("main", TODAY, "chat", Spend(1))
+    with pytest.raises(StoreError, match="full"):
+        await append(store, 1)
+    steps.failing.clear()
+    assert await store.spending.on("main", TODAY) == {}
+    assert "store_trouble" in (await store.report()).reasons
 
 
 async def test_a_caller_goes_on_only_when_its_commit_is_done(store: Store, path: Path, steps: Steps) -> None:
