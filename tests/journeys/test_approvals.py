@@ -57,7 +57,8 @@ async def test_a_forwarded_text_gets_into_the_memory_only_with_the_owners_approv
                 await app.desk.chat(ChatOrder("/approve"), show)
             assert shown == ["MEMORY.md written, as #1 says."]
             (newest, *_) = (await app.desk.history(HistoryOrder("log", path="MEMORY.md"))).commits
-            assert (newest.session, newest.message, newest.approved_by) == ("main/main", "1", "owner")
+            assert (newest.session, newest.approved_by) == ("main/main", "owner")
+            assert str(newest.message).isdecimal()
             assert (await app.desk.approvals(ApprovalOrder("list"))).changes == ()
     assert LIE in memory.read_text()
     assert len(memory.read_bytes()) > len(before)
