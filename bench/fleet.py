@@ -133,7 +133,7 @@ def _prepared(folder: Path, around: Around, gateways: int, on_redis: bool) -> It
     kind = next((kind for kind in ("redis", "valkey") if redis_server.program(kind)), None)
     if kind is None:
         raise SystemExit("several gateways need a Redis or Valkey server, and none is installed here")
-    with redis_server.running(kind) as redis:
+    with redis_server.running(kind, *redis_server.KEEPS_ALL) as redis:
         store = f'[redis]\nurl = "{redis.url}"\nlease_s = {_LEASE_S}\n'
         names = [f"agent{number}" for number in range(_SEVERAL)]
         yield _sharing(folder, _config(around, names) + store, gateways)

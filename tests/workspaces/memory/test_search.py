@@ -1,6 +1,7 @@
 """This file says what a search finds, for whom, and what it says about itself."""
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -33,7 +34,8 @@ class Home:
         self.worker = DeskWorker(embedder)
         self.clock = SetClock()
         source = WorkspaceNotes(Folder(self.notes))
-        self.index = MemoryIndex(AGENT, home / "index", [source], self.worker, run, self.clock.clock())
+        self.index_folder = home / "index"
+        self.index = MemoryIndex(AGENT, self.index_folder, [source], self.worker, run, self.clock.clock())
 
     def write(self, path: str, *lines: str) -> None:
         file = self.notes / path
@@ -219,6 +221,21 @@ async def test_a_search_does_not_wait_for_a_sync_that_runs(tmp_path: Path) -> No
     assert "not indexed yet" in mine.notice
     assert theirs.notice == ""
     home.worker.desk.close()
+
+
+@pytest.mark.parametrize("access", [MAIN, GROUP])
+async def test_a_deleted_index_comes_back_with_the_same_answers(home: Home, access: Access) -> None:
+    """The folder may go at any time: passages, order and every part of their scores are as before."""
+    things = ["tea", "bread", "a red bicycle", "the bank", "a ticket to Oslo", "invoice INV-2207", "green paint"]
+    for number, thing in enumerate(things * 8):
+        day, chat = 1 + number // 7, "memory" if number % 2 else OWN
+        home.write(f"{chat}/2026-03-{day:02}.md", *(f"{each} for day {number}" for each in (thing, things[day % 7])))
+    before = [(await home.index.search(Query(thing), access)).hits for thing in things]
+    shutil.rmtree(home.index_folder)
+    home.index.touched()
+    assert [(await home.index.search(Query(thing), access)).hits for thing in things] == before
+    assert all(before)
+    assert any(home.index_folder.iterdir())
 
 
 async def test_a_failed_sync_is_tried_again(home: Home) -> None:
