@@ -88,6 +88,9 @@ def _redis_troubles(found: "RedisAbout", forgets: Level) -> Iterator[Finding]:
     if not found.keeps_log:
         mend = "on the server: CONFIG SET appendonly yes, then CONFIG REWRITE"
         yield Finding("redis", forgets, "it keeps no log of its writes: a restart forgets messages", mend)
+    elif found.syncs not in {"", "always"}:
+        detail = f"it syncs its log later (appendfsync {found.syncs}): a kill may cost what it confirmed last"
+        yield Finding("redis", Level.WARN, detail, "on the server: CONFIG SET appendfsync always, then CONFIG REWRITE")
     if found.log_trouble:
         yield Finding("redis", Level.FAIL, "it could not write its log", "look at its disk, and at its own log")
     if found.policy != "noeviction":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.redis_server import RedisServer, free_port
+from tests.fakes.redis_server import KEEPS_ALL, RedisServer, free_port
 
 SLOTS = 16_384
 PRIMARY = "strandline"
@@ -70,7 +70,15 @@ class RedisCluster:
 @contextmanager
 def cluster(kind: str, backed: str | None = None) -> Iterator[RedisCluster]:
     """Run a cluster of three while the block runs; who keeps the prefix *backed* has a replica, the last node."""
-    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0")
+    options = (
+        "--cluster-enabled",
+        "yes",
+        "--cluster-node-timeout",
+        "2000",
+        "--repl-diskless-sync-delay",
+        "0",
+        *KEEPS_ALL,
+    )
     with ExitStack() as stack:
         nodes = []
         for _ in range(3):

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
 FINE = "ok"
 
@@ -17,6 +19,8 @@ class RedisAbout:
     version: str
     is_replica: bool
     keeps_log: bool
+    syncs: str
+    """`appendfsync`; empty where we may not ask."""
     log_trouble: bool
     """It could not write its log, or could not shorten it, when it last tried."""
     policy: str
@@ -38,7 +42,10 @@ async def about(client: Redis) -> RedisAbout:
     cluster: Any = {}
     if facts.get("cluster_enabled"):
         cluster = await client.cluster("INFO")
-    return _read(facts, cluster, ahead_s)
+    settings: Mapping[Any, Any] = {}
+    with suppress(ResponseError):  # a user that may not read settings can keep messages nevertheless
+        settings = await client.config_get("appendfsync")
+    return _read({**facts, **settings}, cluster, ahead_s)
 
 
 def _read(facts: Mapping[str, Any], cluster: Mapping[str, str], ahead_s: float) -> RedisAbout:
@@ -48,6 +55,7 @@ def _read(facts: Mapping[str, Any], cluster: Mapping[str, str], ahead_s: float) 
         version=str(facts["redis_version"]),
         is_replica=facts.get("role") == "slave",
         keeps_log=bool(facts["aof_enabled"]),
+        syncs=str(facts.get("appendfsync", "")),
         log_trouble=any(status != FINE for status in tried),
         policy=str(facts["maxmemory_policy"]),
         memory_share=int(facts["used_memory"]) / limit if limit else 0.0,

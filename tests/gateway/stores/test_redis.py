@@ -188,8 +188,10 @@ TROUBLES = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-async def test_what_cannot_be_kept_is_not_accepted(redis: RedisServer, cluster: Cluster, trouble: str) -> None:
-    """One clear sentence, nothing stored, and it goes on by itself once the server takes writes again."""
+async def test_what_cannot_be_kept_is_not_accepted(
+    redis: RedisServer, cluster: Cluster, trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One clear sentence, at a start too, nothing stored, and it goes on once the server takes writes again."""
     breaking, mending, said = TROUBLES[trouble]
     store = await cluster.alone()
     await store.count("before")
@@ -197,6 +199,9 @@ async def test_what_cannot_be_kept_is_not_accepted(redis: RedisServer, cluster: 
     with pytest.raises(StoreError, match=said):
         await accepted(store)
     assert await store.inbox.waiting() == []
+    monkeypatch.setattr(leases_module, "START_PATIENCE_S", 0.3)
+    with pytest.raises(StoreError, match=said):
+        await RedisLeases.join(cluster.server, "p", "another", 60, accept_loss=False)
     await admin(redis, *mending)
     row = await accepted(store)
     assert await store.inbox.waiting() == [row]
