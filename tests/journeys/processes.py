@@ -87,9 +87,9 @@ class Gateway:
         return self.process.wait(PATIENCE_S)
 
     def get(self, path: str) -> Any:
-        """Ask its control door."""
-        control = self.home.control()
-        assert control is not None
+        """Ask its control door. Raises OSError while there is none, as in a gateway that starts over."""
+        if (control := self.home.control()) is None:
+            raise ConnectionRefusedError("the gateway has no door now")
         request = urllib.request.Request(control.address + path, headers={"Authorization": f"Bearer {control.token}"})
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return json.load(answer)
