@@ -7,8 +7,7 @@ from types import MappingProxyType
 from adapters.channel import InboundMessage
 from gateway.door.admission import Reason, Refused, admit
 from gateway.door.routing import Routes, route
-from gateway.stores.door import Silence
-from gateway.stores.unreadable import UNREADABLE_MESSAGE
+from gateway.stores.door import UNREADABLE_MESSAGE, Silence
 
 
 @dataclass(frozen=True, slots=True)

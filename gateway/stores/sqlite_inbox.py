@@ -8,13 +8,14 @@ from functools import partial
 
 from adapters.channel import InboundMessage
 from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
+from gateway.stores.door import UNREADABLE_MESSAGE
 from gateway.stores.group_commit import GroupCommit
 from gateway.stores.ledger import count
 from gateway.stores.ports import FIRST, InboxId, InboxRow
 from gateway.stores.sqlite_door import record_silence
 from gateway.stores.sqlite_runs import settle_drop
 from gateway.stores.sqlite_unreadable import Fields, Query, Reading, read_on
-from gateway.stores.unreadable import UNREADABLE_MESSAGE, moment_of, silences_of
+from gateway.stores.unreadable import moment_of, silences_of
 from gateway.timing import Clock
 
 

@@ -8,11 +8,12 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from gateway.stores.codec import encode_time
+from gateway.stores.door import UNREADABLE_MESSAGE
 from gateway.stores.jobs import RunState
 from gateway.stores.ledger import count
 from gateway.stores.ports import InboxId, OutboxId
 from gateway.stores.sqlite_runs import settle_drop, settle_reply
-from gateway.stores.unreadable import UNREADABLE_JOB, UNREADABLE_MESSAGE, UNREADABLE_REPLY, Unreadable, legible
+from gateway.stores.unreadable import UNREADABLE_JOB, UNREADABLE_REPLY, Unreadable, legible
 
 Row = TypeVar("Row")
 Fields = tuple[Any, ...]

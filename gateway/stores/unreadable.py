@@ -11,14 +11,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from adapters.channel import Address, Sender
 from gateway.errors import StoreError
-from gateway.stores.door import Silence
+from gateway.stores.door import UNREADABLE_MESSAGE, Silence
 
 log = structlog.get_logger()
 
-UNREADABLE_MESSAGE = "unreadable_message"
 UNREADABLE_REPLY = "unreadable_reply"
 UNREADABLE_JOB = "unreadable_job"
-"""Reason codes: a row was damaged, or a newer version wrote it, and it is kept apart."""
+"""Reason codes, like that of messages: a row was damaged, or a newer version wrote it, and it is kept apart."""
 UNREADABLE_HEARD = "unreadable_heard"
 """Reason code: the same of what a group said to nobody, which is kept for a day at most: it is let go."""
 SET_ASIDE = (UNREADABLE_MESSAGE, UNREADABLE_REPLY, UNREADABLE_JOB)

@@ -477,6 +477,16 @@ def seconds_of(code: str) -> tuple[float, subprocess.CompletedProcess[str]]:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said
 
 
+def test_what_asks_a_gateway_loads_no_log() -> None:
+    """`strandline status` and its like talk to the gateway's door: what writes and colours logs would cost a fifth."""
+    code = (
+        "import sys\nimport gateway.cli.main, gateway.cli.status, gateway.control.client\n"
+        "heavy = {'httpx', 'starlette', 'uvicorn', 'numpy', 'aiogram', 'structlog', 'rich'}\n"
+        "print(heavy & set(sys.modules))"
+    )
+    assert seconds_of(code)[1].stdout == "set()\n"
+
+
 def test_help_is_quick_and_loads_nothing_heavy() -> None:
     """Heavy libraries wait until a command needs them: it takes less than eight times what its framework does.
 

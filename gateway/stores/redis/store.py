@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from adapters.channel import InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
-from gateway.stores.door import Overheard, Pairings, Silences
+from gateway.stores.door import UNREADABLE_MESSAGE, Overheard, Pairings, Silences
 from gateway.stores.jobs import Jobs, RunState
 from gateway.stores.ports import (
     FIRST,
@@ -41,7 +41,7 @@ from gateway.stores.redis.server import end_if_cancelled
 from gateway.stores.redis.spending import RedisSpending
 from gateway.stores.retention import Retention
 from gateway.stores.spending import Spending
-from gateway.stores.unreadable import UNREADABLE_MESSAGE, legible, moment_of, silences_of
+from gateway.stores.unreadable import legible, moment_of, silences_of
 from gateway.timing import Clock, SystemClock
 from workspaces.checkpoint import Checkpoint, unchecked
 

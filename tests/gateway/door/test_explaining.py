@@ -6,8 +6,7 @@ from adapters.channel import Address
 from gateway.door.admission import Policy, Reason
 from gateway.door.explaining import MEANINGS, explain, told
 from gateway.door.routing import Binding, Routes
-from gateway.stores.door import Silence
-from gateway.stores.unreadable import UNREADABLE_MESSAGE
+from gateway.stores.door import UNREADABLE_MESSAGE, Silence
 from tests.fakes.clock import START
 from tests.gateway.door.test_admission import GROUP, PAIRING, STRANGER
 from workspaces.access import AgentId
