@@ -237,13 +237,16 @@ async def test_a_turn_that_could_not_be_recorded_is_made_up_for_as_its_own(
 
 
 async def test_a_history_that_is_lost_on_the_way_is_begun_from_the_files(house: House) -> None:
-    """What waited to be recorded is in the new one as it stands on disk, and not once more."""
+    """What waited to be recorded is in the new one as it stands on disk, and not once more.
+
+    Each write has the keeper look at what was there before: it may meet the loss before the second file is there.
+    """
     async with working(house):
         await house.write("t-1", "a.md", "a\n")
         shutil.rmtree(house.home.git_dir / "objects")
         await house.write("t-2", "b.md", "b\n")
         house.keeper.ended("t-2")
-    assert house.home.commits() == [INITIAL]
+    assert house.home.commits() in ([INITIAL], [INITIAL, "file: write b.md"])
     assert house.home.tree() == {"a.md", "b.md"}
 
 
