@@ -94,7 +94,8 @@ def memory_line(memory: MemoryStatus | None) -> str:
     """Return the state of an index in a few words."""
     if memory is None:
         return "memory: opened when it is first asked"
-    found = f"memory: {memory.entries:,} entries, {memory.mode} search{_because(memory.reason)}"
+    entries = "1 entry" if memory.entries == 1 else f"{memory.entries:,} entries"
+    found = f"memory: {entries}, {memory.mode} search{_because(memory.reason)}"
     owing = f"; {memory.owing:,} wait for the provider's vector" if memory.owing else ""
     return f"{found}{owing}{'; not all notes are indexed yet' if memory.rebuilding else ''}"
 

@@ -309,7 +309,7 @@ def test_memory_is_indexed_and_its_state_told(at_home: Terminal) -> None:
     assert at_home("memory", "index").out == "1 entries\n"
     assert json.loads(at_home("memory", "index", "--json").out)["outcome"] == "1 entries"
     told = at_home("memory", "status").out
-    assert told == "memory: 1 entries, keyword search (no embedder)\nnot indexed: memory/photo.md: not UTF-8\n"
+    assert told == "memory: 1 entry, keyword search (no embedder)\nnot indexed: memory/photo.md: not UTF-8\n"
     assert json.loads(at_home("memory", "status", "--json").out)["entries"] == 1
     assert at_home("memory", "status", "--agent", "wrok").status == 2
 

@@ -84,7 +84,7 @@ def test_an_agent_is_shown_with_what_it_has(at_home: Terminal) -> None:
     (sessions / "group:telegram.home.-100.jsonl").write_text("")
     (at_home.home.agent("work").workspace / "evil\x1b[2J.md").write_text("x")
     shown = at_home("agents", "show", "work").out
-    for line in ("model     offline", "memory: 1 entries", "session   group:telegram.home.-100", "chat=-100 → work"):
+    for line in ("model     offline", "memory: 1 entry,", "session   group:telegram.home.-100", "chat=-100 → work"):
         assert line in shown
     assert "AGENTS.md (" in shown
     assert "\x1b" not in shown
