@@ -46,8 +46,7 @@ def check(home: Home) -> int:
     return again
 
 
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("fault", [Fault.KILL, pytest.param(Fault.TORN, marks=pytest.mark.nightly)])
 async def test_a_death_while_notes_are_saved(
     fault: Fault, every: int, wards: asyncio.Queue[Nursery], tmp_path: Path

@@ -41,8 +41,7 @@ def on_redis(folder: Path, platform: Platform, redis: RedisServer) -> Home:
     return home
 
 
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.nightly)])
 async def test_a_death_at_any_step(
     redis: RedisServer, wards: asyncio.Queue[Nursery], tmp_path: Path, every: int
 ) -> None:
@@ -63,8 +62,7 @@ async def test_a_death_at_any_step(
     assert len(met) >= 60 // every
 
 
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.nightly)])
 async def test_an_error_at_any_step(redis: RedisServer, tmp_path: Path, every: int) -> None:
     """A request that did not go out, or whose answer did not come, is made again and done once; it is counted once."""
     of_redis = 0
