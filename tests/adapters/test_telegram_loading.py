@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from tests.fakes.patience import PATIENCE_S
+
 _COUNT = """
 import adapters.telegram
 from aiogram import methods, types
@@ -19,7 +21,9 @@ print(built, sum(model.__pydantic_complete__ for model in models), len(models))
 
 def test_few_models_are_built_at_the_start_and_each_can_be() -> None:
     """A start builds the few that every poll and send needs; each of the others is built when it is asked to be."""
-    done = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True, check=True, timeout=100)
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNT], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     at_start, in_the_end, models = map(int, done.stdout.split())
     assert in_the_end == models > 500
     assert at_start < 20
