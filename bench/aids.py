@@ -12,13 +12,13 @@ from gateway.agent.models.choose import choose
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model
 from gateway.agent.rewrite import is_worth_it, rewritten
-from gateway.agents import hosted_settings
+from gateway.app.agents import hosted_settings
+from gateway.app.memory_worker import reranking
 from gateway.config import Config
-from gateway.embedding import reranking
 from gateway.errors import ConfigError, StrandlineError
-from workspaces.memory.endpoint import EndpointError
-from workspaces.memory.finder import Found
-from workspaces.memory.rerank import Reranker
+from workspaces.memory.index.endpoint import EndpointError
+from workspaces.memory.index.finder import Found
+from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.search import Query
 
 PATIENCE_S = 30.0

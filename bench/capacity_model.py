@@ -62,7 +62,7 @@ class Bounds:
     spare: int = 1
     """Gateways of a shard that may be away."""
     index_open_s: float = 600.0
-    """As `workspaces/memory/desk.py` has it."""
+    """As `workspaces/memory/index/request_handler.py` has it."""
     qdrant_gb: float = 64.0
     qdrant_replicas: int = 2
     resident: float = 0.1

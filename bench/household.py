@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bench.loopback import Recorder
 from bench.talk import prose
-from gateway.conversation.flush import AGAIN, PROMPT
 from gateway.home import AgentHome
+from gateway.sessions.flush import AGAIN, PROMPT
 from tests.fakes.keeping import SUMMARY
 from tests.fakes.provider_stub import Body, Call, Reply, Step, without_note
 from tests.fakes.telegram import Fault

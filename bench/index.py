@@ -24,10 +24,10 @@ from pathlib import Path
 from bench.figures import Figure
 from bench.made_notes import TODAY, daily_notes, note
 from bench.search import AGENT, OWNER, in_place
-from workspaces.memory.chunking import CHUNK_TOKENS, entries_of, token_count, without_time
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.memory.text.chunking import CHUNK_TOKENS, entries_of, token_count, without_time
+from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
 GOAL = ">= 90"
@@ -121,8 +121,8 @@ async def _index(notes: Sequence[tuple[date, str]]) -> Pace:
 def _embed(notes: Sequence[tuple[date, str]]) -> Pace:
     """Embed the same texts with nothing around it; the model is loaded and has run once."""
     from workspaces.access import PRIVATE
-    from workspaces.memory.embeddings.local import LocalEmbedder
     from workspaces.memory.entry import Document
+    from workspaces.memory.index.embeddings.local import LocalEmbedder
 
     documents = (Document(f"memory/{day}.md", PRIVATE, text, day, text) for day, text in notes)
     texts = list(dict.fromkeys(without_time(entry.text) for each in documents for entry in entries_of(each)))

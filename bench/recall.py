@@ -16,11 +16,11 @@ from statistics import fmean
 from bench.retrieval import Bench, Corpus, corpus_of
 from gateway.agent.recall import CANDIDATES, RecallSettings, asks_about_the_past, fitting, line_of
 from gateway.agent.window.count import estimate_tokens
-from gateway.cli.locomo import read_locomo
+from gateway.importers.locomo import read_locomo
 from workspaces.access import PRIVATE
-from workspaces.memory.embeddings.local import LocalEmbedder
-from workspaces.memory.finder import Found
 from workspaces.memory.hits import LONGEST_SNIPPET, Hit
+from workspaces.memory.index.embeddings.local import LocalEmbedder
+from workspaces.memory.index.finder import Found
 
 THRESHOLDS = (0.40, 0.45, 0.50, 0.55, 0.60)
 EVERY = 40

@@ -19,18 +19,18 @@ import numpy as np
 
 from bench.aids import NOBODY, Aids
 from gateway.agent.rewrite import DEPTH, merged
-from gateway.cli.locomo import Conversation, LocomoError, read_locomo
 from gateway.errors import StrandlineError
+from gateway.importers.locomo import Conversation, LocomoError, read_locomo
 from workspaces.access import scope_of
-from workspaces.memory.chunking import token_count
-from workspaces.memory.dates import date_in
-from workspaces.memory.embeddings import Embedder
-from workspaces.memory.embeddings.local import LocalEmbedder
-from workspaces.memory.engine import DayRange, Scores
 from workspaces.memory.entry import Document, Entry
-from workspaces.memory.finder import Asked, Finder, Found
-from workspaces.memory.index import Index
-from workspaces.memory.ranking import WITHOUT_LATE, Pool, held, question_of, rank
+from workspaces.memory.index.embeddings import Embedder
+from workspaces.memory.index.embeddings.local import LocalEmbedder
+from workspaces.memory.index.engine import DayRange, Scores
+from workspaces.memory.index.finder import Asked, Finder, Found
+from workspaces.memory.index.index import Index
+from workspaces.memory.index.ranking import WITHOUT_LATE, Pool, held, question_of, rank
+from workspaces.memory.text.chunking import token_count
+from workspaces.memory.text.dates import date_in
 
 DEPTHS = (5, 10, 25, 50)
 BUDGETS = (500, 1_000, 2_000)

@@ -21,8 +21,8 @@ from bench.figures import Figure, resident_mb
 from bench.made_notes import TODAY, daily_notes, questions
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
 AGENT = AgentId("bench")

@@ -23,13 +23,13 @@ from bench.figures import Figure, resident_mb
 from bench.made_notes import TODAY, daily_notes, questions
 from bench.sqlite_way import SqliteWay
 from workspaces.access import PRIVATE
-from workspaces.memory.chunking import entries_of
-from workspaces.memory.embeddings import TOKEN_DIMENSION, Embedding, QueryEmbedding
-from workspaces.memory.embeddings.local import LocalEmbedder
-from workspaces.memory.engine import DayRange, FloatArray
 from workspaces.memory.entry import Document
-from workspaces.memory.finder import Asked, Finder
-from workspaces.memory.index import Index, layout
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedding, QueryEmbedding
+from workspaces.memory.index.embeddings.local import LocalEmbedder
+from workspaces.memory.index.engine import DayRange, FloatArray
+from workspaces.memory.index.finder import Asked, Finder
+from workspaces.memory.index.index import Index, layout
+from workspaces.memory.text.chunking import entries_of
 
 TOKENS = 16
 """Token vectors an entry: what a note of 20 words has after stop words."""

@@ -13,8 +13,8 @@ import apsw
 import numpy as np
 import sqlite_vec
 
-from workspaces.memory.engine import FloatArray
-from workspaces.memory.finder import POOL  # as many candidates a leg as ours
+from workspaces.memory.index.engine import FloatArray
+from workspaces.memory.index.finder import POOL  # as many candidates a leg as ours
 
 _WORD = re.compile(r"\w+")
 

@@ -24,9 +24,9 @@ from bench.judgement import answered_in, question, repeated
 from bench.loopback import Recorder, SteadyModel
 from bench.observed import sample
 from gateway.agent.entries import ReplyEntry, Usage, UserEntry
-from gateway.conversation.record import Record, header, to_line
 from gateway.home import AgentHome
 from gateway.stores.ports import TurnId
+from gateway.transcripts.codec import Record, header, to_line
 from tests.journeys.house import OWNER
 from tests.journeys.processes import Gateway
 

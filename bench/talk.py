@@ -12,9 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.figures import Figure
-from gateway.app import App
+from gateway.app.app import App
 from gateway.control.wire import ChatOrder, SearchOrder
-from gateway.conversation.flush import AGAIN, PROMPT
+from gateway.sessions.flush import AGAIN, PROMPT
 from tests.fakes.keeping import SUMMARY
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Reply, Step

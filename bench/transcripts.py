@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bench.figures import Figure
+from gateway.admission.routing import SessionKey
 from gateway.agent.entries import (
     CallStartEntry,
     Entry,
@@ -23,12 +24,11 @@ from gateway.agent.entries import (
 )
 from gateway.control.sessions import Shelf, answer_sessions
 from gateway.control.wire import SessionsOrder
-from gateway.conversation.record import Record, header, to_line
-from gateway.conversation.sessions import Sessions
-from gateway.conversation.transcript import Transcript
-from gateway.door.routing import SessionKey
+from gateway.runtime.threads import Threads
 from gateway.stores.ports import TurnId
-from gateway.threads import Threads
+from gateway.transcripts.codec import Record, header, to_line
+from gateway.transcripts.store import Sessions
+from gateway.transcripts.writer import Transcript
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 
 TURNS = 5_000

@@ -21,14 +21,14 @@ from pathlib import Path
 
 from adapters.telegram import TelegramAdapter, Webhook
 from bench.figures import Figure
-from gateway.conversation.reception import Reception
-from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
-from gateway.door.doorkeeper import Doorkeeper
-from gateway.door.rates import Rates
-from gateway.door.routing import Routes
+from gateway.admission.gate import Doorkeeper
+from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.admission.rate_limits import Rates
+from gateway.admission.routing import Routes
+from gateway.inbound.receive import Reception
+from gateway.runtime.clock import SystemClock
 from gateway.stores.ports import InboxRow
-from gateway.stores.sqlite import SqliteStore
-from gateway.timing import SystemClock
+from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.botapi import TOKEN, BotApi
 from workspaces.access import AgentId
 

@@ -25,16 +25,16 @@ from bench.made_notes import TODAY, questions
 from bench.observed import sample, worker_of
 from bench.search import AGENT, OWNER, in_place, write_notes
 from gateway.home import Home
+from gateway.runtime.clock import SystemClock
 from gateway.stores.ports import Outgoing, TurnCommit
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import Server
 from gateway.stores.redis.store import RedisStore
-from gateway.timing import SystemClock
 from tests.fakes import redis_server
 from tests.journeys.processes import Gateway
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
 _TICKS = os.sysconf("SC_CLK_TCK")

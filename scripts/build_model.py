@@ -25,7 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-OUTPUT = Path(__file__).parents[1] / "workspaces/memory/embeddings/minilm"
+OUTPUT = Path(__file__).parents[1] / "workspaces/memory/index/embeddings/minilm"
 LAYERS, HEADS, DIMENSION, WINDOW = 6, 12, 384, 256
 LAYER_NORM_EPSILON = 1e-12
 FUSED = "com.microsoft"  # the domain of onnxruntime's fused operators

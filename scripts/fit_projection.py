@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from workspaces.memory.embeddings import TOKEN_DIMENSION
-from workspaces.memory.embeddings.local import DIMENSION, MODEL_FOLDER, WINDOW, Model, WordPieces
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION
+from workspaces.memory.index.embeddings.local import DIMENSION, MODEL_FOLDER, WINDOW, Model, WordPieces
 
 SAMPLE = 3000
 """Texts taken from one source: more no longer moves the result."""

@@ -13,11 +13,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from gateway.admission.policy import Policy
 from gateway.cli.main import commands
 from gateway.commands.families import every_command
 from gateway.commands.registry import Commands
 from gateway.config import Config
-from gateway.door.admission import Policy
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

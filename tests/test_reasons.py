@@ -10,12 +10,12 @@ import pytest
 
 from adapters.discord.parse import Ignored as IgnoredByDiscord
 from adapters.telegram.parse import Ignored as IgnoredByTelegram
+from gateway.admission.policy import Reason as ToRefuse
 from gateway.agent.budget import Cause
-from gateway.agent.trust import Reason as ToAsk
-from gateway.conversation.edits import Void
-from gateway.door.admission import Reason as ToRefuse
+from gateway.agent.write_policy import Reason as ToAsk
+from gateway.inbound.edits import Void
 from gateway.stores.unreadable import SET_ASIDE
-from workspaces.history.mending import RepairReason
+from workspaces.history.repair import RepairReason
 
 ROOT = Path(__file__).parent.parent
 FILES = {

@@ -7,10 +7,10 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from workspaces.access import Access, may_read, may_show, rights
-from workspaces.cutting import cut, cut_end
 from workspaces.errors import NoSuchFileError, NotTextError, TooLargeError
 from workspaces.files import Identity
 from workspaces.notes import day_path
+from workspaces.truncate import cut, cut_end
 from workspaces.workspace import Workspace
 
 _ORDER = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md")

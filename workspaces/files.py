@@ -15,7 +15,6 @@ from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
 
-from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.errors import (
     BadPathError,
     FileChangedError,
@@ -23,8 +22,9 @@ from workspaces.errors import (
     TooLargeError,
     WorkspaceUnusableError,
 )
+from workspaces.fault_points import Checkpoint, unchecked
+from workspaces.file_slot import ABSENT, Content, Identity, Place, digest_of, facts_of, identity_of, is_plain, names_in
 from workspaces.paths import DEPTH, OWN_PREFIX, clean_path, fold, is_taken
-from workspaces.place import ABSENT, Content, Identity, Place, digest_of, facts_of, identity_of, is_plain, names_in
 from workspaces.usage import Quotas, Usage
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 
 from workspaces.access import Access
 from workspaces.errors import NoSuchFileError
+from workspaces.find_once import only_place
 from workspaces.notes import NoteReceipt, list_item
-from workspaces.passage import only_place
 from workspaces.workspace import TextFile, Workspace
 
 _NAMES = (PurePosixPath("MEMORY.md"), PurePosixPath("memory.md"))

@@ -28,7 +28,7 @@ from workspaces.files import (
     clean_path,
     no_such_file,
 )
-from workspaces.passage import only_place
+from workspaces.find_once import only_place
 from workspaces.paths import fold
 
 _HERE = PurePosixPath()

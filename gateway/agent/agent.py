@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
-from gateway.agent.guard import Guard
-from gateway.agent.keeper import Keeper
+from gateway.agent.history_writer import Keeper
 from gateway.agent.models.port import Model
 from gateway.agent.rewrite import RewritingMemory
 from gateway.agent.tools.conversation import conversation_tools
@@ -16,6 +15,7 @@ from gateway.agent.tools.memory import Used, memory_tools
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.notify import notify_tools
 from gateway.agent.tools.tool import Run, Toolbox
+from gateway.agent.write_guard import Guard
 from workspaces.access import Access, AgentId
 from workspaces.history import Origin
 from workspaces.memory.search import MemoryIndex

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from gateway.agent.cancellation import Halt
 from gateway.agent.entries import (
     HALTED,
     CallStartEntry,
@@ -15,13 +16,12 @@ from gateway.agent.entries import (
     interrupted,
     not_run,
 )
-from gateway.agent.halt import Halt
 from gateway.agent.limits import TurnLimits, check_calls, check_repeats, check_steps, mark_of
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.count import request_characters
 from gateway.errors import ModelFloodError, TurnLimitError
-from gateway.timing import unless
+from gateway.runtime.clock import unless
 
 __all__ = ["NO_REPLY", "UNANSWERED", "Answer", "Course", "Journal", "TurnLimits", "run_turn"]
 

@@ -17,9 +17,9 @@ from gateway.agent.tools.memory import used_hit
 from gateway.agent.window.count import estimate_tokens
 from workspaces.access import Access, rights
 from workspaces.errors import WorkspaceError
-from workspaces.memory.dates import dates_named, relative_dates
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import MemoryIndex, Query
+from workspaces.memory.text.dates import dates_named, relative_dates
 
 RecallMode = Literal["on", "past", "off"]
 

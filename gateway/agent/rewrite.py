@@ -17,13 +17,13 @@ from gateway.agent.entries import UserEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.errors import ModelError
-from gateway.timing import utc_now
+from gateway.runtime.clock import utc_now
 from workspaces.access import Access, Scope
 from workspaces.memory.entry import Document
-from workspaces.memory.exact import ExactQuery, ExactResult
+from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import MemoryIndex, Query, SearchResult
-from workspaces.memory.tokens import identifiers, query_terms
+from workspaces.memory.text.tokens import identifiers, query_terms
 
 K = TypeVar("K", bound=Hashable)
 

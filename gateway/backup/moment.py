@@ -15,7 +15,7 @@ from pathlib import Path
 from gateway.errors import BackupError
 from gateway.home import FOLDER_MODE, Home
 from gateway.stores.disk import disk_trouble
-from gateway.stores.group_commit import explained
+from gateway.stores.sqlite.group_commit import explained
 
 _PATIENCE_S = 30.0
 """How long the store's writer is waited for; its commits take milliseconds."""

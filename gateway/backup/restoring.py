@@ -15,7 +15,7 @@ from gateway.config.schema import Config
 from gateway.errors import BackupError
 from gateway.home import FILE_MODE, FOLDER_MODE, Home
 from gateway.stores.disk import disk_trouble, sync_folder
-from gateway.stores.schema import VERSION
+from gateway.stores.sqlite.schema import VERSION
 
 _FRESH = ".restoring"
 """Where in the home the files lie until all of them are there."""

@@ -14,7 +14,7 @@ from gateway.config import Config
 from gateway.errors import BackupError, StrandlineError
 from gateway.home import Home
 from gateway.stores.disk import disk_trouble
-from gateway.stores.schema import VERSION
+from gateway.stores.sqlite.schema import VERSION
 
 Progress = Callable[[int, int], None]
 """Told how many bytes are done, and of how many in all; files may grow meanwhile."""

@@ -13,15 +13,15 @@ from urllib.parse import unquote
 
 import typer
 
-from gateway.cli.adopting import adopt
+from gateway.cli.adopt import adopt
+from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
 from gateway.control.status_wire import MemoryStatus
 from gateway.control.wire import AgentOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import FILE_MODE, FOLDER_MODE, Home
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
     from gateway.config import Config
@@ -150,7 +150,7 @@ def remove(
 
 
 def _listed(home: Home, config: "Config", agent: str) -> Listed:
-    from gateway.channels import bindings_of
+    from gateway.app.channels import bindings_of
 
     settings = config.agents[agent]
     return Listed(
@@ -251,7 +251,7 @@ async def _is_running(home: Home) -> bool:
     control = home.control()
     if control is None:
         return False
-    from gateway.control.client import reached
+    from gateway.control.remote import reached
 
     async with reached(control) as desk:
         return desk is not None

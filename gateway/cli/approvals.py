@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.reach import reach
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
 from gateway.home import Home
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 app = typer.Typer(
     help="Decide about changes of agents' files that wait for you: list, show, approve, refuse.",

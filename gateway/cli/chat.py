@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.connect import Reached, reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.reach import Reached, reach
-from gateway.cli.starter import prepare, wishes_of
-from gateway.control.desk import EXPECTED
+from gateway.cli.scaffold import prepare, wishes_of
+from gateway.control.operator_api import EXPECTED
 from gateway.control.wire import ChatOrder
 from gateway.errors import ConfigError
 from gateway.home import FILE_MODE, Home

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.reach import reach
 from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.home import Home
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 app = typer.Typer(
     help="Have agents do something at its time: list, add, run, remove, enable, history.",

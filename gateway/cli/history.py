@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.connect import reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.reach import reach
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryOrder
 from gateway.errors import ConfigError
 from gateway.home import Home
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 app = typer.Typer(
     help="Look into the versions of an agent's files: log, show, diff, restore, bundle.",

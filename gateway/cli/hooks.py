@@ -12,7 +12,7 @@ import typer
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.errors import ConfigError
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
     from gateway.hooks import Event, Hook

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation
-from gateway.cli.starter import prepare, wishes_of
+from gateway.cli.scaffold import prepare, wishes_of
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
 if TYPE_CHECKING:
-    from gateway.cli.locomo import Conversation
+    from gateway.importers.locomo import Conversation
 
 app = typer.Typer(help="Turn other people's conversations into notes.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -36,7 +36,7 @@ def locomo(
     home: HomeOption = None,
 ) -> None:
     """Import LoCoMo: one agent a conversation, one daily note a session, one entry a turn."""
-    from gateway.cli.locomo import LocomoError, read_locomo
+    from gateway.importers.locomo import LocomoError, read_locomo
 
     invocation: Invocation = context.obj
     place = invocation.home(home)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation
-from gateway.cli.starter import PROVIDERS, Wishes, prepare, wishes_of
+from gateway.cli.scaffold import PROVIDERS, Wishes, prepare, wishes_of
 
 
 def init(

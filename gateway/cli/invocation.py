@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from gateway.control.desk import Desk, Readiness
+from gateway.control.operator_api import Desk, Readiness
 from gateway.home import Home
 
 if TYPE_CHECKING:  # pydantic waits until a command reads the configuration
     from gateway.config import Config
-    from gateway.metrics import Meter
+    from gateway.observability.metrics import Meter
     from gateway.web.server import WebDoor
 
 DEFAULT_HOME = Path("~/.strandline")

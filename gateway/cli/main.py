@@ -16,7 +16,6 @@ from gateway.cli import (
     bench,
     chat,
     cron,
-    doctor,
     history,
     hooks,
     imports,
@@ -30,9 +29,10 @@ from gateway.cli import (
     up,
     web,
 )
-from gateway.cli.composed import compose_app
+from gateway.cli.composition import compose_app
+from gateway.cli.doctor import doctor
 from gateway.cli.invocation import Compose, HomeOption, Invocation
-from gateway.control.desk import EXPECTED
+from gateway.control.operator_api import EXPECTED
 from gateway.errors import ConfigError, HomeLockedError
 
 FAILED, MISCONFIGURED, LOCKED = 1, 2, 3

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.connect import reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation
-from gateway.cli.reach import reach
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.errors import StrandlineError
 

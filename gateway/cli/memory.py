@@ -11,16 +11,16 @@ from typing import Annotated
 import typer
 
 from gateway.agent.entries import HOW_USED
+from gateway.cli.connect import reach
 from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.migrate import migrate
-from gateway.cli.reach import reach
 from gateway.cli.status import memory_line
-from gateway.control.desk import Progress
+from gateway.control.operator_api import Progress
 from gateway.control.status_wire import MemoryStatus
 from gateway.control.wire import AgentOrder, Found, MemorySource, OriginOrder, SearchOrder, Why
 from gateway.home import Home
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 app = typer.Typer(
     help="Look into an agent's memory: status, index, search, why, origin, migrate.",

@@ -11,12 +11,12 @@ import typer
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.errors import ConfigError, StrandlineError
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
+    from gateway.app.index_migration import Compared, Progress
     from gateway.config import Config, QdrantSettings
     from gateway.home import Home
-    from gateway.moving import Compared, Progress
 
 
 def migrate(
@@ -63,7 +63,7 @@ def _server(kind: "type[QdrantSettings]", url: str, api_key_env: str | None, lay
 async def _built(
     invocation: Invocation, home: "Home", config: "Config", server: "QdrantSettings", progress: "Progress"
 ) -> "list[Compared]":
-    from gateway.moving import build_on_server
+    from gateway.app.index_migration import build_on_server
 
     return await build_on_server(home, config, server, invocation.environ, progress)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.reach import reach
 from gateway.control.door_wire import RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.home import Home
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
-    from gateway.door.explaining import Explanation
+    from gateway.admission.explain import Explanation
 
 app = typer.Typer(
     help="Say where a message would go, and why messages got no answer: explain, why.",

@@ -14,12 +14,12 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.connect import reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.reach import reach
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
 from gateway.errors import StrandlineError
 from gateway.home import Home
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 app = typer.Typer(
     help="Read the conversations that are kept, ended ones too: list, show, export, search.",

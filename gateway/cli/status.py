@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import typer
 
+from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.reach import reach
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending import spending_lines
 from gateway.control.status_wire import MemoryStatus, Status
 from gateway.home import Home
-from gateway.visible import visible
+from gateway.runtime.escape import visible
 
 
 def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:

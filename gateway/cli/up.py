@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.again import Doorway, composed_again, outlasting
 from gateway.cli.invocation import Composed, HomeOption, Invocation
+from gateway.cli.scaffold import prepare, wishes_of
 from gateway.cli.signals import stop_on_signals
-from gateway.cli.starter import prepare, wishes_of
+from gateway.cli.standby import Doorway, composed_again, outlasting
 from gateway.home import ControlFile, Home
-from gateway.timing import unless
+from gateway.runtime.clock import unless
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -40,11 +40,11 @@ def up(
 
 async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     """Run the gateway of *home* until a signal. Raises StrandlineError before anything is touched, if at all."""
+    from gateway.app.tracing import tracing
     from gateway.config import collect_secrets, owner_zone
-    from gateway.logs import logging_to_stderr
-    from gateway.redact import Redactor
-    from gateway.serving import serving
-    from gateway.tracing import tracing
+    from gateway.observability.logs import logging_to_stderr
+    from gateway.observability.redact import Redactor
+    from gateway.runtime.http_server import serving
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
     with home.lock("strandline up"), stop_on_signals(stop), collecting_seldom():
@@ -80,7 +80,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
 @asynccontextmanager
 async def open_web(gateway: Composed, config: "Config") -> AsyncIterator[str | None]:
     """Serve the HTTP door while the block runs, if it is to be open; yields its address."""
-    from gateway.serving import serving
+    from gateway.runtime.http_server import serving
 
     if gateway.web is None:
         yield None

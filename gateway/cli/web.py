@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.reach import reach
 from gateway.control.browsers import BrowserAnswer, BrowserOrder
 from gateway.errors import StrandlineError
 from gateway.home import Home

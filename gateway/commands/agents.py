@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gateway.agent.agent import Agent
+from gateway.automation.subagents import Helper
 from gateway.commands.command import Call, Command, Who
-from gateway.conversation.subagents import Helper
 from workspaces.access import AgentId
 
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from gateway.agent.trust import Reason
+from gateway.agent.write_policy import Reason
+from gateway.approvals.approvals import Approvals
 from gateway.commands.command import Call, Command, Who
-from gateway.conversation.approvals import Approvals
 from gateway.errors import ApprovalError, ToolError
 from gateway.stores.ports import PendingChange
 from workspaces.access import AgentId

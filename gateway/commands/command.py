@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from gateway.agent.agent import Agent
 from gateway.agent.tools.tool import Run
-from gateway.conversation.plan import Asked
-from gateway.conversation.transcript import Transcript
+from gateway.sessions.turn_request import Asked
 from gateway.stores.ports import TurnId
+from gateway.transcripts.writer import Transcript
 from workspaces.access import Access, SessionType
 from workspaces.history import Origin
 

@@ -10,10 +10,10 @@ from gateway.agent.window.shown import Shown
 from gateway.agent.window.use import WindowUse
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted
-from gateway.conversation.compaction import BY_WORDING, Compacted
-from gateway.conversation.planning import Planner
-from gateway.conversation.record import Record
 from gateway.errors import HookError, ToolError
+from gateway.sessions.compaction import BY_WORDING, Compacted
+from gateway.transcripts.codec import Record
+from gateway.turns.planning import Planner
 
 _BAR = 10
 _SHORT = "There is nothing to summarise yet: all of this conversation is still shown whole."

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Awaitable, Callable
 
-from gateway.clock.timetable import Wish
+from gateway.automation.job_requests import comes, job_lines, run_lines
+from gateway.automation.job_runner import Ticker
 from gateway.commands.command import Call, Command, Who
-from gateway.conversation.schedule_book import comes, job_lines, run_lines
-from gateway.conversation.ticker import Ticker
 from gateway.errors import ScheduleError, ToolError
+from gateway.schedule.jobs import Wish
 from workspaces.access import AgentId
 
 _USAGE = (

@@ -3,7 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gateway.admission.pairing import Pairing
 from gateway.agent.agent import Agent
+from gateway.automation.heartbeat_runner import Heartbeats
+from gateway.automation.job_runner import Ticker
+from gateway.automation.subagents import Helper
 from gateway.commands.agents import agent_commands
 from gateway.commands.approvals import approval_commands
 from gateway.commands.command import Command
@@ -23,16 +27,12 @@ from gateway.commands.stop import stop_commands
 from gateway.commands.undo import undo_commands
 from gateway.commands.whoami import whoami_commands
 from gateway.commands.why import why_commands
-from gateway.conversation.choices import Choices
-from gateway.conversation.heartbeats import Heartbeats
-from gateway.conversation.lifecycle import Lifecycle
-from gateway.conversation.planning import Planner
-from gateway.conversation.queueing import Queueing
-from gateway.conversation.sessions import Sessions
-from gateway.conversation.subagents import Helper
-from gateway.conversation.ticker import Ticker
-from gateway.door.pairing import Pairing
+from gateway.inbound.queue_modes import Queueing
+from gateway.inbound.session_settings import Choices
+from gateway.sessions.lifecycle import Lifecycle
 from gateway.stores.door import Silences
+from gateway.transcripts.store import Sessions
+from gateway.turns.planning import Planner
 from workspaces.access import AgentId
 
 

@@ -13,12 +13,12 @@ from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.errors import HistoryUnusableError
-from workspaces.forgetting import Note, forget, forgettable, holding, notes_in
+from workspaces.forget import Note, forget, forgettable, holding, notes_in
 from workspaces.history import LogQuery
-from workspaces.memory.chunking import without_time
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.exact import LONGEST, ExactQuery, ExactRefusedError
+from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError
 from workspaces.memory.search import Query
+from workspaces.memory.text.chunking import without_time
 
 _MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
 _CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?")

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from gateway.automation.heartbeat_runner import Heartbeats
+from gateway.automation.heartbeat_state import Standing
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted
-from gateway.conversation.heartbeats import Heartbeats
-from gateway.conversation.pulse import Standing
 from gateway.errors import ToolError
 
 _STATES = {

@@ -1,9 +1,9 @@
 """This file is `/model`: which language model answers in this session."""
 
+from gateway.admission.routing import session_of
 from gateway.commands.command import Call, Command, Who
-from gateway.conversation.choices import Choices
-from gateway.door.routing import session_of
 from gateway.errors import ToolError
+from gateway.inbound.session_settings import Choices
 
 _DEFAULT = "default"
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.channel import Button, InboundMessage, Via
+from gateway.admission.internal_channels import is_inner
+from gateway.admission.policy import Policy
 from gateway.agent.entries import Entry, ResultEntry
 from gateway.commands.command import Asker, Who
-from gateway.conversation.mark import mark_of
-from gateway.door.admission import Policy
-from gateway.door.inner import is_inner
+from gateway.inbound.turn_mark import mark_of
 from workspaces.access import Access
 
 _WRITERS = frozenset({"add_note", "save_memory", "update_memory", "/remember", "/correct"})

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from gateway.admission.pairing import Pairing, named, shown
 from gateway.commands.command import Call, Command, Who
-from gateway.door.pairing import Pairing, named, shown
 from gateway.errors import PairingError, ToolError
 from gateway.stores.door import PairingRequest
 

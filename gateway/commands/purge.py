@@ -8,7 +8,7 @@ from gateway.commands.wording import counted
 from gateway.errors import ToolError
 from workspaces.access import AgentId
 from workspaces.history import Purged
-from workspaces.redaction import Redaction
+from workspaces.redact import Redaction
 
 PurgeTalk = Callable[[AgentId, Redaction], Awaitable[int]]
 """Takes a passage out of an agent's conversations and returns how many lines held it. Raises StoreError."""

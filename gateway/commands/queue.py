@@ -1,10 +1,10 @@
 """This file is `/queue`: what a message does that comes while another is answered, in this session."""
 
+from gateway.admission.routing import SessionKey, session_of
 from gateway.commands.command import Call, Command, Who
-from gateway.conversation.choices import Choices
-from gateway.conversation.queueing import Queueing, QueueMode
-from gateway.door.routing import SessionKey, session_of
 from gateway.errors import ToolError
+from gateway.inbound.queue_modes import Queueing, QueueMode
+from gateway.inbound.session_settings import Choices
 
 _DEFAULT = "default"
 _MEANS = {

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adapters.channel import InboundMessage, Via
+from gateway.admission.policy import Policy
+from gateway.admission.routing import session_of
 from gateway.commands.command import Asker, Call, Command, Who
 from gateway.commands.help import help_command
 from gateway.commands.running import plan_answer, plan_command
-from gateway.conversation.hooked import conversation_of
-from gateway.conversation.mark import answered
-from gateway.conversation.plan import Asked, Plan
-from gateway.door.admission import Policy
-from gateway.door.routing import session_of
 from gateway.hooks import CommandGiven, Hooks
 from gateway.hooks import command as command_event
+from gateway.inbound.turn_mark import answered
+from gateway.sessions.hook_events import conversation_of
+from gateway.sessions.turn_request import Asked, Plan
 from workspaces.access import Access
 
 _ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)

@@ -10,9 +10,9 @@ from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, ToolCall, Us
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox
 from gateway.commands.command import Call, Command
-from gateway.conversation.plan import Asked, Plan
-from gateway.conversation.transcript import Transcript
+from gateway.sessions.turn_request import Asked, Plan
 from gateway.stores.ports import TurnId
+from gateway.transcripts.writer import Transcript
 
 _INTERRUPTED = "/{name} was interrupted: it may or may not have happened. Please look before you repeat it."
 

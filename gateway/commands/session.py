@@ -1,9 +1,9 @@
 """This file is `/new` and `/reset`: the conversation ends, what was said is kept, another one begins."""
 
+from gateway.admission.routing import session_of
 from gateway.commands.command import Call, Command, Who
-from gateway.conversation.lifecycle import Lifecycle
-from gateway.conversation.session import Ending
-from gateway.door.routing import session_of
+from gateway.sessions.lifecycle import Lifecycle
+from gateway.sessions.session import Ending
 
 
 def session_commands(lifecycle: Lifecycle) -> list[Command]:

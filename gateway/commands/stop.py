@@ -1,9 +1,9 @@
 """This file is `/stop`: the turn that runs in this chat ends at once, and what waits behind it is let go."""
 
+from gateway.admission.routing import session_of
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted
-from gateway.conversation.queueing import Queueing, Stopped
-from gateway.door.routing import session_of
+from gateway.inbound.queue_modes import Queueing, Stopped
 
 STOP = "stop"
 

@@ -12,13 +12,13 @@ from pathlib import PurePosixPath
 from gateway.agent.entries import ForgottenEntry
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import quoted
-from gateway.conversation.mark import QUESTION
 from gateway.errors import ToolError
+from gateway.inbound.turn_mark import QUESTION
 from workspaces.access import Access
 from workspaces.errors import EditError
 from workspaces.history import FileWriting, Writing
-from workspaces.memory.chunking import without_time
-from workspaces.reverting import corrected, passages, taken_back
+from workspaces.memory.text.chunking import without_time
+from workspaces.revert import corrected, passages, taken_back
 from workspaces.workspace import Workspace
 
 _MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)

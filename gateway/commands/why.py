@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import tzinfo
 
+from gateway.admission.explain import told
 from gateway.agent.entries import HOW_USED, UsedMemory
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import quoted
-from gateway.door.explaining import told
 from gateway.errors import ToolError
 from gateway.stores.door import Silence
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.errors import ConfigError
-from workspaces.memory.embeddings.settings import PRESETS
+from workspaces.memory.index.embeddings.settings import PRESETS
 
 
 @dataclass(frozen=True, slots=True)

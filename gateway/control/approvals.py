@@ -1,9 +1,9 @@
 """This file answers what the owner asks at the command line about changes that wait for approval."""
 
-from gateway.agent.trust import Reason
+from gateway.agent.write_policy import Reason
+from gateway.approvals.approvals import Approvals
+from gateway.approvals.diff import difference
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
-from gateway.conversation.approvals import Approvals
-from gateway.conversation.difference import difference
 from gateway.errors import StrandlineError
 from gateway.stores.ports import PendingChange
 from workspaces.access import AgentId

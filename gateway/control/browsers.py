@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from gateway.errors import StrandlineError
 
 if TYPE_CHECKING:  # the command line makes orders without loading what answers them
-    from gateway.door.sign_in import SignIns
+    from gateway.admission.sign_in import SignIns
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import tzinfo
 
-from gateway.clock.timetable import Wish
+from gateway.automation.job_requests import comes, job_lines, run_lines
+from gateway.automation.job_runner import Ticker
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, JobsStatus, RunRow
-from gateway.conversation.schedule_book import comes, job_lines, run_lines
-from gateway.conversation.ticker import Ticker
 from gateway.errors import StrandlineError
+from gateway.schedule.jobs import Wish
 from gateway.stores.jobs import Job
 from workspaces.access import AgentId
 

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from gateway.admission.explain import Explanation, explain, told
+from gateway.admission.pairing import Pairing, shown
+from gateway.admission.routing import Routes
 from gateway.control.door_wire import (
     Applicant,
     GuestRow,
@@ -14,11 +17,8 @@ from gateway.control.door_wire import (
     SilencesAnswer,
     SilencesOrder,
 )
-from gateway.conversation.neighbours import Neighbours
-from gateway.door.explaining import Explanation, explain, told
-from gateway.door.pairing import Pairing, shown
-from gateway.door.routing import Routes
 from gateway.errors import StrandlineError
+from gateway.inbound.agent_crosstalk import Neighbours
 from gateway.stores.door import Guest, PairingRequest, Silence
 from gateway.stores.ports import Store
 

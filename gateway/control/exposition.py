@@ -8,11 +8,11 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.control.desk import Desk
+from gateway.control.operator_api import Desk
 from gateway.control.status_wire import Status
 from gateway.errors import StrandlineError
-from gateway.metrics import Meter
-from gateway.serving import is_numeric_or_local
+from gateway.observability.metrics import Meter
+from gateway.runtime.http_server import is_numeric_or_local
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

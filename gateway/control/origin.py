@@ -2,8 +2,8 @@
 
 from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.control.wire import MemorySource, OriginStep
-from gateway.conversation.origin import Change, MemoryOrigin
-from gateway.conversation.transcript import Record
+from gateway.transcripts.provenance import Change, MemoryOrigin
+from gateway.transcripts.writer import Record
 
 
 def memory_source(origin: MemoryOrigin) -> MemorySource:

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.browsers import BrowserOrder
 from gateway.control.cron_wire import CronOrder
-from gateway.control.desk import EXPECTED, Desk, Readiness
 from gateway.control.door_wire import PairOrder, RouteOrder, SilencesOrder
+from gateway.control.operator_api import EXPECTED, Desk, Readiness
 from gateway.control.tools_wire import ToolOrder
 from gateway.control.wire import (
     AgentOrder,
@@ -31,7 +31,7 @@ from gateway.control.wire import (
     SessionsOrder,
 )
 from gateway.errors import StrandlineError
-from gateway.serving import is_numeric_or_local
+from gateway.runtime.http_server import is_numeric_or_local
 
 BODY_CAP = 1_000_000
 """Largest request, in bytes."""

@@ -19,14 +19,14 @@ from gateway.agent.entries import (
 )
 from gateway.agent.tools.tool import Run
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
-from gateway.conversation.extract import OWNER
-from gateway.conversation.kept import Kept, Part, extent, kept_sessions, latest_part, part_at
-from gateway.conversation.record import Fault, Record
-from gateway.conversation.transcript_source import TranscriptNotes
 from gateway.errors import StrandlineError
+from gateway.sessions.extractive_summary import OWNER
 from gateway.stores.disk import disk_trouble
+from gateway.transcripts.archive import Kept, Part, extent, kept_sessions, latest_part, part_at
+from gateway.transcripts.codec import Fault, Record
+from gateway.transcripts.memory_source import TranscriptNotes
 from workspaces.access import Access, readable_scopes
-from workspaces.memory.exact import ExactQuery, Match, find_exact
+from workspaces.memory.exact_search import ExactQuery, Match, find_exact
 
 PATIENCE_S = 60.0
 """How long a search may take: who asks at the command line wants all of it."""

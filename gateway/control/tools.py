@@ -8,12 +8,12 @@ from datetime import datetime
 from adapters.channel import Address
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ToolCall, UserEntry
-from gateway.agent.guard import Guard
 from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.tool import Toolbox
+from gateway.agent.write_guard import Guard
+from gateway.approvals.approvals import Approvals
 from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
-from gateway.conversation.approvals import Approvals
 from workspaces.access import Access
 from workspaces.history import Origin
 

@@ -48,7 +48,7 @@ class Errand:
 
     agent: str
     schedule: str
-    """As `gateway.clock.schedule` reads it, in *zone*, as of *begun_at*."""
+    """As `gateway.schedule.recurrence` reads it, in *zone*, as of *begun_at*."""
     zone: str
     prompt: str
     begun_at: datetime

@@ -168,7 +168,7 @@ class Proposal:
     after: str | None
     """The whole file that it makes of it; `None` deletes it."""
     reason: str
-    """Why the owner is asked: a code of `gateway.agent.trust.Reason`."""
+    """Why the owner is asked: a code of `gateway.agent.write_policy.Reason`."""
     session: str
     message: str | None
     """The inbox's id of the message whose turn asked."""

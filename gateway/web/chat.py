@@ -16,15 +16,15 @@ from starlette.routing import Route
 
 from adapters.channel import Adapter, ChannelUnavailableError
 from adapters.web import CHANNEL, Kind, PageEvent, Sign, Told, WebAdapter
-from gateway.conversation.presence import Presence
-from gateway.conversation.sessions import Sessions
-from gateway.door.routing import SessionKey
+from gateway.admission.routing import SessionKey
 from gateway.errors import StoreError
 from gateway.stores.ports import NOTICE_PREFIX
-from gateway.web.elsewhere import show_said, told
-from gateway.web.entrance import COOKIE, Entrance, read_body
+from gateway.transcripts.store import Sessions
+from gateway.turns.presence import Presence
 from gateway.web.errors import NOT_TAKEN, SERVER, HttpError
-from gateway.web.marked import marked
+from gateway.web.login import COOKIE, Entrance, read_body
+from gateway.web.markdown_html import marked
+from gateway.web.page_mirror import show_said, told
 from workspaces.access import AgentId, SessionType
 
 SHOWN_OF_THE_PAST = 60

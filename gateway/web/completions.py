@@ -13,11 +13,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from adapters.channel import InboundMessage
-from gateway.conversation.outcomes import Outcome
-from gateway.web.asking import PATIENCE_S, Asking, Heard
+from gateway.inbound.outcomes import Outcome
+from gateway.web.api_tokens import Holder, Holders
+from gateway.web.completion_turns import PATIENCE_S, Asking, Heard
+from gateway.web.deltas import Growing
 from gateway.web.errors import SERVER, HttpError
-from gateway.web.growing import Growing
-from gateway.web.holders import Holder, Holders
 from gateway.web.images import ImageCaps
 from gateway.web.wire import Completion, Shape, completion, model, models
 

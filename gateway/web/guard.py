@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.serving import is_numeric_or_local
+from gateway.runtime.http_server import is_numeric_or_local
 from gateway.web.errors import PERMISSION, HttpError
 
 WEBHOOKS = "/telegram/"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adapters.channel import Attachment, AttachmentKind
 from gateway.web.errors import HttpError
-from workspaces.pictures import picture_facts
+from workspaces.image_info import picture_facts
 
 _DATA = re.compile(r"data:(?P<mime>[A-Za-z0-9.+/-]{1,100});base64,", re.IGNORECASE)
 _KINDS = "JPEG, PNG, WebP or GIF"

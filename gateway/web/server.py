@@ -10,20 +10,20 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from adapters.channel import Adapter, Receive
+from gateway.admission.routing import Routes
+from gateway.admission.sign_in import SignIns
 from gateway.config import Config
-from gateway.conversation.outcomes import Outcomes
-from gateway.conversation.presence import Presence
-from gateway.conversation.sessions import Sessions
-from gateway.door.routing import Routes
-from gateway.door.sign_in import SignIns
-from gateway.web.asking import Asking, Prefaces
+from gateway.inbound.outcomes import Outcomes
+from gateway.transcripts.store import Sessions
+from gateway.turns.presence import Presence
+from gateway.web.api_tokens import Holders
 from gateway.web.chat import ChatPages
+from gateway.web.completion_turns import Asking, Prefaces
 from gateway.web.completions import CompletionPages
-from gateway.web.entrance import Entrance
 from gateway.web.errors import HttpError, answer_error
 from gateway.web.guard import Guard
-from gateway.web.holders import Holders
 from gateway.web.images import ImageCaps
+from gateway.web.login import Entrance
 from gateway.web.webhooks import WebhookPages
 
 

@@ -2,8 +2,8 @@
 
 from bench.index import long_notes, run
 from workspaces.access import PRIVATE
-from workspaces.memory.chunking import CHUNK_TOKENS, entries_of, token_count
 from workspaces.memory.entry import Document
+from workspaces.memory.text.chunking import CHUNK_TOKENS, entries_of, token_count
 
 
 async def test_both_sides_embed_the_same_texts_and_their_shares_are_told() -> None:

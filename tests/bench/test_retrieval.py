@@ -8,8 +8,8 @@ import pytest
 
 from bench.notes import ordinary_notes
 from bench.retrieval import ASSISTED, METHODS, Corpus, Outcome, Question, Report, interval, measure, outcome, run
-from gateway.cli.locomo import LocomoError
 from gateway.errors import StrandlineError
+from gateway.importers.locomo import LocomoError
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Entry
 

@@ -13,8 +13,8 @@ from bench.index_size import IndexSize, blocks, megabytes
 from bench.observed import Sample
 from bench.slope import slope
 from bench.soak import MB_AN_HOUR, OWN_MB_A_PASSAGE, Kept, Lived, Plan, run
-from gateway.conversation.flush import PROMPT
 from gateway.home import Home
+from gateway.sessions.flush import PROMPT
 from tests.fakes.provider_stub import Body, Reply
 from tests.journeys.house import OWNER
 

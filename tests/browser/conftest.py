@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright
 
-from gateway.app import App
+from gateway.app.app import App
 from gateway.control.browsers import BrowserOrder
 from gateway.control.wire import ChatOrder
 from gateway.home import Home

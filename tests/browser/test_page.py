@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import BrowserContext, Locator, Page, Route, expect
 
 from adapters.channel import Address, Body, Button, OutboundMessage
-from gateway.app import App
+from gateway.app.app import App
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
 
 expect.set_options(timeout=PATIENCE_MS)

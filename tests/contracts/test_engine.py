@@ -16,9 +16,10 @@ from qdrant_client import QdrantClient
 
 from tests.fakes.qdrant_stub import QdrantStub, in_memory
 from workspaces.access import PRIVATE, Scope
-from workspaces.memory import hybrid
-from workspaces.memory.edge import EdgeShard
-from workspaces.memory.engine import (
+from workspaces.memory.entry import Entry
+from workspaces.memory.index import hybrid
+from workspaces.memory.index.edge import EdgeShard
+from workspaces.memory.index.engine import (
     CandidateRequest,
     DayRange,
     EngineBrokenError,
@@ -28,10 +29,9 @@ from workspaces.memory.engine import (
     PointId,
     stepped,
 )
-from workspaces.memory.entry import Entry
-from workspaces.memory.hybrid import ALWAYS, HybridEngine, Leg, Shard, VectorQuery, Where
-from workspaces.memory.server import ServerShard, Tenant
-from workspaces.memory.sparse import SparseVector
+from workspaces.memory.index.hybrid import ALWAYS, HybridEngine, Leg, Shard, VectorQuery, Where
+from workspaces.memory.index.server import ServerShard, Tenant
+from workspaces.memory.text.sparse import SparseVector
 
 DIMENSION = 8
 GROUP = Scope("shared:telegram.home.-100")

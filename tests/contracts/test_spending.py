@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from gateway.stores.ports import Store
 from gateway.stores.retention import Retention
 from gateway.stores.spending import Spend
-from gateway.stores.sqlite import SqliteStore
+from gateway.stores.sqlite.store import SqliteStore
 from tests.contracts.test_store import Kept
 
 TODAY = date(2026, 11, 21)

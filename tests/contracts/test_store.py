@@ -32,7 +32,7 @@ from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import Server
 from gateway.stores.redis.store import RedisStore
 from gateway.stores.retention import Retention
-from gateway.stores.sqlite import SqliteStore
+from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.adapter import message
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.redis_server import KINDS, program, running

@@ -14,8 +14,8 @@ from tests.crash.platform import Platform
 from tests.crash.running import answer_to, content_of, file_of, note_of
 from workspaces.access import AgentId
 from workspaces.files import Folder
-from workspaces.history.kept import Looks, differing
 from workspaces.history.repository import Repository
+from workspaces.history.tracked_files import Looks, differing
 
 Line = dict[str, Any]
 

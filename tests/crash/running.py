@@ -15,21 +15,21 @@ from typing import cast
 from urllib.parse import unquote
 
 from adapters.channel import Adapter, OutboundMessage
+from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
-from gateway.app import App, Machine
+from gateway.app.app import App, Machine
 from gateway.config import read_config
-from gateway.conversation.flush import PROMPT
-from gateway.conversation.session import Pause
-from gateway.door.routing import SessionKey
 from gateway.home import Home
+from gateway.runtime.clock import SystemClock
+from gateway.sessions.flush import PROMPT
+from gateway.sessions.session import Pause
 from gateway.stores.ports import Store, StoreReport
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import Server
 from gateway.stores.redis.store import RedisStore
-from gateway.stores.sqlite import SqliteStore
-from gateway.timing import SystemClock
+from gateway.stores.sqlite.store import SqliteStore
 from tests.crash.faults import Steps, Wired
 from tests.crash.platform import Platform
 from tests.fakes.model import call, says

@@ -16,10 +16,10 @@ from tests.fakes.fault_proxy import FaultProxy, NetFault
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.fakes.redis_server import KINDS, RedisServer, free_port, program
-from tests.workspaces.memory.test_server import Home, ShelfWorker
+from tests.workspaces.memory.index.test_server import Home, ShelfWorker
+from workspaces.memory.index.server import connect
+from workspaces.memory.index.settings import QdrantServer
 from workspaces.memory.search import DEGRADED
-from workspaces.memory.server import connect
-from workspaces.memory.settings import QdrantServer
 
 TIMES = 3
 BREAKING = [fault for fault in NetFault if fault is not NetFault.DELAY]

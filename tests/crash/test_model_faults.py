@@ -9,7 +9,7 @@ import pytest
 
 from gateway.agent.models import hosted, wire
 from gateway.agent.models.retry import Retry
-from gateway.conversation import turn
+from gateway.turns import turn
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Fault, Refusal, Reply, Step, call, instant

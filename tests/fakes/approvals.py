@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import Entry, UserEntry
-from gateway.agent.guard import Guard, Standing
-from gateway.agent.trust import Reason
+from gateway.agent.write_guard import Guard, Standing
+from gateway.agent.write_policy import Reason
 from tests.fakes.clock import START
 from workspaces.access import Access
 

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from gateway.admission.explain import Explanation
 from gateway.cli.invocation import Composed
 from gateway.config import Config
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
-from gateway.control.desk import OnReply, Progress
 from gateway.control.door_wire import (
     Applicant,
     GuestRow,
@@ -21,6 +21,7 @@ from gateway.control.door_wire import (
     SilencesAnswer,
     SilencesOrder,
 )
+from gateway.control.operator_api import OnReply, Progress
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
@@ -47,7 +48,6 @@ from gateway.control.wire import (
     WaitingChange,
     Why,
 )
-from gateway.door.explaining import Explanation
 from gateway.errors import ConfigError, PairingError, ScheduleError, StrandlineError
 from gateway.home import Home
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from gateway.agent.entries import ReplyEntry, ResultEntry, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.window.compact import HEADINGS
-from gateway.conversation.flush import AGAIN, PROMPT
 from gateway.errors import ModelError
+from gateway.sessions.flush import AGAIN, PROMPT
 from tests.fakes.model import call, says
 
 Answer = Callable[[ModelRequest], str | ReplyEntry | ModelError]

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from workspaces.memory.desk import Desk
-from workspaces.memory.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding
-from workspaces.memory.engine import FloatArray
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding
+from workspaces.memory.index.engine import FloatArray
+from workspaces.memory.index.request_handler import Desk
 from workspaces.memory.search import Clock
 from workspaces.memory.wire import Decoder, Frame, encode
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from gateway.app import App
+from gateway.app.app import App
+from gateway.app.resources import THIS_MACHINE, Machine
 from gateway.config import read_config
-from gateway.ground import THIS_MACHINE, Machine
 from gateway.home import Home
 from tests.fakes.botapi import TOKEN
 from workspaces.access import AgentId

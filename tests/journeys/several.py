@@ -13,8 +13,8 @@ from pathlib import Path
 
 from redis import Redis
 
+from gateway.cluster.membership import member_name
 from gateway.home import Home
-from gateway.share import member_name
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import KEEPS_ALL, RedisServer, running
 from tests.fakes.redis_several import until

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from bench.made_notes import daily_notes, questions
-from gateway.app import App
+from gateway.app.app import App
 from gateway.backup.restoring import restore_backup
 from gateway.backup.taking import take_backup
 from gateway.config import read_config

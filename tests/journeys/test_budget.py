@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from adapters.channel import Address, ChatKind, InboundMessage, OutboundMessage
-from gateway.app import App, Machine
+from gateway.admission.internal_channels import NOBODY, job_address
+from gateway.app.app import App, Machine
 from gateway.config import read_config
 from gateway.control.wire import ChatOrder
-from gateway.door.inner import NOBODY, job_address
 from gateway.home import Home
 from tests.fakes.clock import ManualClock
 from tests.fakes.openai_stub import OpenAIStub

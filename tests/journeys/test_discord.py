@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app import App
+from gateway.app.app import App
 from gateway.control.status_wire import ChannelStatus
 from gateway.control.wire import ChatOrder
-from gateway.conversation.listening import ListeningState
 from gateway.home import Home
+from gateway.inbound.listener import ListeningState
 from tests.fakes.discord import Discord, Fault
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, PERSON, THREAD, TOKEN
 from tests.fakes.openai_stub import OpenAIStub

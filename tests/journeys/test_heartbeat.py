@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app import App
+from gateway.app.app import App
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
 from gateway.stores.ports import OutboxRow

@@ -12,10 +12,10 @@ import pytest
 
 from adapters.channel import Address, OutboundMessage
 from gateway.agent.agent import Agent
-from gateway.app import App
-from gateway.conversation.hooked import WITHHELD
+from gateway.app.app import App
 from gateway.home import Home
 from gateway.hooks import EVENTS
+from gateway.sessions.hook_events import WITHHELD
 from tests.fakes.model import ScriptedModel
 from tests.gateway.hooks.folder import program, put
 from tests.journeys.house import make_home, running
@@ -168,9 +168,9 @@ async def test_without_a_hook_nothing_is_built(home: Home, monkeypatch: pytest.M
         raise AssertionError("something was made for nobody")
 
     for name in ("AgentEnd", "MessageReceived", "MessageSending", "MessageSent", "SessionStart", "SessionRest"):
-        monkeypatch.setattr(f"gateway.conversation.hooked.{name}", never)
-    monkeypatch.setattr("gateway.agent.calls.HookedCalls", never)
-    monkeypatch.setattr("gateway.agent.context.AgentStart", never)
+        monkeypatch.setattr(f"gateway.sessions.hook_events.{name}", never)
+    monkeypatch.setattr("gateway.agent.tool_hooks.HookedCalls", never)
+    monkeypatch.setattr("gateway.agent.prompt_files.AgentStart", never)
     monkeypatch.setattr("gateway.commands.registry.CommandGiven", never)
     async with running(home) as app:
         assert len(await said(app, "remember that the tea is green", "/new")) == 2

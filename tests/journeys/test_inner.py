@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, OutboundMessage
-from gateway.app import App
-from gateway.door.inner import NOBODY, heartbeat_address, job_address
+from gateway.admission.internal_channels import NOBODY, heartbeat_address, job_address
+from gateway.app.app import App
 from tests.journeys.house import make_home, running
 from workspaces.access import AgentId
 

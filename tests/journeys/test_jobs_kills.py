@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from gateway.app import App
+from gateway.app.app import App
 from gateway.config import read_config
 from gateway.home import Home
 from gateway.stores.jobs import Errand, Job, Run, RunState

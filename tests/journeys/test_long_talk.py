@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gateway.control.wire import ChatOrder
-from gateway.conversation.flush import AGAIN, PROMPT
+from gateway.sessions.flush import AGAIN, PROMPT
 from tests.fakes.keeping import SUMMARY
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Refusal, Reply, Step, call

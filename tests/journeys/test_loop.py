@@ -8,7 +8,7 @@ import pytest
 from blockbuster import BlockingError, blockbuster_ctx
 
 from bench.made_notes import daily_notes, questions
-from gateway.app import App
+from gateway.app.app import App
 from gateway.control.wire import AgentOrder
 from tests.fakes.loop_probe import LoopProbe
 from tests.journeys.house import make_home, running

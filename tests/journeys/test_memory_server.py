@@ -11,10 +11,10 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
 
-from gateway.app import App
+from gateway.app.app import App
 from gateway.control.server import control_app
 from gateway.home import ControlFile, Home
-from gateway.serving import serving
+from gateway.runtime.http_server import serving
 from tests.journeys.house import make_home, running
 
 

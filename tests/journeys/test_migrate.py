@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from bench.made_notes import daily_notes
+from gateway.app.index_migration import is_same
 from gateway.cli import main
 from gateway.config import read_config
 from gateway.control.wire import AgentOrder, Found, SearchOrder
 from gateway.home import Home
-from gateway.moving import is_same
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.journeys.house import ENVIRON, make_home, running
 

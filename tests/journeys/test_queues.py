@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import cast
 
 from adapters.channel import OutboundMessage
+from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
-from gateway.conversation.queueing import QueueMode
-from gateway.door.routing import SessionKey
 from gateway.home import Home
+from gateway.inbound.queue_modes import QueueMode
 from tests.fakes.patience import PATIENCE_S
-from tests.gateway.conversation.queued import HeldModel
-from tests.gateway.test_metrics import home
+from tests.gateway.inbound.queued import HeldModel
+from tests.gateway.observability.test_metrics import home
 from tests.journeys.house import running
 from workspaces.access import AgentId
 

@@ -12,9 +12,9 @@ from typing import cast
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
-from gateway.app import App
+from gateway.app.app import App
+from gateway.approvals.approvals import MOST_WAITING
 from gateway.control.cron_wire import CronOrder
-from gateway.conversation.approvals import MOST_WAITING
 from gateway.errors import ModelFloodError
 from tests.crash.faults import Steps
 from tests.crash.platform import Platform, telegram

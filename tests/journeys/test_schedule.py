@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import OutboundMessage
-from gateway.app import App
+from gateway.admission.routing import SessionKey
+from gateway.app.app import App
+from gateway.app.resources import Machine
 from gateway.config import read_config
 from gateway.control.cron_wire import CronOrder, JobsStatus
-from gateway.door.routing import SessionKey
-from gateway.ground import Machine
 from gateway.home import Home
 from gateway.stores.jobs import JobId
 from tests.fakes.clock import ManualClock

@@ -24,20 +24,20 @@ from adapters.channel import (
     OutboundMessage,
     Sender,
 )
+from gateway.admission.internal_channels import NOBODY, job_address, result_address, task_address
+from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.limits import TurnLimits, allowed_rest, within
 from gateway.agent.models.port import ModelRequest, OnText
-from gateway.agents import subagent_rules
-from gateway.app import App
+from gateway.app.agents import subagent_rules
+from gateway.app.app import App
+from gateway.app.resources import THIS_MACHINE, Machine
+from gateway.automation.subagent_results import ResultChannel
+from gateway.automation.subagents import SubagentRules, Subagents, told_of
 from gateway.config import Config
-from gateway.conversation.queueing import Queueing
-from gateway.conversation.results import ResultChannel
-from gateway.conversation.subagents import SubagentRules, Subagents, told_of
-from gateway.door.inner import NOBODY, job_address, result_address, task_address
-from gateway.door.routing import SessionKey
 from gateway.errors import ModelUnavailableError, StoreError
-from gateway.ground import THIS_MACHINE, Machine
+from gateway.inbound.queue_modes import Queueing
 from gateway.stores.ports import InboxId, InboxRow
 from tests.crash.running import HastyClock, NoWorker
 from tests.fakes.model import call, says
@@ -321,8 +321,8 @@ async def test_a_helper_that_waits_for_its_model_is_stopped_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not only when its next try is due."""
-    monkeypatch.setattr("gateway.conversation.turn.FIRST_RETRY_S", 10 * PATIENCE_S)
-    monkeypatch.setattr("gateway.conversation.turn.LONGEST_RETRY_S", 10 * PATIENCE_S)
+    monkeypatch.setattr("gateway.turns.turn.FIRST_RETRY_S", 10 * PATIENCE_S)
+    monkeypatch.setattr("gateway.turns.turn.LONGEST_RETRY_S", 10 * PATIENCE_S)
     async with house(tmp_path / "home", "down") as here:
         await here.say("spawn 1")
         await here.team.works.wait()

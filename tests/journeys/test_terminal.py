@@ -6,7 +6,7 @@ from adapters.channel import Address
 from adapters.terminal import CHANNEL, CHAT
 from gateway.control.wire import ChatOrder
 from gateway.stores.ports import Outgoing, TurnCommit, TurnId
-from gateway.stores.sqlite import SqliteStore
+from gateway.stores.sqlite.store import SqliteStore
 from tests.journeys.house import make_home, running
 
 

@@ -14,7 +14,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from gateway.config import TraceSettings
 from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
-from tests.gateway.test_cli_program import call, up
+from tests.gateway.test___main__ import call, up
 
 SECRET = "the-vault-opens-with-4711"
 CONFIG = '[traces]\nenabled = true\nendpoint = "{endpoint}"\n[agents.main]\n[memory]\nwatch = "off"\n'
@@ -94,7 +94,7 @@ def test_without_the_sdk_the_start_says_what_to_install() -> None:
     program = (
         "import sys; sys.modules['opentelemetry.sdk'] = None\n"
         "from gateway.config import TraceSettings\nfrom gateway.errors import ConfigError\n"
-        "from gateway.tracing import tracing\n"
+        "from gateway.app.tracing import tracing\n"
         "try:\n  tracing(TraceSettings(enabled=True)).__enter__()\nexcept ConfigError as exc:\n  print(exc)"
     )
     run = subprocess.run(

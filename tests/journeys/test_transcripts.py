@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app import App
+from gateway.app.app import App
 from gateway.config import read_config
 from gateway.control.wire import ChatOrder, SearchOrder
 from tests.fakes.patience import PATIENCE_S

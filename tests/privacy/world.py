@@ -14,14 +14,14 @@ from typing import cast
 import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, OutboundMessage, Quote, Sender
+from gateway.admission.internal_channels import HELPER, NOBODY, is_inner, result_address, task_address
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ToolCall
 from gateway.agent.recall import RecallSettings
-from gateway.app import App, Machine
+from gateway.app.app import App, Machine
 from gateway.config import read_config
 from gateway.control.door_wire import PairOrder
 from gateway.control.wire import AgentOrder, HistoryOrder
-from gateway.door.inner import HELPER, NOBODY, is_inner, result_address, task_address
 from gateway.home import Home
 from tests.fakes.adapter import FakeAdapter
 from tests.fakes.clock import ManualClock
@@ -208,9 +208,9 @@ def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualCloc
     """
     for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "JUST_BEGUN_S", "ALIVE_WITHIN_S"):
         patch.setattr(f"workspaces.memory.search.{patience}", 300.0)
-    patch.setattr("gateway.agents.WorkerClient", lambda _: nullcontext(worker))
-    patch.setattr("gateway.agents.RecallSettings", partial(RecallSettings, deadline_s=60.0))
-    patch.setattr("gateway.agents.time", SimpleNamespace(monotonic=lambda: clock.now().timestamp()))
+    patch.setattr("gateway.app.agents.WorkerClient", lambda _: nullcontext(worker))
+    patch.setattr("gateway.app.agents.RecallSettings", partial(RecallSettings, deadline_s=60.0))
+    patch.setattr("gateway.app.agents.time", SimpleNamespace(monotonic=lambda: clock.now().timestamp()))
 
 
 @asynccontextmanager

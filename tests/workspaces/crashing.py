@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
+from workspaces.file_slot import digest_of
 from workspaces.files import Folder
-from workspaces.place import digest_of
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from workspaces.access import is_attachment
 from workspaces.attachments import Incoming, cleaned_name, store
 from workspaces.errors import FileChangedError, NoSuchFileError, TooLargeError
 from workspaces.files import FileCaps, Folder
-from workspaces.history.kept import kept_text
-from workspaces.memory.scan import is_note
+from workspaces.history.tracked_files import kept_text
+from workspaces.memory.workspace_source import is_note
 from workspaces.paths import clean_path
 from workspaces.usage import Quota, Quotas
 from workspaces.workspace import Workspace

@@ -24,8 +24,8 @@ from workspaces.errors import (
     WorkspaceError,
     WorkspaceUnusableError,
 )
+from workspaces.file_slot import digest_of
 from workspaces.files import FileCaps, Folder, Written
-from workspaces.place import digest_of
 
 HERE = PurePosixPath()
 NOTE = PurePosixPath("notes/a.md")

@@ -1,14 +1,14 @@
 """This room keeps every version of an agent's text files, and shows of them what a turn's access allows."""
 
 from workspaces.history.commits import Commit, CommitId, Diff, FileChange, FileDiff
+from workspaces.history.filtered_view import LogQuery, Shown, View
 from workspaces.history.history import Authors, History, Restored
-from workspaces.history.kept import KEPT_BYTES
-from workspaces.history.mending import Repair, RepairReason
 from workspaces.history.messages import Act, Origin, Topic, message_for, subject_for
 from workspaces.history.pending import EDITOR, Pending
-from workspaces.history.purging import Purged
-from workspaces.history.view import LogQuery, Shown, View
-from workspaces.history.writing import FileWriting, Writing
+from workspaces.history.purge import Purged
+from workspaces.history.repair import Repair, RepairReason
+from workspaces.history.tracked_files import KEPT_BYTES
+from workspaces.history.turn_changes import FileWriting, Writing
 
 __all__ = [
     "EDITOR",

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from workspaces.access import Access
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError, TooLargeError
 from workspaces.files import clean_path, no_such_file
-from workspaces.history.command import Git
 from workspaces.history.commits import Commit, CommitId
-from workspaces.history.filter import sees_all
-from workspaces.history.kept import Looks, differing, kept_content
-from workspaces.history.mending import Mender, Repair
+from workspaces.history.filtered_view import View
+from workspaces.history.git_command import Git
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
 from workspaces.history.pending import EDITOR, Pending
-from workspaces.history.purging import Purged, purge
-from workspaces.history.view import View
-from workspaces.redaction import Redaction
+from workspaces.history.purge import Purged, purge
+from workspaces.history.repair import Mender, Repair
+from workspaces.history.tracked_files import Looks, differing, kept_content
+from workspaces.history.visibility import sees_all
+from workspaces.redact import Redaction
 from workspaces.workspace import TextFile, Workspace
 
 if TYPE_CHECKING:

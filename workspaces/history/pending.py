@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from workspaces.files import Written
-from workspaces.history.kept import kept_text
 from workspaces.history.messages import Origin
+from workspaces.history.tracked_files import kept_text
 
 EDITOR = Origin("editor")
 """Where a change comes from that nobody here made: the owner's editor, or another program of his."""

@@ -11,11 +11,11 @@ from filelock import FileLock, Timeout
 from pygit2.enums import ConfigLevel, ObjectType, RepositoryInitFlag, RepositoryOpenFlag
 
 from workspaces.access import AgentId
-from workspaces.checkpoint import Checkpoint, unchecked
 from workspaces.errors import HistoryUnusableError
+from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.history.commits import FileDiff
 from workspaces.history.messages import Act
-from workspaces.history.rewriting import Change, Rewriting, objects_holding
+from workspaces.history.rewrite import Change, Rewriting, objects_holding
 from workspaces.history.trees import blob_at, files_in, grafted, newest_whole
 
 _BRANCH = "refs/heads/main"

@@ -18,9 +18,9 @@ from types import TracebackType
 from typing import Self
 
 from workspaces.errors import UnusableError
-from workspaces.memory.embeddings.choose import Choice
-from workspaces.memory.embeddings.settings import HostedEmbedding
-from workspaces.memory.settings import GENTLE, Cut, Decay, QdrantServer, Reranking
+from workspaces.memory.index.embeddings.choose import Choice
+from workspaces.memory.index.embeddings.settings import HostedEmbedding
+from workspaces.memory.index.settings import GENTLE, Cut, Decay, QdrantServer, Reranking
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 
 DEADLINE_S = 10.0
@@ -61,7 +61,7 @@ class WorkerSettings:
     @property
     def command(self) -> Sequence[str]:
         """The command that starts it; it tells nothing that a list of processes should not show."""
-        return (sys.executable, "-m", "workspaces.memory.worker")
+        return (sys.executable, "-m", "workspaces.memory.index.worker")
 
     @property
     def init(self) -> Frame:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from workspaces.access import Scope
-from workspaces.memory.exact import Day
-from workspaces.memory.plain import PlainHit
+from workspaces.memory.exact_search import Day
+from workspaces.memory.file_search import PlainHit
 from workspaces.memory.wire import Frame, day_in
 
 LONGEST_SNIPPET = 700

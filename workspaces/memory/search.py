@@ -16,13 +16,13 @@ from typing import Protocol
 
 from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
+from workspaces.memory.circuit_breaker import Outage
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
-from workspaces.memory.exact import ExactQuery, ExactResult, find_exact
+from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
+from workspaces.memory.file_search import documents_of, find_plainly
 from workspaces.memory.hits import Hit, hit_of_frame, hit_of_line
-from workspaces.memory.notices import LONGEST_QUERY, cut_notice, notice, plain_notice
-from workspaces.memory.outage import Outage
-from workspaces.memory.plain import documents_of, find_plainly
+from workspaces.memory.search_notes import LONGEST_QUERY, cut_notice, notice, plain_notice
 from workspaces.memory.status import IndexStatus, Mode
 from workspaces.memory.sync import Calls, Progress, Run, Sync, SyncReport
 from workspaces.memory.wire import Frame, day_out, scopes_out

@@ -13,7 +13,7 @@ from gateway.agent.mcp.offered import Called, Offer, offer, result_text
 from gateway.agent.mcp.settings import ServerSettings
 from gateway.agent.tools.tool import FromOutside, Told, Tool
 from gateway.errors import McpError, StoreError, ToolError
-from gateway.timing import unless
+from gateway.runtime.clock import unless
 
 if TYPE_CHECKING:
     from gateway.agent.mcp.link import Link

@@ -11,9 +11,9 @@ import httpx2
 from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic
 
 from gateway.agent.entries import ToolCall, Usage
-from gateway.agent.models.failures import failed_within, refused, unreachable
-from gateway.agent.models.keepsakes import Keepsakes
+from gateway.agent.models.errors import failed_within, refused, unreachable
 from gateway.agent.models.messages import UNSHOWN, Answered, Returned, Said, Seen, opened, picture_data, voices
+from gateway.agent.models.opaque_state import Keepsakes
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.fallback import FallbackModel
+from gateway.agent.models.image_budget import PictureRoom
 from gateway.agent.models.offline import OFFLINE, OfflineModel
-from gateway.agent.models.packages import missing_extra
-from gateway.agent.models.picture_room import PictureRoom
+from gateway.agent.models.optional_packages import missing_extra
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ConfigError

@@ -29,7 +29,7 @@ from cohere.core.api_error import ApiError
 from cohere.v2.client import OMIT
 
 from gateway.agent.entries import ToolCall, Usage
-from gateway.agent.models.failures import refused, unreachable
+from gateway.agent.models.errors import refused, unreachable
 from gateway.agent.models.messages import Answered, Returned, Said, Seen, voices
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece

@@ -13,9 +13,9 @@ from google.genai import errors, types
 from pydantic import ValidationError
 
 from gateway.agent.entries import ToolCall, Usage
-from gateway.agent.models.failures import refused
-from gateway.agent.models.keepsakes import Keepsakes
+from gateway.agent.models.errors import refused
 from gateway.agent.models.messages import UNSHOWN, Answered, Returned, Said, Seen, opened, picture_data, voices
+from gateway.agent.models.opaque_state import Keepsakes
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings

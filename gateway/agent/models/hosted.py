@@ -9,13 +9,13 @@ import httpx2
 import structlog
 
 from gateway.agent.entries import Picture, ReplyEntry, UserEntry
-from gateway.agent.models.assembly import Assembly
 from gateway.agent.models.draft import Draft
-from gateway.agent.models.failures import broken
+from gateway.agent.models.errors import broken
+from gateway.agent.models.image_budget import PictureRoom, shown_pictures
 from gateway.agent.models.messages import NOTHING_SEEN, Seen
-from gateway.agent.models.picture_room import PictureRoom, shown_pictures
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.models.provider import Provider
+from gateway.agent.models.reply_builder import Assembly
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.models.wire import BrokenReplyError

@@ -4,7 +4,7 @@ import time
 
 from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.port import Model, ModelRequest, OnText
-from gateway.metrics import Meter
+from gateway.observability.metrics import Meter
 
 
 class MeteredModel:

@@ -12,9 +12,9 @@ from uuid import uuid4
 from pydantic import BaseModel, ValidationError
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
-from gateway.agent.models.intents import Intent, read_intent
+from gateway.agent.models.offline_intents import Intent, read_intent
+from gateway.agent.models.offline_quotes import say_found, say_noted
 from gateway.agent.models.port import ModelRequest, OnText
-from gateway.agent.models.quoting import say_found, say_noted
 
 OFFLINE = "offline"
 SEARCH, NOTE = "memory_search", "add_note"

@@ -12,10 +12,10 @@ from aiohttp import ClientError
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, AsyncStream, DefaultAioHttpClient
 
 from gateway.agent.entries import Entry, ToolCall, Usage
-from gateway.agent.models.beginnings import Beginnings, settled
-from gateway.agent.models.failures import failed_within, refused, unreachable
+from gateway.agent.models.errors import failed_within, refused, unreachable
 from gateway.agent.models.messages import Answered, Returned, Said, Seen, voices
 from gateway.agent.models.port import ModelRequest, ToolSpec
+from gateway.agent.models.prefix_cache import Beginnings, settled
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.models.wire import BrokenReplyError, events

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.guard import Change, Guard, Make
 from gateway.agent.tools.tool import RESULT_CAP, Field, Run, Tool, tool
+from gateway.agent.write_guard import Change, Guard, Make
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
 from workspaces.files import clean_path, no_such_file

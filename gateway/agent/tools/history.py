@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.guard import Change, Guard
 from gateway.agent.tools.tool import Field, Run, Told, Tool, told, tool
-from gateway.agent.trust import is_others_place
+from gateway.agent.write_guard import Change, Guard
+from gateway.agent.write_policy import is_others_place
 from workspaces.access import Access, readable_scopes, rights
 from workspaces.files import clean_path
 from workspaces.history import Commit, Diff, History, LogQuery, Origin, Topic

@@ -14,7 +14,7 @@ from gateway.errors import ToolError
 from workspaces.access import PRIVATE, Access, Scope, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import Document, UnreadableDocumentError
-from workspaces.memory.exact import ExactQuery, ExactResult
+from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import Query, SearchResult
 from workspaces.memory.sync import Run

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated
 
-from gateway.agent.guard import Change, Guard, Make
 from gateway.agent.tools.tool import Field, Run, Tool, tool
+from gateway.agent.write_guard import Change, Guard, Make
 from gateway.errors import ToolError
 from workspaces import sections
 from workspaces.access import Access, rights

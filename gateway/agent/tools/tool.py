@@ -12,9 +12,9 @@ from pydantic_core import core_schema
 
 from gateway.agent.entries import ResultEntry, ToolCall
 from gateway.agent.models.port import ToolSpec
-from gateway.agent.trust import is_others_place
+from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
-from gateway.spans import span
+from gateway.observability.spans import span
 from workspaces.access import Access, rights
 from workspaces.errors import UnusableError, WorkspaceError
 from workspaces.files import clean_path

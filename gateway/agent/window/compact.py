@@ -1,5 +1,5 @@
 """This file decides when a conversation is summarised, what of it, in which words it is asked for, and what must not
-be lost: pure decisions, which `gateway/conversation/compaction.py` carries out.
+be lost: pure decisions, which `gateway/sessions/compaction.py` carries out.
 """
 
 import re
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry
 from gateway.agent.window.count import entry_tokens
-from workspaces.memory.tokens import identifiers
+from workspaces.memory.text.tokens import identifiers
 
 HEADINGS = ("Decisions", "Open tasks", "Identifiers", "Standing orders", "People")
 """What a summary must have, each with what was said or `none`."""

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from gateway.runtime.clock import Clock
 from gateway.stores.codec import encode_time
 from gateway.stores.redis.link import Link
 from gateway.stores.unreadable import Unreadable
-from gateway.timing import Clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_proposal, encode_proposal, encode_time
 from gateway.stores.ports import (
     NOTICE_PREFIX,
@@ -17,7 +18,6 @@ from gateway.stores.ports import (
 )
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import queued, score, sent_along
-from gateway.timing import Clock
 
 Fields = tuple[str, str | None, str, str, str, str]
 """A change as store.lua returns it: id, proposal, the same without its texts, made at, expires at, state."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from adapters.channel import InboundMessage
+from gateway.runtime.clock import Clock
 from gateway.stores.codec import (
     address_key,
     decode_errand,
@@ -20,7 +21,6 @@ from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Argument, Link
 from gateway.stores.redis.outbox import score
 from gateway.stores.unreadable import UNREADABLE_JOB, legible, moment_of, text_of
-from gateway.timing import Clock
 
 Fields = Sequence[str]
 """A job as store.lua returns it: id, errand, whether it is enabled, next slot, last slot, failures; empty for none."""

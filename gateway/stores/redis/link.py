@@ -15,7 +15,7 @@ from gateway.errors import StoreError
 from gateway.stores.codec import valid_unicode
 from gateway.stores.ports import STORE_TROUBLE
 from gateway.stores.redis.server import Server, is_elsewhere, refused, told
-from workspaces.checkpoint import Checkpoint, unchecked
+from workspaces.fault_points import Checkpoint, unchecked
 
 log = structlog.get_logger()
 

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 
 from adapters.channel import InboundMessage
 from gateway.errors import StoreError
+from gateway.runtime.clock import Clock, SystemClock
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
 from gateway.stores.door import UNREADABLE_MESSAGE, Overheard, Pairings, Silences
 from gateway.stores.jobs import Jobs, RunState
@@ -42,8 +43,7 @@ from gateway.stores.redis.spending import RedisSpending
 from gateway.stores.retention import Retention
 from gateway.stores.spending import Spending
 from gateway.stores.unreadable import legible, moment_of, silences_of
-from gateway.timing import Clock, SystemClock
-from workspaces.checkpoint import Checkpoint, unchecked
+from workspaces.fault_points import Checkpoint, unchecked
 
 log = structlog.get_logger()
 

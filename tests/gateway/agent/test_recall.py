@@ -15,8 +15,8 @@ from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OWN, SUBAGENT
 from workspaces.access import Access
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import MemoryIndex
+from workspaces.memory.workspace_source import WorkspaceNotes
 
 ON = RecallSettings(clear=0.4, deadline_s=PATIENCE_S)
 

@@ -26,10 +26,10 @@ from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
 from workspaces.access import PRIVATE
 from workspaces.files import Folder
-from workspaces.memory.exact import ExactQuery
+from workspaces.memory.exact_search import ExactQuery
 from workspaces.memory.hits import Hit
-from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import MemoryIndex, Query, QueryRefusedError
+from workspaces.memory.workspace_source import WorkspaceNotes
 
 QUESTION = "Which instruments do Ann and Ben play?"
 

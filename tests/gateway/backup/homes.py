@@ -5,7 +5,7 @@ from pathlib import Path
 from gateway.backup.taking import Taken, take_backup
 from gateway.config import read_config
 from gateway.home import Home
-from gateway.stores.sqlite import SqliteStore
+from gateway.stores.sqlite.store import SqliteStore
 from workspaces.access import AgentId
 from workspaces.workspace import Workspace
 

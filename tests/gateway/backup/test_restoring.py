@@ -14,7 +14,7 @@ from gateway.backup.archive import Head, Writer, writing
 from gateway.backup.restoring import restore_backup
 from gateway.errors import BackupError, ConfigError, HomeLockedError, StoreError
 from gateway.home import Home
-from gateway.stores.schema import VERSION
+from gateway.stores.sqlite.schema import VERSION
 from tests.gateway.backup.homes import back_up, files_below, make_home
 
 HEAD = Head(format=archive.FORMAT, version="0.1.0", state=VERSION, made_at="2026-03-03T00:00:00Z")

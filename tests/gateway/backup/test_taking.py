@@ -20,12 +20,12 @@ from gateway.backup.moment import held_moment
 from gateway.backup.parts import parts_of
 from gateway.backup.restoring import restore_backup
 from gateway.config import read_config
-from gateway.conversation.transcript import Transcript
 from gateway.errors import BackupError, StoreError
 from gateway.home import Home
+from gateway.runtime.threads import Threads
 from gateway.stores.ports import Outgoing, TurnCommit
-from gateway.stores.sqlite import SqliteStore
-from gateway.threads import Threads
+from gateway.stores.sqlite.store import SqliteStore
+from gateway.transcripts.writer import Transcript
 from tests.fakes.adapter import message
 from tests.fakes.patience import PATIENCE_S
 from tests.gateway.backup.homes import SECRET, back_up, files_below, make_home

@@ -9,44 +9,44 @@ from itertools import count
 from pathlib import Path
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from gateway.admission.gate import Doorkeeper
+from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.admission.rate_limits import Rates
+from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.agent import Agent
-from gateway.agent.keeper import Keeper
+from gateway.agent.history_writer import Keeper
 from gateway.agent.models.port import Model
-from gateway.clock.heartbeat import Rhythm
-from gateway.clock.timetable import Punctuality, Timetable
+from gateway.approvals.approvals import Approvals
+from gateway.automation.heartbeat_runner import Heartbeats, Surroundings
+from gateway.automation.job_runner import Ticker, Ways
 from gateway.commands.command import Command
 from gateway.commands.families import Parts, every_command
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.config import LimitSettings
-from gateway.conversation.approvals import Approvals
-from gateway.conversation.choices import Choices
-from gateway.conversation.compaction import Compaction
-from gateway.conversation.flush import Flush
-from gateway.conversation.heartbeats import Heartbeats, Surroundings
-from gateway.conversation.lifecycle import Lifecycle, LifecycleSettings
-from gateway.conversation.planning import Planner, TurnSettings
-from gateway.conversation.presence import Presence
-from gateway.conversation.queueing import Queueing
-from gateway.conversation.rest_flush import RestFlush
-from gateway.conversation.sessions import Sessions
-from gateway.conversation.ticker import Ticker, Ways
-from gateway.conversation.turn import Turns
-from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
-from gateway.door.doorkeeper import Doorkeeper
-from gateway.door.rates import Rates
-from gateway.door.routing import Routes, SessionKey, route
 from gateway.hooks import Hooks
+from gateway.inbound.queue_modes import Queueing
+from gateway.inbound.session_settings import Choices
+from gateway.runtime.threads import Threads
+from gateway.schedule.checklist import Rhythm
+from gateway.schedule.jobs import Punctuality, Timetable
+from gateway.sessions.compaction import Compaction
+from gateway.sessions.flush import Flush
+from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
+from gateway.sessions.rest_flush import RestFlush
 from gateway.stores.ports import InboxRow
-from gateway.stores.sqlite import SqliteStore
-from gateway.threads import Threads
+from gateway.stores.sqlite.store import SqliteStore
+from gateway.transcripts.store import Sessions
+from gateway.turns.planning import Planner, TurnSettings
+from gateway.turns.presence import Presence
+from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import DeskWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
 from workspaces.access import Access, AgentId
 from workspaces.history import History
-from workspaces.memory.scan import WorkspaceNotes
 from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
 MAIN = AgentId("main")

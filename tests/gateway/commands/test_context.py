@@ -9,9 +9,9 @@ import pytest
 from gateway.agent.entries import Entry, FlushEntry, Mark, ReplyEntry, ResultEntry, SummaryEntry, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.tools.conversation import asked_focus
-from gateway.conversation.compaction import BY_WORDING
-from gateway.conversation.tail import LEAST_MESSAGES
+from gateway.sessions.compaction import BY_WORDING
 from gateway.stores.ports import TurnId
+from gateway.transcripts.read_tail import LEAST_MESSAGES
 from tests.fakes.keeping import SUMMARY, KeepingModel, always, notes
 from tests.fakes.model import call, says
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, House, open_house

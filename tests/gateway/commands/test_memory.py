@@ -1,8 +1,8 @@
 """What /memory and /why tell, from a real index and real turns."""
 
 from gateway.agent.entries import SummaryEntry, UserEntry
-from gateway.conversation.tail import LEAST_MESSAGES
 from gateway.stores.ports import TurnId
+from gateway.transcripts.read_tail import LEAST_MESSAGES
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MEMBER, SHARED, House
 

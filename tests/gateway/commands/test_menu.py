@@ -10,7 +10,7 @@ from adapters.abilities import MenuEntry
 from adapters.channel import ChannelConfigError, ChannelUnavailableError
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.menu import MENU_FAILED, Menus, menu_entries
-from gateway.stores.sqlite import SqliteStore
+from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.adapter import FakeAdapter
 from tests.fakes.media import MediaAdapter
 from tests.fakes.patience import PATIENCE_S

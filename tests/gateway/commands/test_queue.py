@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import InboundMessage
+from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.admission.routing import route
 from gateway.commands.registry import Commands
-from gateway.conversation.choices import Choices
-from gateway.conversation.queueing import QueueMode
-from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
-from gateway.door.routing import route
+from gateway.inbound.queue_modes import QueueMode
+from gateway.inbound.session_settings import Choices
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import (
     MAIN,

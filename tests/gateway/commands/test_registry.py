@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from adapters.channel import ChatKind, InboundMessage, Sender
+from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.registry import Commands, Unknown
-from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MEMBER, OWNER, OWNER_IN_GROUP, POLICY, STRANGER, House
 

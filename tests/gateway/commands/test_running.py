@@ -7,9 +7,9 @@ import pytest
 from gateway.agent.entries import COMMAND, CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.remember import categorised
-from gateway.conversation.transcript_source import TranscriptNotes
 from gateway.errors import ToolError
 from gateway.stores.ports import InboxRow
+from gateway.transcripts.memory_source import TranscriptNotes
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MAIN, MEMBER, House
 from workspaces.history import LogQuery

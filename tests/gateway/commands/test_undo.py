@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from adapters.channel import Address, Button, InboundMessage, Quote, Sender, Via
+from gateway.admission.internal_channels import heartbeat_address
+from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.admission.routing import route
 from gateway.agent.entries import ReplyEntry, ResultEntry, Usage
 from gateway.commands.command import Asker
 from gateway.commands.offers import offered
-from gateway.conversation.mark import mark_of
-from gateway.door.admission import AccountPolicy, DirectPolicy, GroupPolicy, Policy
-from gateway.door.inner import heartbeat_address
-from gateway.door.routing import route
+from gateway.inbound.turn_mark import mark_of
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, ROUTES, SHARED, House
 from workspaces.history import LogQuery

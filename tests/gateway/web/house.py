@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx2
 from openai import AsyncOpenAI
 
-from gateway.app import App
+from gateway.app.app import App
 from gateway.home import Home
-from gateway.serving import serving
+from gateway.runtime.http_server import serving
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Script

@@ -10,10 +10,10 @@ import openai
 import pytest
 
 from adapters.channel import Address
-from gateway.door.routing import SessionKey
+from gateway.admission.routing import SessionKey
 from gateway.web.completions import chat_name
+from gateway.web.deltas import Growing
 from gateway.web.errors import HttpError
-from gateway.web.growing import Growing
 from gateway.web.images import ImageCaps
 from gateway.web.wire import completion
 from tests.fakes.provider_stub import Body, Fault, Refusal, Reply, Step, call, without_note

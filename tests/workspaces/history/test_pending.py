@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 from tests.workspaces.history.home import ORIGIN, Home
 from workspaces.files import Written
 from workspaces.history import EDITOR, Pending
-from workspaces.history.kept import Looks, differing
 from workspaces.history.pending import MOST_STEPS
+from workspaces.history.tracked_files import Looks, differing
 
 A, B = PurePosixPath("a.md"), PurePosixPath("b.md")
 

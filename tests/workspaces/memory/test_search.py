@@ -16,13 +16,13 @@ from tests.workspaces.turns import AGENT, CRON, GROUP, GUEST, HEARTBEAT, MAIN, O
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.embeddings import Embedder
 from workspaces.memory.entry import Document
 from workspaces.memory.hits import LONGEST_SNIPPET, Hit
-from workspaces.memory.notices import LONGEST_QUERY, notice
-from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.search import CHECK_EVERY_S, MemoryIndex, Query, QueryRefusedError
+from workspaces.memory.search_notes import LONGEST_QUERY, notice
 from workspaces.memory.sync import Run
+from workspaces.memory.workspace_source import WorkspaceNotes
 
 
 class Home:

@@ -10,12 +10,12 @@ import pytest
 
 from tests.fakes.memory import DeskWorker, KilledError, WordsEmbedder, run_here
 from workspaces.files import Folder
-from workspaces.memory.engine import CandidateRequest
-from workspaces.memory.hybrid import ALWAYS
-from workspaces.memory.index import Index, layout
-from workspaces.memory.scan import WorkspaceNotes
-from workspaces.memory.sparse import query_vector
+from workspaces.memory.index.engine import CandidateRequest
+from workspaces.memory.index.hybrid import ALWAYS
+from workspaces.memory.index.index import Index, layout
 from workspaces.memory.sync import Sync
+from workspaces.memory.text.sparse import query_vector
+from workspaces.memory.workspace_source import WorkspaceNotes
 
 
 class Bench:
@@ -247,7 +247,7 @@ async def test_a_missing_embedder_leaves_the_vectors_for_its_return(bench: Bench
 
 def test_the_cache_does_not_grow_for_ever(bench: Bench) -> None:
     """Only so many texts are kept, the newest."""
-    from workspaces.memory.vectors import EmbeddingCache
+    from workspaces.memory.index.vectors import EmbeddingCache
 
     bench.index.mkdir()
     cache = EmbeddingCache(bench.index / "embeddings.db")

@@ -16,10 +16,10 @@ from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.scan import WorkspaceNotes, note_folders
 from workspaces.memory.search import Clock, MemoryIndex
 from workspaces.memory.sync import Progress, SyncReport
 from workspaces.memory.watch import How, Watched, WatchSettings, keep_fresh
+from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
 
 GOAL_S = 2.0
 """A changed file is searchable within this time of its save; what else the machine does may delay some of several."""

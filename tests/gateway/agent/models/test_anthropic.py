@@ -7,8 +7,8 @@ import pytest
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage
 from gateway.agent.models.anthropic import OUTPUT_TOKENS, body_of
-from gateway.agent.models.keepsakes import Keepsakes
 from gateway.agent.models.messages import NOTHING_SEEN, UNSHOWN
+from gateway.agent.models.opaque_state import Keepsakes
 from gateway.agent.models.port import ModelRequest
 from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError
 from tests.fakes.provider_stub import Body, Refusal, Reply, call, steps

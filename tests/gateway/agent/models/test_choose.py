@@ -8,8 +8,8 @@ import pytest
 
 from gateway.agent.models.choose import LazyModel, choose
 from gateway.agent.models.fallback import FallbackModel
+from gateway.agent.models.image_budget import PictureRoom
 from gateway.agent.models.offline import OfflineModel
-from gateway.agent.models.picture_room import PictureRoom
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ConfigError, ModelError, ModelOverflowError, ModelRefusedError, ModelUnavailableError

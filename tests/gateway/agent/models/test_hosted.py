@@ -12,10 +12,10 @@ from pydantic import SecretStr
 
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models import wire
-from gateway.agent.models.assembly import CUT_NOTE
 from gateway.agent.models.hosted import HostedModel
-from gateway.agent.models.picture_room import PictureRoom
+from gateway.agent.models.image_budget import PictureRoom
 from gateway.agent.models.port import ModelRequest, ToolSpec
+from gateway.agent.models.reply_builder import CUT_NOTE
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ModelFloodError, ModelOverflowError, ModelRefusedError, ModelUnavailableError
@@ -325,7 +325,7 @@ async def test_arguments_that_are_not_json_are_tried_again(desks: Desks) -> None
 
 async def test_an_endless_text_is_stopped(desks: Desks, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reply that never ends costs bounded memory and time."""
-    monkeypatch.setattr("gateway.agent.models.assembly.TEXT_CAP", 5_000)
+    monkeypatch.setattr("gateway.agent.models.reply_builder.TEXT_CAP", 5_000)
     desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
     with pytest.raises(ModelFloodError, match="5,000 characters"):
         await desk.ask()

@@ -10,8 +10,8 @@ from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usag
 from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import Course, run_turn
 from gateway.agent.models.offline import OfflineModel, respond
+from gateway.agent.models.offline_quotes import NOTHING, QUOTE_CAP, excerpt
 from gateway.agent.models.port import ModelRequest, ToolSpec
-from gateway.agent.models.quoting import NOTHING, QUOTE_CAP, excerpt
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.errors import ToolError
 from tests.workspaces.turns import MAIN

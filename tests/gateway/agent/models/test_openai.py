@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ToolCall, Usage
-from gateway.agent.models.beginnings import Beginnings
 from gateway.agent.models.hosted import HostedModel
 from gateway.agent.models.messages import Answered, Returned, Said, voices
 from gateway.agent.models.openai import Json, body_of
 from gateway.agent.models.port import ModelRequest, OnText
+from gateway.agent.models.prefix_cache import Beginnings
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ModelUnavailableError

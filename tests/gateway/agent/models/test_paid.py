@@ -14,7 +14,7 @@ from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.prices import Price
 from gateway.errors import BudgetError, ModelFloodError, ModelUnavailableError
 from gateway.stores.spending import Spend
-from gateway.stores.sqlite import SqliteStore
+from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.model import ScriptedModel, says
 from workspaces.access import AgentId

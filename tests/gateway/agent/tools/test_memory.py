@@ -15,9 +15,9 @@ from gateway.agent.tools.tool import Toolbox
 from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OWN, SUBAGENT
 from workspaces.access import Access
-from workspaces.memory.earlier import Lookback
-from workspaces.memory.scan import WorkspaceNotes
+from workspaces.memory.as_of import Lookback
 from workspaces.memory.search import MemoryIndex
+from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
 

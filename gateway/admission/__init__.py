@@ -1,0 +1,1 @@
+"""Who may talk, and to which agent a message goes."""

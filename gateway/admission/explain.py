@@ -1,0 +1,100 @@
+"""This file explains the door in words: where a message would go and why, and what silences mean."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from adapters.channel import InboundMessage
+from gateway.admission.policy import Reason, Refused, admit
+from gateway.admission.routing import Routes, route
+from gateway.stores.door import UNREADABLE_MESSAGE, Silence
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A reason in words."""
+
+    what: str
+    """The rest of a sentence that begins with "because"."""
+    mend: str
+    """What to do if it should be answered; empty if there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the door makes of a message."""
+
+    agent: str
+    session: str
+    """Its name among the agent's."""
+    session_type: str
+    rule: str
+    """The binding that decides, in words."""
+    is_admitted: bool
+    reason: str = ""
+    """Why it is refused: a code."""
+    meaning: str = ""
+    mend: str = ""
+
+
+MEANINGS: Mapping[Reason, Meaning] = MappingProxyType(
+    {
+        Reason.NO_POLICY: Meaning(
+            "nothing valid is configured for this bot account",
+            "look at its table below [channels]; strandline doctor names what is wrong",
+        ),
+        Reason.BOT: Meaning("a bot wrote it", "set bots = true for the group, if bots are to be answered"),
+        Reason.ANONYMOUS: Meaning(
+            "the platform does not say who wrote it", "have them write as themselves, not as a channel or the group"
+        ),
+        Reason.STRANGER: Meaning(
+            "only the owner may write to this account directly",
+            'add them to the account\'s people, or set direct = "pairing"',
+        ),
+        Reason.UNPAIRED: Meaning(
+            "they have not been let in",
+            "strandline pair list shows who waits; approve them with the code they were told",
+        ),
+        Reason.DIRECT_CLOSED: Meaning('the account has direct = "closed"', 'set direct = "pairing" or "owner"'),
+        Reason.GROUP_NOT_ALLOWED: Meaning("the group is not allowed", "add its id to the account's groups"),
+        Reason.PERSON_NOT_ALLOWED: Meaning(
+            "the group lists who may ask, and they are not among them", "add them to the group's people"
+        ),
+        Reason.NOT_FOR_US: Meaning(
+            "it neither mentioned the bot nor replied to it", "mention the bot, or set mention = false for the group"
+        ),
+        Reason.NO_TEXT: Meaning("there was nothing to read in it", ""),
+        Reason.AGENT_NOT_ALLOWED: Meaning(
+            "the program's token does not open that agent", "name the agent in the token's agents"
+        ),
+        Reason.RATE: Meaning(
+            "they wrote faster than one person may", "raise limits.person_a_minute or limits.person_burst"
+        ),
+        Reason.LOOP_GUARD: Meaning(
+            "bots had talked long enough without a human", "say something there, or raise the group's bot_turns"
+        ),
+    }
+)
+
+
+def explain(message: InboundMessage, routes: Routes, *, is_guest: bool) -> Explanation:
+    """Return what would become of *message*, whose sender is a guest or not; rates and loops are left out."""
+    envelope, decision = route(message, routes), admit(message, routes.policy, is_guest=is_guest)
+    facts = envelope.key.agent, envelope.key.name, envelope.access.session_type, envelope.rule
+    if not isinstance(decision, Refused):
+        return Explanation(*facts, is_admitted=True)
+    meaning = MEANINGS[decision.reason]
+    return Explanation(*facts, False, decision.reason, meaning.what, meaning.mend)
+
+
+def told(silence: Silence) -> tuple[str, str]:
+    """Return who got no answer where and why, and how to mend that; the time is the reader's to put."""
+    if silence.reason == UNREADABLE_MESSAGE:
+        meaning = Meaning("their message, taken in and stored, could not be read again", "have it sent again")
+    else:
+        try:
+            meaning = MEANINGS[Reason(silence.reason)]
+        except ValueError:
+            meaning = Meaning(silence.reason, "docs/reasons.md may know it")  # noted by a newer version
+    times = f"{silence.times:,} times, " if silence.times > 1 else ""
+    return f"{silence.address}, {silence.person}: {times}because {meaning.what}", meaning.mend

@@ -1,0 +1,146 @@
+"""This file is who stands at the door: decides about each message, and sees to what follows from a refusal."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import structlog
+
+from adapters.channel import Attachment, ChatKind, Heard, InboundMessage, Via
+from gateway.admission.internal_channels import is_inner
+from gateway.admission.pairing import Pairing, examine
+from gateway.admission.policy import Admitted, DirectPolicy, Policy, Reason, Refused
+from gateway.admission.rate_limits import LoopGuard, Rates
+from gateway.admission.routing import principal
+from gateway.stores.door import Context, Silence
+from gateway.stores.ports import OutboxRow, Outgoing, Store
+
+log = structlog.get_logger()
+
+HEARD_CAP = 2_000
+"""Characters that are kept of one overheard message. Our choice."""
+_LONG_AGO = timedelta(minutes=5)
+"""What was sent that long ago waited for us, not its sender: a platform brings all of it at once after an outage."""
+_SLOWER = (
+    "That was faster than I can follow: I have not read your last message, nor will I read others before you pause. "
+    "Please wait a minute and send again what matters."
+)
+
+
+class Doorkeeper:
+    """Decides by the policy, by who is a guest now, and by how much was said lately."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        store: Store,
+        rates: Rates,
+        now: Callable[[], datetime],
+        wake: Callable[[Sequence[OutboxRow]], None],
+    ) -> None:
+        """*wake* is told of replies to deliver."""
+        self._policy, self._store, self._rates, self._now, self._wake = policy, store, rates, now, wake
+        self._loops = LoopGuard()
+        self.pairing = Pairing(policy, store, now, wake)
+
+    async def decide(self, message: InboundMessage) -> Admitted | Refused:
+        """Say whether *message* goes in; it counts against its sender's rate. Raises StoreError."""
+        if is_inner(message):  # no platform may speak as the clock
+            return Refused(Reason.NO_POLICY)
+        decision = await examine(message, self._policy, self._store.pairings)
+        if not self._is_in_time(message, decision):
+            return Refused(Reason.RATE)
+        group = self._policy.group(message.address) if message.kind is ChatKind.GROUP else None
+        if group is None:
+            return decision
+        chat = str(replace(message.address, account=""))  # one count for all of ours that sit there
+        is_agent = message.via is Via.AGENT
+        if not (message.sender.is_bot or is_agent):
+            self._loops.human(chat)
+        elif isinstance(decision, Admitted):
+            most = group.agents_talk if is_agent else group.bot_turns
+            return decision if self._loops.bot(chat, most) else Refused(Reason.LOOP_GUARD)
+        return decision
+
+    async def turn_away(self, message: InboundMessage, decision: Refused) -> None:
+        """Note that *message* gets no answer and why, and do what follows from that. Raises StoreError."""
+        log.info("refused", reason=decision.reason, channel=message.address.channel)
+        silence = Silence(self._now(), message.address, principal(message), decision.reason)
+        await asyncio.gather(
+            self._store.count(f"refused.{decision.reason}"),
+            self._store.silences.record(silence),
+            self._follow_up(message, decision.reason),
+        )
+
+    async def context(self, message: InboundMessage) -> Context:
+        """Return what was said in the chat of *message*, admitted, since we were last asked. Raises StoreError."""
+        group = self._policy.group(message.address) if message.kind is ChatKind.GROUP else None
+        overhears = group is not None and group.heard and group.mention  # else all that is said there is for us
+        if not overhears or message.text.startswith("/"):  # a command reads no context
+            return Context()
+        return await self._store.overheard.of(message.address)
+
+    def _is_in_time(self, message: InboundMessage, decision: Admitted | Refused) -> bool:
+        """Say whether its sender may write now; what asks nothing of us takes no token, and the owner needs none."""
+        if isinstance(decision, Refused) and decision.reason not in {Reason.UNPAIRED, Reason.STRANGER}:
+            return True
+        address = message.address
+        account = self._policy.accounts.get((address.channel, address.account))
+        is_exempt = account is not None and account.direct is DirectPolicy.TOKEN
+        if is_exempt or self._policy.is_owner(address.channel, message.sender):
+            return True
+        return self._rates.take(*self._bucket(message))
+
+    def _bucket(self, message: InboundMessage) -> tuple[str, datetime]:
+        """Return from whose bucket *message* takes, and of when: what waited comes chat by chat, and counts as sent."""
+        if self._has_waited(message):
+            return f"{_who(message)} waited in {message.address}", message.sent_at
+        return _who(message), self._now()
+
+    def _has_waited(self, message: InboundMessage) -> bool:
+        """Say whether *message* comes late through no haste of its sender; an edit has the time of what it changes."""
+        return message.via is Via.TEXT and self._now() - message.sent_at > _LONG_AGO
+
+    async def _follow_up(self, message: InboundMessage, reason: Reason) -> None:
+        match reason:
+            case Reason.UNPAIRED:
+                await self.pairing.greet(message)
+            case Reason.NOT_FOR_US:
+                await self._overhear(message)
+            case Reason.RATE if message.kind is ChatKind.DIRECT:
+                await self._slow_down(message)
+
+    async def _overhear(self, message: InboundMessage) -> None:
+        group, text = self._policy.group(message.address), _words(message)
+        if group is None or not group.heard or not text:
+            return
+        heard = Heard(message.sender.name, text[:HEARD_CAP], message.sent_at)
+        await self._store.overheard.keep(message.address, message.reply_target, heard, group.heard)
+
+    async def _slow_down(self, message: InboundMessage) -> None:
+        """Tell a guest once that they write too fast; a stranger is told nothing."""
+        decision = await examine(message, self._policy, self._store.pairings)
+        if isinstance(decision, Refused) or not self._rates.should_tell(*self._bucket(message)):
+            return
+        if row := await self._store.notify(f"rate:{message.address}:{message.id}", Outgoing(message.address, _SLOWER)):
+            self._wake([row])
+
+
+def with_context(message: InboundMessage, context: Context) -> InboundMessage:
+    """Return *message* with what was said before it."""
+    return replace(message, heard=context.heard) if context.heard else message
+
+
+def _who(message: InboundMessage) -> str:
+    """Return whose bucket a message takes from; the nameless ones of a chat have one together."""
+    return principal(message) if message.sender.id else str(message.address)
+
+
+def _words(message: InboundMessage) -> str:
+    """Return what others see of *message*: its text, and what kind of files it carries."""
+    return "\n".join([*([message.text] if message.text.strip() else []), *map(_kind, message.attachments)])
+
+
+def _kind(attachment: Attachment) -> str:
+    return f"({attachment.kind})"

@@ -1,0 +1,230 @@
+"""This file keeps an agent's history beside its turns: one commit a turn, and never in a turn's way.
+
+What the owner's editor changes meanwhile is a commit of its own, soon after somebody noticed.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path, PurePosixPath
+from queue import SimpleQueue
+from typing import ParamSpec, TypeVar
+
+import structlog
+
+from gateway.agent.file_trouble import Alarm, Cause
+from gateway.agent.tools.tool import Run
+from gateway.errors import StoreError
+from workspaces.errors import WorkspaceError, WorkspaceUnusableError
+from workspaces.files import Folder, Written
+from workspaces.history import EDITOR, History, Origin, Pending, Repair, RepairReason
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+log = structlog.get_logger()
+
+UNUSABLE = "history_unusable"
+"""Counted whenever something could not be recorded; a later commit takes in what stands in the files then."""
+FILES_UNUSABLE = "files_unusable"
+"""Counted whenever the system refused to write a file; whoever wrote was told."""
+PATIENCE_S = 2.0
+"""How long a turn, right after the start, waits until the edits of the owner are recorded: apart from its own."""
+RETRY_S = 60.0
+"""How often a history that cannot be written is tried again while nothing happens."""
+SETTLE_S = 1.0
+"""How long the keeper waits after a change that others made: editors save in several steps, people several times."""
+
+
+class Keeper:
+    """Commits what turns change. A history that cannot be used is counted and told, and stops nobody."""
+
+    def __init__(self, open_history: Callable[[], History], run: Run, count: Callable[[str], Awaitable[None]]) -> None:
+        """*run* has a thread of the history's own: to open, to look through all files and to pack takes seconds.
+
+        *count* takes a reason code for the ledger.
+        """
+        self._open_history = open_history
+        self._run = run
+        self._count = count
+        self._opening = asyncio.Lock()
+        self._begun = asyncio.Event()
+        self._history: History | None = None
+        self._writing: str | None = None
+        self._pending = Pending()
+        self._has_work = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """Where `work` runs, while it does."""
+        self._repairs_counted = 0
+        self._refused: SimpleQueue[None] = SimpleQueue()
+        """An item for each write that the system refused and that is not counted yet."""
+        self.alarm: Alarm | None = None
+        """Set where there is an owner to be told."""
+        self.trouble = ""
+        """Why nothing is recorded at the moment, in words."""
+
+    # --- who changed what
+
+    def noting(self, run: Run, turn: str, origin: Origin) -> Run:
+        """Return *run*, which has the workspace's only thread, so that what changes by it counts as this turn's."""
+        self._pending.begin(turn, origin)
+
+        def noted(work: Callable[[], T]) -> T:
+            self._writing = turn
+            try:
+                return work()
+            finally:
+                self._writing = None
+
+        async def run_noting(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+            return await run(noted, partial(function, *args, **kwargs))
+
+        return run_noting
+
+    def written(self, written: Written) -> None:
+        """Take in a change of a file; called on the thread that wrote.
+
+        What the owner had there is recorded at once: a crash would lose the only copy.
+        """
+        self._pending.written(self._writing, written)
+        if self.alarm is not None:
+            self.alarm.worked(Cause.FILES)
+        if self._pending.first() is not None:
+            self._wake()
+
+    def failed(self, exc: WorkspaceUnusableError) -> None:
+        """Take in that the system refused a write; called on the thread that tried."""
+        if self.alarm is not None:
+            self.alarm.troubled(Cause.FILES, str(exc))
+        self._refused.put(None)
+        self._wake()
+
+    def ended(self, turn: str) -> None:
+        """Say that the turn is over, for now: what it changed becomes one commit, soon."""
+        if self._pending.end(turn):
+            self._has_work.set()
+
+    async def record(self, paths: Sequence[PurePosixPath], origin: Origin) -> None:
+        """Record the files at *paths* as they are on disk, changed outside of any turn, as *origin*'s."""
+        await self._attempt(lambda history: history.record(paths, None, origin))
+
+    async def catch_up(self) -> None:
+        """Record what others than the agent changed: somebody noticed that something did."""
+        await self._begun.wait()
+        await self._look(EDITOR)
+
+    # --- at work
+
+    async def begin(self) -> None:
+        """Record what changed while nobody looked: before any turn writes, unless that takes too long."""
+        await self._look(None)
+        self._begun.set()
+
+    async def work(self) -> None:
+        """Begin, then record what each turn changed once it has ended; until cancelled."""
+        await self.begin()
+        self._loop = asyncio.get_running_loop()
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(RETRY_S if self.trouble else None):
+                        await self._has_work.wait()
+                self._has_work.clear()
+                await self._attempt(self._record_closed)
+        finally:
+            self._loop = None
+
+    async def maintain(self, clock: Callable[[], datetime]) -> None:
+        """Pack the history once a month; called every day. *clock* is read once it is open."""
+        await self._attempt(lambda history: history.maintain(clock()))
+
+    async def finish(self) -> None:
+        """Record what is left when no turn runs any more, the owner's own edits too."""
+        self._pending.end_all()
+        await self._look(EDITOR)
+
+    async def history(self) -> History:
+        """Return the history, opened. Raises HistoryUnusableError and WorkspaceUnusableError."""
+        async with self._opening:
+            if self._history is None:
+                self._history = await self._run(self._open_history)
+                self._history.spare(self._pending)
+            return self._history
+
+    async def ready(self) -> History | None:
+        """Return the history for a turn's tools, once it was begun; `None` where it cannot be used."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                await self._begun.wait()
+        return self._history
+
+    async def ask(self, question: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run *question* about the history on its thread: what takes long there holds up no turn."""
+        return await self._run(question, *args, **kwargs)
+
+    def repairs(self) -> list[str]:
+        """Say, a line each, what was found damaged since the start."""
+        return [_in_words(repair) for repair in self._history.repairs] if self._history else []
+
+    async def _look(self, origin: Origin | None) -> None:
+        """Record everything that is no open turn's; what nobody here wrote is *origin*'s."""
+
+        def look(history: History) -> None:
+            self._record_closed(history)
+            history.look(self._pending, origin)
+            self._record_closed(history)
+
+        await self._attempt(look)
+
+    def _record_closed(self, history: History) -> None:
+        while history.record_first(self._pending):
+            pass
+
+    def _wake(self) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._has_work.set)
+
+    async def _attempt(self, work: Callable[[History], object]) -> None:
+        try:
+            await self._run(work, await self.history())
+            self._hear("")
+        except WorkspaceError as exc:
+            log.warning("the history was not written", detail=str(exc))
+            self._hear(str(exc))
+            await self._tell(UNUSABLE)
+        repairs = self._history.repairs if self._history else ()
+        for repair in repairs[self._repairs_counted :]:
+            log.warning("history repaired", reason=repair.reason)
+            await self._tell(repair.reason)
+        self._repairs_counted = len(repairs)
+        while not self._refused.empty():
+            self._refused.get()
+            await self._tell(FILES_UNUSABLE)
+        if self.alarm is not None:
+            await self.alarm.ring()
+
+    def _hear(self, trouble: str) -> None:
+        self.trouble = trouble
+        if self.alarm is not None and trouble:
+            self.alarm.troubled(Cause.HISTORY, trouble)
+        elif self.alarm is not None:
+            self.alarm.worked(Cause.HISTORY)
+
+    async def _tell(self, reason: str) -> None:
+        with suppress(StoreError):  # the store tells of its own trouble
+            await self._count(reason)
+
+
+def kept_folders(folder: Folder) -> Sequence[Path]:
+    """Return the folders of a workspace in which a change concerns its history."""
+    return [folder.root / path for path in folder.folders()]
+
+
+def _in_words(repair: Repair) -> str:
+    if repair.reason is RepairReason.STALE_LOCK:
+        return "history: a lock that a crash had left was removed"
+    what = "was damaged" if repair.reason is RepairReason.DAMAGED else "was not this agent's"
+    begun = "goes on from what could be read" if repair.taken_over else "was begun anew from the files"
+    return f"history: it {what} and {begun}; the old one is kept as {repair.kept_as}"

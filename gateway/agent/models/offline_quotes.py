@@ -1,0 +1,119 @@
+"""This file puts search results and notes into words, without a language model: quotes, each with its day and place."""
+
+import datetime
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from gateway.agent.models.offline_intents import content_words
+
+CLEAR = 0.55
+"""Similarity plus half the matched share from which a note bears on a question.
+
+A measure of its own beside `ranking.relevance`, because it tells better what answers a question: of 225 questions about
+two conversations of LoCoMo 97 % have such a note, of 225 about another one 4 % (area under the curve 0.997; of the
+relevance 0.994, at its best threshold 96 % and 4 %). At `ranking.CLEAR` relevance would leave 9 % unanswered: right for
+what is brought up unasked, too strict for an answer.
+"""
+CLEAR_BY_WORDS = 0.4
+"""The matched share from which a note bears on a question where nothing is known of meaning: 85 and 5 of the same."""
+NEAR_BEST = 0.7
+"""Notes that bear on the question much less than the best one, as a share, are left out."""
+QUOTES = 4
+QUOTE_CAP = 360
+"""Longest quote, in characters: what a phone shows without scrolling, times four quotes."""
+
+NOTHING = "I have nothing about that in memory."
+
+_TIME = re.compile(r"(\d{1,2}:\d{2})\s+")
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Hit(_Wire):
+    """A passage, as `memory_search` returns it."""
+
+    citation: str
+    snippet: str
+    date: datetime.date | None = None
+    similarity: float = 0.0
+    matched: float = 0.0
+
+
+class Found(_Wire):
+    """What `memory_search` returns."""
+
+    hits: tuple[Hit, ...] = ()
+    mode: Literal["hybrid", "keyword"] = "hybrid"
+    notice: str | None = None
+
+    def bearing(self, hit: Hit) -> float:
+        """Return how much *hit* bears on the question, whatever else was found: from 1 on it does."""
+        if self.mode == "keyword":
+            return hit.matched / CLEAR_BY_WORDS
+        return (hit.similarity + hit.matched / 2) / CLEAR
+
+
+def say_found(result: str, question: str) -> str:
+    """Return the answer that the JSON *result* of a search gives to *question*."""
+    try:
+        found = Found.model_validate_json(result)
+    except ValidationError:
+        return f"I searched memory, but I cannot read what it returned: {result[:200]}"
+    clear = _clear(found)
+    answer = "\n\n".join(_quote(hit, question) for hit in clear) if clear else NOTHING
+    remark = _remark(found)
+    return f"{answer}\n\n{remark}" if remark else answer
+
+
+def say_noted(text: str, receipt: str) -> str:
+    """Return the confirmation that *text* was noted; *receipt* is what the tool said."""
+    place = re.search(r"[^\s`]+\.md(?:#L\d+(?:-L\d+)?)?", receipt)
+    where = f"in `{place.group()}`" if place else f"({receipt})"
+    return f"Noted {where}:\n\n{_as_quote(text)}"
+
+
+def _clear(found: Found) -> Sequence[Hit]:
+    best = max(map(found.bearing, found.hits), default=0.0)
+    floor = max(1.0, best * NEAR_BEST)
+    return [hit for hit in found.hits if found.bearing(hit) >= floor][:QUOTES]
+
+
+def _remark(found: Found) -> str:
+    if found.notice:
+        return f"({found.notice})"
+    return "(Searched by words alone.)" if found.mode == "keyword" else ""
+
+
+def _quote(hit: Hit, question: str) -> str:
+    text = hit.snippet.strip().removeprefix("- ")
+    time = _TIME.match(text)
+    if time:
+        text = text[time.end() :]
+    day = f"{hit.date:%A}, {hit.date.day} {hit.date:%B %Y}" if hit.date else ""
+    moment = f"{day}, {time.group(1)}" if day and time else day
+    heading = f"{moment} (`{hit.citation}`)" if moment else f"`{hit.citation}`"
+    return f"{heading}:\n{_as_quote(excerpt(text, question))}"
+
+
+def _as_quote(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def excerpt(text: str, question: str) -> str:
+    """Return the part of *text*, at most `QUOTE_CAP` characters, that shares most words with *question*."""
+    if len(text) <= QUOTE_CAP:
+        return text
+    asked = set(content_words(question))
+    starts = [0, *(gap.end() for gap in re.finditer(r"(?<=[.!?…])\s+|\n+", text))]
+    shared = [len(asked.intersection(content_words(text[start : start + QUOTE_CAP]))) for start in starts]
+    best = max(range(len(starts)), key=lambda at: (shared[at], at if shared[at] else 0))
+    start = starts[best]
+    shown = text[start : start + QUOTE_CAP]
+    if start + QUOTE_CAP < len(text):
+        shown = shown.rsplit(None, 1)[0] + " …"
+    return f"… {shown}" if start else shown

@@ -1,0 +1,89 @@
+"""This file stands between a turn's tools and the files that the owner guards: a write passes, or it waits."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from gateway.agent.entries import Entry, UserEntry
+from gateway.agent.write_policy import Reason, is_from_outside, reason_to_ask, reason_to_ask_for_job
+from gateway.errors import ToolError
+from workspaces.access import Access
+from workspaces.history import Act
+
+Make = Callable[[str | None], str | None]
+"""Makes the new whole text of a file out of the present one; `None` stands for no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A file as it will be once everything that waits for it is approved."""
+
+    text: str | None
+    """The whole file; `None` if there will be none."""
+    waiting: int | None = None
+    """The number of the newest change that waits for it."""
+
+
+class Tray(Protocol):
+    """Where changes wait for the owner, for one turn of one agent."""
+
+    async def standing(self, path: PurePosixPath, present: str | None) -> Standing:
+        """Return the file at *path*, whose text is *present*, with what waits for it."""
+
+    async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
+        """Keep the change, tell the owner once, and return its number.
+
+        Raises ToolError when too many wait already, and WorkspaceError for what is never stored.
+        """
+
+
+class Guard:
+    """What one turn may write by itself, by its access and by what its model has before it."""
+
+    def __init__(self, access: Access, seen: Iterable[Entry], tray: Tray) -> None:
+        """*seen* is what the turn's request shows: the same after a crash, as it comes from the journal."""
+        self._access = access
+        self._is_exposed = any(map(is_from_outside, seen))
+        self._tray = tray
+        self.sees = False
+        """The turn's model is shown pictures: what is written in one may be anybody's words."""
+
+    def hears(self, *entries: Entry) -> None:
+        """Take note of *entries* that the model sees from now on."""
+        self._is_exposed = self._is_exposed or any(map(self._is_others, entries))
+
+    def _is_others(self, entry: Entry) -> bool:
+        is_pictured = self.sees and isinstance(entry, UserEntry) and bool(entry.pictures)
+        return is_pictured or is_from_outside(entry)
+
+    def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> Reason | None:
+        """Return why this write has to wait; `None` if it may be tried at once."""
+        return reason_to_ask(self._access, path, act, is_exposed=self._is_exposed)
+
+    def reason_for_job(self, *, is_asked: bool) -> Reason | None:
+        """Return why a job has to wait; *is_asked*: a message of the owner's began the turn."""
+        return reason_to_ask_for_job(is_asked=is_asked, is_exposed=self._is_exposed)
+
+    async def ask(self, change: "Change", reason: Reason) -> str:
+        """Keep *change* for the owner's decision and return what the model is told."""
+        path, standing = change.path, await self._tray.standing(change.path, change.present)
+        after = change.make(standing.text)
+        if after == standing.text:
+            where = "it is" if standing.waiting is None else f"change #{standing.waiting} makes it, which waits"
+            raise ToolError(f"{path}: the text would be just as {where}; nothing was written")
+        number = await self._tray.propose(path, standing.text, after, reason)
+        return (
+            f"Nothing is written yet: this change of {path} waits for your owner's approval as #{number}, because "
+            f"{reason.in_words}. They have been told; go on without it."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one file that a tool was asked for."""
+
+    path: PurePosixPath
+    present: str | None
+    """The file's text now; `None` if there is no file."""
+    make: Make

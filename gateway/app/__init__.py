@@ -1,0 +1,1 @@
+"""Composition: opens resources, wires the parts, starts and stops them."""

@@ -1,0 +1,186 @@
+"""This file turns the configuration's channels into policies, routes and accounts."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from adapters.abilities import Keeps
+from adapters.channel import Adapter, Address, ChatKind, Count, InboundMessage, Sender
+from adapters.http import CHANNEL as HTTP
+from adapters.http import HttpAdapter
+from adapters.terminal import CHAT, OWNER, TerminalAdapter
+from adapters.web import CHANNEL as WEB
+from adapters.web import OWNER as PAGE_OWNER
+from adapters.web import WebAdapter
+from gateway.admission.internal_channels import CHANNELS
+from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.admission.routing import Binding, Routes, principal, route
+from gateway.config import BindingSettings, BotSettings, Config, DiscordSettings, TelegramSettings, WebSettings
+from gateway.config.web import ApiTokenSettings
+from gateway.delivery.owner_chat import OwnerChat, Reach
+from gateway.errors import ConfigError
+from gateway.inbound.listener import Account
+from workspaces.access import AgentId
+
+TERMINAL = "terminal"
+
+
+def policy_of(config: Config) -> Policy:
+    """Return who may talk: the owner at every terminal, and on each bot account whom the configuration lets in."""
+    accounts = {(TERMINAL, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
+    accounts |= {(inner, agent): AccountPolicy(DirectPolicy.INNER) for inner in CHANNELS for agent in config.agents}
+    for name, bot in config.channels.bots():
+        if not bot.policy_fault(name):
+            accounts[bot.channel, name] = _bot_policy(bot)
+    owners = {f"{TERMINAL}:{OWNER.id}", *config.owner.people}
+    for name, held in held_tokens(config.web):
+        agents = frozenset(config.agents if held.owner else held.agents)
+        accounts[HTTP, name] = AccountPolicy(DirectPolicy.TOKEN, agents=agents)
+        owners |= {f"{HTTP}:{name}"} if held.owner else set()
+    if config.web.enabled:
+        accounts |= {(WEB, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
+        owners.add(f"{WEB}:{PAGE_OWNER.id}")
+    return Policy(frozenset(owners), accounts)
+
+
+def _bot_policy(bot: BotSettings) -> AccountPolicy:
+    groups = {
+        chat: GroupPolicy(
+            group.mention,
+            frozenset(group.people),
+            group.bots,
+            group.bot_turns,
+            group.agents_talk,
+            bot.heard if group.heard is None else group.heard,
+        )
+        for chat, group in bot.groups.items()
+    }
+    return AccountPolicy(DirectPolicy(bot.direct), groups, frozenset(bot.people))
+
+
+def held_tokens(web: WebSettings) -> Iterable[tuple[str, ApiTokenSettings]]:
+    """Return who may ask by HTTP, by the names of their tokens; nobody while that door is shut."""
+    return web.tokens.items() if web.enabled else ()
+
+
+def routes_of(config: Config) -> Routes:
+    """Return where messages go; each agent has a terminal and a page of its own, which lead to no other."""
+    own = [
+        Binding(AgentId(agent), channel=channel, account=agent)
+        for agent in config.agents
+        for channel in (TERMINAL, WEB)
+    ]
+    programs = [
+        Binding(AgentId(agent), channel=HTTP, account=name, thread=agent)
+        for name, _ in held_tokens(config.web)
+        for agent in config.agents
+    ]
+    return Routes(
+        [*own, *programs, *bindings_of(config)],
+        AgentId(config.default_agent),
+        policy_of(config),
+        user_file_in_groups=config.memory.user_file_in_groups,
+        full_heartbeats=frozenset(AgentId(name) for name, each in config.agents.items() if not each.heartbeat.light),
+    )
+
+
+def bindings_of(config: Config) -> list[Binding]:
+    """Return the rules that the configuration itself has."""
+    return [_binding(given) for given in config.bindings]
+
+
+def _binding(given: BindingSettings) -> Binding:
+    return Binding(
+        AgentId(given.agent),
+        given.channel,
+        given.account,
+        given.chat,
+        given.thread,
+        given.person,
+        given.space,
+        given.role,
+    )
+
+
+def reach_of(config: Config, routes: Routes) -> Reach:
+    """Return where the owner can be told what nobody's message asked for."""
+    bots = frozenset((bot.channel, name) for name, bot in config.channels.bots())
+    pages = frozenset((channel, agent) for channel in (TERMINAL, WEB) for agent in config.agents)
+    channel, _, account = (config.owner.deliver or "").partition(":")
+    return Reach(bots, pages, tuple(_telegram_chats(config, routes)), (channel, account) if account else None)
+
+
+def _telegram_chats(config: Config, routes: Routes) -> Iterator[OwnerChat]:
+    """Give the owner's direct chats on Telegram, which have the person's own id."""
+    people = [person.partition(":")[2] for person in config.owner.people if person.startswith("telegram:")]
+    for account in config.channels.telegram:
+        for id_ in people:
+            address = Address("telegram", account, id_)
+            said = InboundMessage(address, "", Sender(id_, ""), ChatKind.DIRECT, "", True, datetime.now(UTC))
+            yield OwnerChat(route(said, routes).key.agent, principal(said), address)
+
+
+def terminal_chat(agent: AgentId) -> Address:
+    """Return the chat of an agent's terminal."""
+    return Address(TERMINAL, agent, CHAT)
+
+
+def terminals_of(config: Config) -> dict[AgentId, TerminalAdapter]:
+    """Return a terminal for each agent."""
+    return {AgentId(agent): TerminalAdapter(agent) for agent in config.agents}
+
+
+def terminal_account(adapter: TerminalAdapter) -> Account:
+    """Return the account of a terminal, which is always there."""
+    return _always(adapter)
+
+
+def web_accounts(config: Config) -> list[Account]:
+    """Return the accounts of the HTTP door: one a token, and one a page; any of several gateways may serve them."""
+    pages = [_always(WebAdapter(agent)) for agent in config.agents] if config.web.enabled else []
+    return [*(_always(HttpAdapter(name)) for name, _ in held_tokens(config.web)), *pages]
+
+
+def _always(adapter: Adapter) -> Account:
+    async def build() -> Adapter:
+        return adapter
+
+    return Account(adapter.channel, adapter.account, build)
+
+
+def bot_accounts(config: Config, environ: Mapping[str, str], count: Count, keeps: Keeps) -> list[Account]:
+    """Return the bot accounts; what each one's platform needs is loaded when it is built."""
+    return [
+        Account(bot.channel, name, partial(asyncio.to_thread, adapter_of, name, bot, environ, count, keeps))
+        for name, bot in config.channels.bots()
+    ]
+
+
+def adapter_of(
+    account: str, bot: BotSettings, environ: Mapping[str, str], count: Count, keeps: Keeps | None = None
+) -> Adapter:
+    """Load the platform's SDK, which takes up to a second and 45 MB: on a thread, once the gateway is ready.
+
+    Raises ConfigError for a policy that is none, and for a token that is missing.
+    """
+    if fault := bot.policy_fault(account):
+        raise ConfigError(fault)
+    token = bot.token(account).read(environ)
+    match bot:
+        case TelegramSettings():
+            from adapters.telegram import Groups, LongPoll, TelegramAdapter, Webhook
+
+            way: LongPoll | Webhook = LongPoll(bot.poll_timeout_s)
+            if bot.webhook_url is not None:
+                secret = bot.webhook_secret(account).read(environ)
+                way = Webhook(bot.webhook_url, secret, bot.webhook_connections)
+            groups = Groups({chat: not group.mention for chat, group in bot.groups.items()}, bot.moved)
+            return TelegramAdapter(account, token, count, base_url=bot.base_url, way=way, groups=groups)
+        case DiscordSettings():
+            from adapters.discord import CatchUp, DiscordAdapter, Servers
+
+            servers = Servers(bot.base_url, bot.gateway_url, bot.cdn_url)
+            catch_up = CatchUp(timedelta(hours=bot.catch_up_hours), bot.catch_up_messages, frozenset(bot.groups))
+            return DiscordAdapter(account, token, count, servers=servers, keeps=keeps, catch_up=catch_up)
+    raise TypeError(f"no adapter for {type(bot).__name__}")

@@ -1,0 +1,37 @@
+"""This file puts together what brings files in and out: in the home's folders, under the configuration's limits."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+from gateway.app.resources import Ground
+from gateway.config import AttachmentSettings
+from gateway.delivery.outgoing_files import Enclosures
+from gateway.stores.disk import remove_older
+from gateway.stores.ports import OutboxRow
+from gateway.turns.attachments import Intake, IntakeSettings
+from gateway.turns.downloads import Fetcher
+
+
+def intake_of(ground: Ground, wake: Callable[[Sequence[OutboxRow]], None]) -> Intake:
+    """Return what takes in the files of messages; *wake* is told of notices about them."""
+    folders = {agent: ground.home.agent(agent).incoming for agent in ground.agents}
+    for folder in folders.values():
+        remove_older(folder, time.time())  # what an earlier run had begun to fetch is fetched again
+    intake = Intake(ground.store, Fetcher(ground.adapters, asyncio.to_thread, ground.clock), folders)
+    intake.settings = intake_settings(ground.config.attachments)
+    intake.wake = wake
+    return intake
+
+
+def intake_settings(caps: AttachmentSettings) -> IntakeSettings:
+    """Return what the configuration says about what a message may bring."""
+    return IntakeSettings(
+        caps.max_mb * 1024 * 1024, caps.per_message, caps.paste_chars, caps.pictures, caps.picture_mb * 1024 * 1024
+    )
+
+
+def enclosures_of(ground: Ground) -> Enclosures:
+    """Return where the files lie that go out with answers."""
+    folders = {agent: ground.home.agent(agent).outgoing for agent in ground.agents}
+    return Enclosures(folders, ground.adapters.loaded, asyncio.to_thread, ground.count)

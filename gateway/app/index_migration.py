@@ -1,0 +1,149 @@
+"""This file moves an agent's index to a Qdrant server: it is built there anew from the files, and compared.
+
+Nothing is changed here: the index is a function of the files, so that the settings alone decide which one is used.
+"""
+
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from gateway.agent.agent import Agent
+from gateway.app.agents import open_agents
+from gateway.app.memory_worker import memory_worker
+from gateway.config import Config, QdrantSettings, owner_zone
+from gateway.home import FOLDER_MODE, Home
+from gateway.transcripts.memory_source import TranscriptNotes
+from workspaces.access import PRIVATE, Access, AgentId, SessionType
+from workspaces.memory.client import WorkerClient
+from workspaces.memory.entry import Source, UnreadableDocumentError
+from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.memory.workspace_source import WorkspaceNotes
+
+SAMPLES = 200
+"""Questions that both indexes are asked about each agent's notes, taken from these."""
+LONGEST_SAMPLE = 200
+NEAR = 0.001
+"""Scores that differ by less are the same: two engines add up in different orders."""
+_CACHE = "embeddings.db"
+
+Progress = Callable[[str, int, int], None]
+"""Told the agent, and how many of how many files are indexed on the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What became of one agent's index."""
+
+    agent: str
+    entries_here: int
+    entries_there: int
+    queries: int
+    different: tuple[str, ...]
+    """Questions that were answered differently; none where the move may be made."""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the server answers as this machine does."""
+        return self.entries_here == self.entries_there and not self.different
+
+
+async def build_on_server(
+    home: Home, config: Config, server: QdrantSettings, environ: Mapping[str, str], progress: Progress
+) -> list[Compared]:
+    """Index every agent's notes on *server* and compare; the caller holds the home's lock.
+
+    What is indexed there stays, and is used once the settings name the server. Raises ConfigError for a secret that is
+    missing, MemoryUnavailableError when one of the indexes is away.
+    """
+
+    zone = owner_zone(config.owner.time_zone, environ).zone
+
+    def now() -> datetime:
+        return datetime.now(zone)
+
+    async def uncounted(_: str) -> None:
+        """A degraded search shows in its result."""
+
+    there = config.model_copy(update={"qdrant": server})
+    place = home.control_file.parent / "moving"
+    shutil.rmtree(place, ignore_errors=True)
+    async with AsyncExitStack() as stack:
+        agents = await stack.enter_async_context(open_agents(home, config, environ, now, uncounted))
+        stack.callback(shutil.rmtree, place, ignore_errors=True)
+        worker = await stack.enter_async_context(WorkerClient(memory_worker(there, environ)))
+        compared = []
+        for agent in agents.values():
+            await agent.memory.sync()
+            # The server's collection is named after the folder's own name and the one two above it.
+            folder = place / agent.id / "index"
+            _take_embeddings(home.agent(agent.id).index, folder)
+            sources: list[Source] = [WorkspaceNotes(agent.workspace.folder)]
+            if config.memory.transcripts:
+                sources.append(TranscriptNotes(agent.id, home.agent(agent.id).sessions, zone))
+            clock = Clock(time.monotonic, lambda: now().date())
+            other = MemoryIndex(agent.id, folder, sources, worker, agent.run, clock)
+            await other.sync(partial(progress, agent.id))
+            compared.append(await _compare(agent, other))
+        return compared
+
+
+def _take_embeddings(index: Path, folder: Path) -> None:
+    """Copy the vectors of texts: nothing is embedded twice, and no provider is paid twice."""
+    folder.mkdir(mode=FOLDER_MODE, parents=True)
+    if (index / _CACHE).exists():
+        with closing(sqlite3.connect(index / _CACHE)) as known, closing(sqlite3.connect(folder / _CACHE)) as copy:
+            known.backup(copy)
+
+
+async def _compare(agent: Agent, other: MemoryIndex) -> Compared:
+    here, there = await agent.memory.status(), await other.status()
+    questions = await agent.run(_samples, WorkspaceNotes(agent.workspace.folder))
+    access = _owner(agent.id)
+    different = [
+        question
+        for question in questions
+        if not is_same(await _scores(agent.memory, question, access), await _scores(other, question, access))
+    ]
+    return Compared(agent.id, here.entries, there.entries, len(questions), tuple(different))
+
+
+def _samples(source: WorkspaceNotes) -> list[str]:
+    """Return lines of the notes, evenly spread over all of them."""
+    lines: list[str] = []
+    for path in sorted(source.stamps()):
+        try:
+            document = source.read(path)
+        except UnreadableDocumentError:
+            continue
+        lines += [line.strip("-*# ")[:LONGEST_SAMPLE] for line in (document.text if document else "").splitlines()]
+    lines = [line for line in dict.fromkeys(lines) if len(line.split()) > 1]
+    return lines[:: max(1, -(-len(lines) // SAMPLES))]
+
+
+async def _scores(memory: MemoryIndex, question: str, access: Access) -> tuple[str, dict[str, float]]:
+    result = await memory.search(Query(question), access)
+    return result.mode, {hit.citation: hit.score for hit in result.hits}
+
+
+def is_same(one: tuple[str, Mapping[str, float]], other: tuple[str, Mapping[str, float]]) -> bool:
+    """Say whether two answers, each a mode and scores by citation, are the same but for how sums were rounded.
+
+    At the end of a list, passages of the same score may stand for each other.
+    """
+    (mode, mine), (other_mode, theirs) = one, other
+    if mode != other_mode or len(mine) != len(theirs):
+        return False
+    last = min(mine.values(), default=0.0)
+    kept = [citation for citation, score in mine.items() if score > last + NEAR]
+    pairs = zip(sorted(mine.values()), sorted(theirs.values()), strict=True)
+    return all(citation in theirs for citation in kept) and all(abs(a - b) <= NEAR for a, b in pairs)
+
+
+def _owner(agent: AgentId) -> Access:
+    return Access(agent, SessionType.MAIN, PRIVATE, "terminal:owner", depth=0, grants=frozenset())

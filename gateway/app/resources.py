@@ -1,0 +1,170 @@
+"""This file opens what all parts of one gateway stand on: its share, its agents, its store, its bot accounts."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from adapters.channel import Address
+from adapters.terminal import CHAT, TerminalAdapter
+from gateway.admission.routing import Routes
+from gateway.agent.agent import Agent
+from gateway.agent.mcp.servers import ToolServers, open_servers
+from gateway.agent.models.paid import Purse
+from gateway.app.agents import open_agents
+from gateway.app.budgets import paid_agents, purses_of
+from gateway.app.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of, web_accounts
+from gateway.app.metering import metered_agents
+from gateway.app.tool_servers import server_settings
+from gateway.app.tracing import traced_agents
+from gateway.cluster.membership import Share, open_share
+from gateway.config import Config, OwnerZone, owner_zone
+from gateway.delivery.sender import Adapters
+from gateway.home import Home
+from gateway.inbound.listener import Account
+from gateway.observability.metrics import Meter
+from gateway.runtime.clock import Clock, SystemClock
+from gateway.runtime.threads import Threads
+from gateway.stores.ports import Store
+from gateway.transcripts.store import Sessions
+from gateway.turns.presence import Presence
+from workspaces.access import AgentId
+from workspaces.fault_points import Checkpoint, unchecked
+
+TRANSCRIPT_THREADS = 4
+"""Transcripts written at the same time; each write waits for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the gateway runs on, as far as a test may put something else in its place."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    checkpoint: Checkpoint = unchecked
+
+
+THIS_MACHINE = Machine()
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the parts of one gateway share."""
+
+    home: Home
+    config: Config
+    """With no agents but ours."""
+    routes: Routes
+    """Of all agents, ours or not."""
+    zone: OwnerZone
+    clock: Clock
+    share: Share
+    agents: Mapping[AgentId, Agent]
+    purses: Mapping[AgentId, Purse]
+    """Of the agents: what their models cost is paid out of them."""
+    store: Store
+    sessions: Sessions
+    terminals: Mapping[AgentId, TerminalAdapter]
+    bots: list[Account]
+    adapters: Adapters
+    presence: Presence
+    tool_servers: ToolServers
+    tasks: asyncio.TaskGroup
+    meter: Meter | None
+
+    @property
+    def accounts(self) -> list[Account]:
+        """Every account that listens, the terminals first."""
+        return [*map(terminal_account, self.terminals.values()), *self.bots]
+
+    @property
+    def owner(self) -> Address:
+        """Where the owner is told what no conversation of theirs caused."""
+        return Address(TERMINAL, self.config.default_agent, CHAT)
+
+    def now(self) -> datetime:
+        """Return the time, in the owner's zone."""
+        return self.clock.now().astimezone(self.zone.zone)
+
+    async def count(self, reason: str) -> None:
+        """Count *reason* once in the store."""
+        await self.store.count(reason)
+
+
+@asynccontextmanager
+async def open_ground(
+    home: Home, config: Config, environ: Mapping[str, str], *, channels: bool, machine: Machine
+) -> AsyncIterator[Ground]:
+    """Open what the gateway of *home* stands on, and close it in turn; the caller holds the home's lock.
+
+    Raises ConfigError, StoreError and WorkspaceUnusableError before anything is touched.
+    """
+    clock, zone = machine.clock, owner_zone(config.owner.time_zone, environ)
+    meter = Meter() if channels and config.metrics.enabled else None
+
+    async def count(reason: str) -> None:
+        await store.count(reason)
+
+    def owner_now() -> datetime:
+        return clock.now().astimezone(zone.zone)
+
+    async with AsyncExitStack() as stack:
+        share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
+        routes, config = routes_of(config), share.mine
+        servers = server_settings(config, environ, home.path)
+        opened = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
+        _lead_through(machine.checkpoint, opened.values())
+        store = await share.open_store(routes, clock, machine.checkpoint)
+        stack.push_async_callback(store.close)
+        purses = purses_of(config, store, owner_now, count)
+        agents = paid_agents(traced_agents(metered_agents(opened, meter), config.traces), purses)
+        threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
+        folders = {name: home.agent(name).sessions for name in agents}
+        sessions = Sessions(folders, threads, machine.checkpoint, clock.now)
+        terminals, bots = terminals_of(config), _bots(config, environ, store, share) if channels else []
+        keys = [(TERMINAL, terminal.account) for terminal in terminals.values()]
+        adapters = Adapters([*keys, *(bot.key for bot in bots)])
+        stack.push_async_callback(_close, adapters)
+        presence = await stack.enter_async_context(Presence(adapters.loaded, _reaction(config)))
+        tool_servers = await stack.enter_async_context(open_servers(servers, clock.now, store.count))
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        yield Ground(
+            home,
+            config,
+            routes,
+            zone,
+            clock,
+            share,
+            agents,
+            purses,
+            store,
+            sessions,
+            terminals,
+            bots,
+            adapters,
+            presence,
+            tool_servers,
+            tasks,
+            meter,
+        )
+
+
+def _reaction(config: Config) -> str:
+    return "" if config.signs.reaction == "off" else config.signs.reaction
+
+
+def _bots(config: Config, environ: Mapping[str, str], store: Store, share: Share) -> list[Account]:
+    bots = [] if share.is_standby else bot_accounts(config, environ, store.count, store)
+    for bot in bots:
+        bot.may_listen = share.may_listen
+    return [*bots, *web_accounts(config)]
+
+
+def _lead_through(checkpoint: Checkpoint, agents: Iterable[Agent]) -> None:
+    for agent in agents:
+        agent.workspace.folder.checkpoint = checkpoint
+
+
+async def _close(adapters: Adapters) -> None:
+    for adapter in adapters.loaded.values():
+        await adapter.close()

@@ -1,0 +1,106 @@
+"""This file traces turns with OpenTelemetry: the turn, each model call, each tool, each send.
+
+The parts make their spans (`gateway/observability/spans.py`) whether anybody wants them or not; here
+they get somewhere to go.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from opentelemetry import trace
+
+from gateway.agent.agent import Agent
+from gateway.agent.entries import ReplyEntry
+from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.config import TraceSettings
+from gateway.errors import ConfigError
+from gateway.observability.spans import span
+from gateway.runtime.lanes import RetryLater
+from gateway.stores.ports import InboxRow
+from gateway.turns.worker import Item
+from workspaces.access import AgentId
+
+FLUSH_MS = 3_000
+"""How long the end waits for spans to be taken by the collector (our choice)."""
+
+Work = Callable[[Item], Awaitable[RetryLater | None]]
+
+
+@contextmanager
+def tracing(settings: TraceSettings) -> Iterator[None]:
+    """Send the spans of what runs in this block to the collector of *settings*, once a process.
+
+    A collector that is away costs spans, never a turn. Raises ConfigError if OpenTelemetry's SDK is not installed.
+    """
+    if not settings.enabled:
+        yield
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
+    except ModuleNotFoundError as exc:
+        raise ConfigError(
+            f"[traces] needs {exc.name}: pip install 'strandline[traces]', or set enabled = false"
+        ) from exc
+    resource = Resource.create({"service.name": settings.service})
+    provider = TracerProvider(resource=resource, sampler=ParentBasedTraceIdRatio(settings.share))
+    provider.add_span_processor(
+        BatchSpanProcessor(OTLPSpanExporter(endpoint=settings.endpoint, timeout=FLUSH_MS / 1000))
+    )
+    trace.set_tracer_provider(provider)
+    try:
+        yield
+    finally:
+        provider.force_flush(FLUSH_MS)
+        provider.shutdown()
+
+
+def traced(work: Work) -> Work:
+    """Return *work*, which a lane calls, with a span around each message's turn."""
+
+    async def work_traced(item: Item) -> RetryLater | None:
+        if not isinstance(item, InboxRow):
+            return await work(item)
+        with span("turn", turn=item.turn_id, channel=item.message.address.channel) as found:
+            later = await work(item)
+            found.set_attribute("strandline.postponed", later is not None)
+            return later
+
+    return work_traced
+
+
+def traced_agents(agents: Mapping[AgentId, Agent], settings: TraceSettings) -> dict[AgentId, Agent]:
+    """Return the agents, their models traced if *settings* want it."""
+    if not settings.enabled:
+        return dict(agents)
+    return {name: _traced(agent) for name, agent in agents.items()}
+
+
+def _traced(agent: Agent) -> Agent:
+    others = {name: TracedModel(other, agent.id) for name, other in agent.others.items()}
+    return replace(agent, model=TracedModel(agent.model, agent.id), others=others)
+
+
+class TracedModel:
+    """Implements `Model` with another one, with a span around each call."""
+
+    def __init__(self, model: Model, agent: str) -> None:
+        self._model = model
+        self._agent = agent
+        self.name = model.name
+        self.window_tokens = model.window_tokens
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        with span(f"chat {self.name}", agent=self._agent) as found:
+            answer = await self._model.reply(request, on_text)
+            found.set_attribute("gen_ai.response.model", answer.model)
+            found.set_attribute("gen_ai.usage.input_tokens", answer.usage.input_tokens)
+            found.set_attribute("gen_ai.usage.output_tokens", answer.usage.output_tokens)
+            return answer
+
+    async def close(self) -> None:
+        await self._model.close()

@@ -1,0 +1,189 @@
+"""This file keeps the changes that the owner decides about: told once, made with the owner's authority, or dropped."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import PurePosixPath
+
+from adapters.channel import Address, Button
+from gateway.agent.agent import Agent
+from gateway.agent.write_guard import Standing
+from gateway.agent.write_policy import Reason
+from gateway.approvals.diff import difference, notice_of
+from gateway.approvals.job_changes import is_of_jobs, make
+from gateway.errors import ApprovalError, ToolError
+from gateway.schedule.jobs import Timetable
+from gateway.stores.ports import ChangeId, ChangeState, OutboxRow, Outgoing, PendingChange, Proposal, Store
+from workspaces.access import PRIVATE, Access, AgentId, Grant, SessionType
+from workspaces.history import Origin
+from workspaces.workspace import Workspace
+
+MOST_WAITING = 20
+"""Changes of one agent that wait at the same time: more than an owner reads, and each one is a message. Our choice."""
+TOO_MANY = "limit.approvals"
+"""Reason code: a change was asked for, and not kept."""
+OWNER = "owner"
+"""Who approves: there is one."""
+
+
+class Approvals:
+    """The changes of all agents' files that wait for the owner.
+
+    Deciding happens one at a time, and by the file's text: a change is made from the text that the owner was shown,
+    or not at all, and a crash between the file and the store is mended by deciding again.
+    """
+
+    def __init__(
+        self,
+        agents: Mapping[AgentId, Agent],
+        store: Store,
+        patience: timedelta,
+        clock: Callable[[], datetime],
+        wake: Callable[[Sequence[OutboxRow]], None],
+    ) -> None:
+        """*patience*: how long a change waits; *wake* is told of notices to deliver; *clock* tells the owner's time."""
+        self._agents = agents
+        self._store = store
+        self._patience = patience
+        self._clock = clock
+        self._wake = wake
+        self._one_at_a_time = asyncio.Lock()
+        self.timetable: Timetable | None = None
+        """The agents' jobs, where there are any; changing them may need approval too."""
+
+    async def waiting(self, agent: AgentId | None = None) -> Sequence[PendingChange]:
+        """Return what waits for a decision, oldest first; of one agent if it is given."""
+        waiting = await self._store.changes.waiting()
+        return [change for change in waiting if agent in {None, change.proposal.agent}]
+
+    async def get(self, number: int, agent: AgentId | None = None) -> PendingChange:
+        """Return the change that waits as *number*. Raises ApprovalError; another agent's looks absent."""
+        change = await self._store.changes.get(ChangeId(number))
+        if change is None or agent not in {None, change.proposal.agent}:
+            raise ApprovalError(f"there is no change #{number}")
+        if change.state is not ChangeState.WAITING:
+            how = "has expired" if change.state is ChangeState.EXPIRED else f"was {change.state} already"
+            raise ApprovalError(f"change #{number} of {change.proposal.path} {how}")
+        return change
+
+    async def approve(self, number: int, agent: AgentId | None = None) -> str:
+        """Make the change, and return what was done in words.
+
+        Raises ApprovalError when it does not wait any more, or, with the difference, when the file is not what it was
+        made from: it then goes on waiting. WorkspaceError when the file cannot be written.
+        """
+        async with self._one_at_a_time:
+            change = await self.get(number, agent)
+            proposal = change.proposal
+            home = self._agents.get(AgentId(proposal.agent))
+            if home is None:
+                raise ApprovalError(f"change #{number} belongs to agent {proposal.agent!r}, which is not configured")
+            done = await self._make(home, proposal, number)
+            await self._store.changes.decide(change.id, ChangeState.APPROVED)
+        return done
+
+    async def _make(self, home: Agent, proposal: Proposal, number: int) -> str:
+        if self.timetable is not None and is_of_jobs(proposal):
+            return await make(self.timetable, proposal, number)
+        await _made(home, proposal, number)
+        return f"{proposal.path} {'deleted' if proposal.after is None else 'written'}, as #{number} says"
+
+    async def refuse(self, number: int, agent: AgentId | None = None) -> str:
+        """Drop the change, and return what was done in words. Raises ApprovalError when it does not wait any more."""
+        async with self._one_at_a_time:
+            change = await self.get(number, agent)
+            await self._store.changes.decide(change.id, ChangeState.REFUSED)
+        what = "the schedule" if is_of_jobs(change.proposal) else change.proposal.path
+        return f"#{number} refused; {what} stays as it is"
+
+    def tray(self, agent: AgentId, origin: Origin, owner: Address) -> "TurnTray":
+        """Return where the turn of *origin* leaves its changes; the *owner* is told at that address, once for each."""
+        return TurnTray(self, agent, origin, owner)
+
+    async def propose(self, proposal: Proposal, owner: Address) -> ChangeId:
+        """Keep *proposal*, tell the owner, and return its number.
+
+        Raises ToolError when too many wait, and WorkspaceError for a text that is never stored.
+        """
+        home = self._agents[AgentId(proposal.agent)]
+        if proposal.after is not None and not is_of_jobs(proposal):
+            home.workspace.check(PurePosixPath(proposal.path), proposal.after)
+        waiting = await self.waiting(AgentId(proposal.agent))
+        same = next((change for change in waiting if change.proposal.is_same_change(proposal)), None)
+        if same is not None:
+            return same.id
+        if len(waiting) >= MOST_WAITING:
+            await self._store.count(TOO_MANY)
+            raise ToolError(f"{MOST_WAITING} changes wait for your owner already; nothing was kept of this one")
+        diff = await home.run(difference, proposal.before, proposal.after)
+        expires_at = self._clock() + self._patience
+
+        def notice(number: ChangeId) -> Outgoing:
+            return Outgoing(owner, notice_of(number, proposal, diff, expires_at), buttons=decisions(number))
+
+        change, row = await self._store.changes.propose(proposal, expires_at, notice)
+        await self._store.count(f"approval_asked.{proposal.reason}")
+        self._wake([row])
+        return change.id
+
+
+def decisions(number: int) -> tuple[Button, ...]:
+    """Return the buttons below what asks for a decision: pressing one says the command, as whoever presses it."""
+    return Button("Approve", f"/approve {number}"), Button("Refuse", f"/refuse {number}")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTray:
+    """Implements the guard's `Tray` for one turn."""
+
+    approvals: Approvals
+    agent: AgentId
+    origin: Origin
+    owner: Address
+
+    async def standing(self, path: PurePosixPath, present: str | None) -> Standing:
+        """Return the file as it is after every change that waits and follows from its present text, in order."""
+        text, number = present, None
+        for change in await self.approvals.waiting(self.agent):
+            if change.proposal.path == str(path) and change.proposal.before == text:
+                text, number = change.proposal.after, change.id
+        return Standing(text, number)
+
+    async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
+        """Keep the change, tell the owner once, and return its number."""
+        origin = self.origin
+        proposal = Proposal(self.agent, str(path), before, after, reason, origin.session, origin.message, origin.turn)
+        return await self.approvals.propose(proposal, self.owner)
+
+
+async def _made(home: Agent, proposal: Proposal, number: int) -> None:
+    """Change the file, and record it in the history as what the turn asked for and the owner approved."""
+    origin, turn = Origin(proposal.session, proposal.message, proposal.turn, OWNER), f"change-{number}"
+    try:
+        await home.keeper.noting(home.run, turn, origin)(_make, home.workspace, proposal, number)
+    finally:
+        home.keeper.ended(turn)
+    await home.keeper.record([PurePosixPath(proposal.path)], origin)
+
+
+def _make(workspace: Workspace, proposal: Proposal, number: int) -> None:
+    """Write, or delete, what *proposal* says with the owner's authority, on the workspace's thread."""
+    access = Access(workspace.agent, SessionType.MAIN, PRIVATE, OWNER, depth=0, grants=frozenset({Grant.APPROVED}))
+    now = workspace.present(proposal.path, access)
+    text = now.whole if now is not None else None
+    if text == proposal.after:
+        return  # a crash had come between the file and the store, or the owner made the same change
+    if text != proposal.before:
+        raise ApprovalError(_stale(proposal, text, number))
+    if proposal.after is not None:
+        workspace.write(proposal.path, proposal.after, access, now)
+    elif now is not None:
+        workspace.delete(proposal.path, access, now)
+
+
+def _stale(proposal: Proposal, text: str | None, number: int) -> str:
+    return (
+        f"{proposal.path} is not what change #{number} was made from, so nothing was written and it still waits: "
+        f"approve what waits before it, or undo what changed, or refuse it.\n{difference(proposal.before, text)}"
+    )

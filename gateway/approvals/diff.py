@@ -1,0 +1,87 @@
+"""This file shows a change of a file to the owner who decides about it: a diff in which nothing can hide."""
+
+import difflib
+import re
+from datetime import datetime
+
+from gateway.agent.write_policy import Reason
+from gateway.approvals.job_changes import is_of_jobs
+from gateway.runtime.escape import visible
+from gateway.stores.ports import Proposal
+
+SHOWN_LINES = 100
+SHOWN_CHARS = 6_000
+"""Most of a diff that a chat is shown: two messages of Telegram's; `strandline approvals show` has all of it."""
+COMPARED_LINES = 4_000
+"""Most lines of both texts that are matched: the time grows with the square. Of more, all in between is shown."""
+_CONTEXT = 2
+
+
+def difference(before: str | None, after: str | None) -> str:
+    """Return how the texts differ, as a unified diff without file names; `None` stands for no file.
+
+    Characters that do not show, or that turn the direction of a line, stand as `\\u202e`.
+    """
+    old, new = _lines(before), _lines(after)
+    if len(old) + len(new) > COMPARED_LINES:
+        lines = _in_a_row(old, new)
+    else:
+        lines = list(difflib.unified_diff(old, new, lineterm="", n=_CONTEXT))[2:]
+    if after is None:
+        lines.append("(the file is deleted)")
+    return visible("\n".join(lines)) or "(only line ends differ)"
+
+
+def _in_a_row(old: list[str], new: list[str]) -> list[str]:
+    """Return one hunk of all lines between the first that differ and the last."""
+    first = next((n for n, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), min(len(old), len(new)))
+    rest = zip(reversed(old[first:]), reversed(new[first:]), strict=False)
+    same = next((n for n, (was, now) in enumerate(rest) if was != now), min(len(old), len(new)) - first)
+    gone, come = old[first : len(old) - same], new[first : len(new) - same]
+    if not gone and not come:
+        return []
+    head = f"@@ -{first + 1},{len(gone)} +{first + 1},{len(come)} @@"
+    return [head, *(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
+
+
+def _lines(text: str | None) -> list[str]:
+    """Return the lines of *text*; only what ends a line in a file of notes ends one here."""
+    lines = [line.removesuffix("\r") for line in (text or "").split("\n")]
+    return lines if lines[-1] else lines[:-1]
+
+
+def notice_of(number: int, proposal: Proposal, diff: str, expires_at: datetime) -> str:
+    """Return the message, as Markdown, that asks the owner to decide about *proposal*."""
+    return (
+        f"{_act(proposal)} waits for you as **#{number}**: {Reason(proposal.reason).in_words}.\n\n"
+        f"{fenced(capped(diff, number))}\n\n"
+        f"/approve {number} makes it, /refuse {number} drops it; after {expires_at:%d %B %Y, %H:%M} it is dropped."
+    )
+
+
+def _act(proposal: Proposal) -> str:
+    if is_of_jobs(proposal):
+        return "Removing a job" if proposal.after is None else "A new job"
+    return f"{'Deleting' if proposal.after is None else 'A change of'} {_code(proposal.path)}"
+
+
+def _code(path: str) -> str:
+    shown = visible(path)
+    return shown if "`" in shown else f"`{shown}`"
+
+
+def capped(text: str, number: int) -> str:
+    """Return as much of a diff as a chat is shown, and say so where there is more."""
+    lines = text.split("\n")
+    shown = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
+    if shown == text:
+        return text
+    left = len(text) - len(shown)
+    return f"{shown}\n… NOT ALL IS SHOWN: {left:,} more characters; strandline approvals show {number} has them"
+
+
+def fenced(text: str) -> str:
+    """Return *text* as a block of code that nothing in it can end."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}diff\n{text}\n{fence}"

@@ -1,0 +1,59 @@
+"""This file is a change of the timetable that waits for the owner, as the same kind of row as a change of a file."""
+
+from datetime import tzinfo
+
+from gateway.agent.write_policy import Reason
+from gateway.errors import ApprovalError, ScheduleError
+from gateway.schedule.jobs import Timetable, Wish, schedule_of
+from gateway.schedule.recurrence import At
+from gateway.stores.jobs import Errand, Job
+from gateway.stores.ports import Proposal
+from workspaces.history import Origin
+
+_PLACE = "/schedule"
+"""Where files have a path: no file of a workspace begins with a slash."""
+
+
+def is_of_jobs(proposal: Proposal) -> bool:
+    """Say whether *proposal* is a change of the timetable and not of a file."""
+    return proposal.path == _PLACE or proposal.path.startswith(f"{_PLACE}/")
+
+
+def job_to_add(errand: Errand, zone: tzinfo, reason: Reason, origin: Origin) -> Proposal:
+    """Return the proposal to keep *errand*; *zone* is the owner's, in which a moment is written."""
+    return _proposal(errand.agent, _PLACE, (None, _written(errand, zone)), reason, origin)
+
+
+def job_to_remove(job: Job, zone: tzinfo, reason: Reason, origin: Origin) -> Proposal:
+    """Return the proposal to forget *job*."""
+    return _proposal(job.errand.agent, f"{_PLACE}/{job.id}", (_written(job.errand, zone), None), reason, origin)
+
+
+async def make(timetable: Timetable, proposal: Proposal, number: int) -> str:
+    """Do what *proposal*, approved as *number*, says, once however often; return what was done in words.
+
+    Raises ApprovalError when its time is over or it finds no place.
+    """
+    try:
+        if proposal.after is None:
+            job = int(proposal.path.rpartition("/")[2])
+            if any(each.id == job for each in await timetable.all(proposal.agent)):
+                await timetable.remove(job, proposal.agent)
+            return f"job {job} removed, as #{number} says"
+        when, memory, what = (line.partition(": ")[2] for line in proposal.after.split("\n", 2))
+        wish = Wish(proposal.agent, when, what, f"approved as #{number}", private=memory == "yes")
+        added = await timetable.add(wish, key=f"change:{number}")
+    except ScheduleError as exc:
+        raise ApprovalError(f"change #{number} cannot be made: {exc}; refuse it, and ask anew") from exc
+    return f"job {added.id} planned, as #{number} says"
+
+
+def _proposal(agent: str, path: str, texts: tuple[str | None, str | None], reason: Reason, origin: Origin) -> Proposal:
+    return Proposal(agent, path, *texts, reason, origin.session, origin.message, origin.turn)
+
+
+def _written(errand: Errand, zone: tzinfo) -> str:
+    """Return *errand* as the owner reads it, and `make` does; what comes once is written as its moment."""
+    schedule = schedule_of(errand)
+    when = f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else errand.schedule
+    return f"when: {when}\nwith private memory: {'yes' if errand.private else 'no'}\nwhat: {errand.prompt}"

@@ -1,0 +1,1 @@
+"""Turns that no message asked for: heartbeats, jobs, subagents."""

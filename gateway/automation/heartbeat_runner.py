@@ -1,0 +1,358 @@
+"""This file runs heartbeats: it looks what is due, without a model, and asks the agent only if something is."""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Never
+
+import structlog
+
+from adapters.channel import Address, ChatKind, InboundMessage
+from gateway.admission.internal_channels import NOBODY, heartbeat_address, is_heartbeat
+from gateway.admission.routing import SessionKey, session_access
+from gateway.agent.agent import Agent
+from gateway.agent.models.offline import OFFLINE
+from gateway.automation.heartbeat_state import Outcome, Pulse, Standing
+from gateway.automation.silence import has_failed
+from gateway.errors import StoreError
+from gateway.runtime.clock import Clock
+from gateway.schedule.checklist import (
+    FILE,
+    STOPS_AFTER,
+    Checklist,
+    Due,
+    Rhythm,
+    boot_prompt,
+    changed_files,
+    due_items,
+    is_blank,
+    next_look,
+    prompt_for,
+    read_checklist,
+)
+from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
+from gateway.transcripts.store import Sessions
+from workspaces.access import AgentId, SessionType
+from workspaces.errors import WorkspaceError
+
+log = structlog.get_logger()
+
+LOOK_EVERY_S = 60.0
+"""How often the clock is asked: a machine that slept, or whose clock was set, is up to date within that."""
+LONGEST_TRANSCRIPT = 1024 * 1024
+"""Bytes from which on the session's transcript is put away: no heartbeat reads an earlier one."""
+BOOT_FILE = "BOOT.md"
+BOOT_LEAST_S = 3600
+"""Between two starts that `BOOT.md` is run for: a gateway that crashes again and again asks no model each time."""
+
+
+_PROSE = (
+    f"`{FILE}` holds no list, so I look after all of it at every round, and each round asks my language model. A line "
+    "such as `- [ ] daily 09:00: read my notes` asks it only when that is due."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What heartbeats need of the gateway around them."""
+
+    agents: Mapping[AgentId, Agent]
+    rhythms: Mapping[AgentId, Rhythm]
+    sessions: Sessions
+    store: Store
+    clock: Clock
+    owner_chat: Callable[[AgentId], Awaitable[Address | None]]
+    """Where an agent reaches its owner; never a group."""
+    is_busy: Callable[[SessionKey], bool]
+    """Says whether somebody is being answered in a session."""
+
+
+class Heartbeats:
+    """Looks after what is due, for all agents; a heartbeat is a message of the clock like any other in the inbox."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        wake: Callable[[Sequence[OutboxRow]], None],
+    ) -> None:
+        """*wake* is told of notices that wait to be sent."""
+        self._around = around
+        self.enter: Callable[[InboundMessage], Awaitable[bool]] = _nowhere
+        """Takes a message of ours in, once; whoever composes the gateway sets it."""
+        self._wake = wake
+        self._pulses: dict[AgentId, Pulse] = {}
+        self._next: dict[AgentId, datetime] = {}
+        self._lists: dict[AgentId, Checklist] = {}
+        self._routes: dict[AgentId, bool] = {}
+        """Whether the owner could be reached at the latest look."""
+        self._unsent: set[AgentId] = set()
+        """Whose heartbeat the store did not take in yet, though it was noted."""
+        self._ended: list[tuple[InboxRow, bool]] = []
+        self._woken = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
+
+    # --- beside the lanes
+
+    async def work(self) -> Never:
+        """Look after all agents until cancelled."""
+        await self.begin()
+        while True:
+            self._woken.clear()
+            await self.look()
+            await self._around.clock.wait(self._woken, LOOK_EVERY_S)
+
+    async def begin(self) -> None:
+        """Go on with what an earlier run left, and run each agent's `BOOT.md`."""
+        for agent in self._around.agents:
+            await self._safely(self._begin, agent)
+
+    async def look(self) -> None:
+        """Do what is to be done now, for every agent."""
+        while self._ended:
+            row, was_told = self._ended.pop(0)
+            await self._safely(self._settle, AgentId(row.message.address.account), row, was_told)
+        for agent in self._around.agents:
+            await self._safely(self._look, agent)
+
+    def committed(self, row: InboxRow, replies: Sequence[OutboxRow]) -> None:
+        """Hear, at once and in the event loop, what the turn of *row* came to."""
+        if is_heartbeat(row.message):
+            self._ended.append((row, bool(replies)))
+            self._woken.set()
+
+    async def _safely(self, work: Callable[..., Awaitable[None]], agent: AgentId, *given: object) -> None:
+        """Do *work*; what the store or the disk refuses now, a later look does."""
+        try:
+            async with self._one_at_a_time:
+                await work(agent, *given)
+        except (StoreError, WorkspaceError) as exc:
+            log.warning("no heartbeat now", agent=agent, why=type(exc).__name__)
+
+    async def _begin(self, agent: AgentId) -> None:
+        pulse = await self._pulse(agent)
+        if pulse.outcome is Outcome.RUNNING and not await self._is_under_way(agent, pulse):
+            await self._keep(agent, pulse.model_copy(update={"outcome": Outcome.NONE, "prompt": "", "before": None}))
+        await self._boot(agent)
+
+    async def _is_under_way(self, agent: AgentId, pulse: Pulse) -> bool:
+        """Say whether the latest heartbeat still waits for its turn; it is taken in if it never was."""
+        route = await self._around.owner_chat(agent)
+        if route is not None and await self.enter(self._message(agent, pulse.slot, pulse.prompt, route)):
+            return True
+        waiting = await self._around.store.inbox.waiting()
+        return any(is_heartbeat(row.message) and row.message.id == pulse.slot for row in waiting)
+
+    async def _boot(self, agent: AgentId) -> None:
+        pulse, now = await self._pulse(agent), self._around.clock.now()
+        if pulse.booted is not None and (now - pulse.booted).total_seconds() < BOOT_LEAST_S:
+            return
+        text = await self._text(agent, BOOT_FILE)
+        route = await self._around.owner_chat(agent)
+        if is_blank(text) or route is None or self._around.agents[agent].model.name == OFFLINE:
+            return
+        await self._keep(agent, pulse.model_copy(update={"booted": now}))
+        await self.enter(self._message(agent, f"boot:{now:%Y-%m-%dT%H:%M:%SZ}", boot_prompt(text), route))
+
+    async def _look(self, agent: AgentId) -> None:
+        now, rhythm = self._around.clock.now(), self._around.rhythms[agent]
+        if now < self._next.get(agent, now) or not rhythm.is_active(now):
+            return
+        pulse = await self._pulse(agent)
+        if pulse.outcome is Outcome.RUNNING and agent in self._unsent:
+            await self._is_under_way(agent, pulse)
+            self._unsent.remove(agent)
+        if pulse.is_off or pulse.outcome is Outcome.RUNNING or self._around.agents[agent].model.name == OFFLINE:
+            return
+        if self._around.is_busy(SessionKey(agent, SessionType.MAIN)):
+            return
+        await self._beat(agent, pulse, now)
+
+    async def _beat(self, agent: AgentId, pulse: Pulse, now: datetime) -> None:
+        """Ask for what became due since the last look; the first one only begins."""
+        rhythm = self._around.rhythms[agent]
+        if pulse.ran is not None and now < (ready := pulse.ran + rhythm.rest(pulse.failures)):
+            self._next[agent] = ready
+            return
+        checklist = await self._checklist(agent)
+        since = pulse.looked or now
+        is_round = pulse.looked is None or rhythm.round_after(since) <= now
+        digests = await self._digests(agent, checklist.watched)
+        changed = changed_files(pulse.watched, digests)
+        due = due_items(checklist, since, now, changed, is_round=is_round and pulse.looked is not None)
+        watched = digests if is_round else {path: pulse.watched.get(path, each) for path, each in digests.items()}
+        looked = pulse.model_copy(update={"looked": now, "watched": watched})
+        if not due:
+            await self._keep(agent, looked)
+        elif not await self._ask(agent, looked, pulse, due):
+            return
+        self._next[agent] = next_look(checklist, now, rhythm)
+
+    async def _ask(self, agent: AgentId, looked: Pulse, before: Pulse, due: Sequence[Due]) -> bool:
+        """Have the agent look after what is *due*, and say whether its owner can be told: if not, it stays due."""
+        route = await self._around.owner_chat(agent)
+        was_reached, self._routes[agent] = self._routes.get(agent, True), route is not None
+        if route is None:
+            if was_reached:
+                await self._around.store.count("no_route")
+                log.warning("no heartbeat: no direct chat of the owner is known", agent=agent)
+            return False
+        now = self._around.clock.now()
+        prompt = prompt_for(due, self._around.rhythms[agent].zone)
+        slot = f"{now:%Y-%m-%dT%H:%M:%SZ}"
+        asked = {"slot": slot, "prompt": prompt, "ran": now, "outcome": Outcome.RUNNING}
+        before = before.model_copy(update={"looked": before.looked or now, "before": None})
+        await self._keep(agent, looked.model_copy(update=asked | {"before": before}))
+        self._unsent.add(agent)
+        await self.enter(self._message(agent, slot, prompt, route))
+        self._unsent.remove(agent)
+        return True
+
+    async def _settle(self, agent: AgentId, row: InboxRow, was_told: bool) -> None:
+        """Note what the heartbeat of *row* came to; what failed stays due."""
+        pulse = await self._pulse(agent)
+        if row.message.id != pulse.slot or pulse.outcome is not Outcome.RUNNING:
+            return
+        transcript = await self._around.sessions.open(_session(agent))
+        is_failure = has_failed(transcript.entries_of(row.turn_id))
+        if transcript.size > LONGEST_TRANSCRIPT and not self._around.is_busy(_session(agent)):
+            await self._around.sessions.archive(_session(agent), self._around.clock.now())
+        if not is_failure:
+            outcome = Outcome.TOLD if was_told else Outcome.SILENT
+            done = {"outcome": outcome, "failures": 0, "prompt": "", "before": None}
+            await self._keep(agent, pulse.model_copy(update=done))
+            return
+        await self._failed(agent, pulse)
+
+    async def _failed(self, agent: AgentId, pulse: Pulse) -> None:
+        failures = pulse.failures + 1
+        update: dict[str, object] = {"outcome": Outcome.FAILED, "failures": failures, "prompt": "", "before": None}
+        if pulse.before is not None:
+            update |= {"looked": pulse.before.looked, "watched": pulse.before.watched}
+        if failures >= STOPS_AFTER:
+            said = (
+                f"My heartbeat failed {failures} times in a row, so I stopped it: no language model answered. "
+                "What was due then is still due. `/status` says what went wrong; `/heartbeat on` starts it again."
+            )
+            await self._tell(agent, f"heartbeat_stopped:{agent}:{pulse.slot}", said)
+            update["is_off"] = True
+        await self._keep(agent, pulse.model_copy(update=update))
+        self._next.pop(agent, None)
+
+    # --- for whoever asks
+
+    async def switch(self, agent: AgentId, *, on: bool) -> None:
+        """Let heartbeats come, or none, whatever stopped them before. What was due meanwhile is let go."""
+        async with self._one_at_a_time:
+            pulse = await self._pulse(agent)
+            update: dict[str, object] = {"is_off": not on, "failures": 0}
+            if on and pulse.is_off and pulse.outcome is not Outcome.FAILED:
+                update["looked"] = self._around.clock.now()
+            await self._keep(agent, pulse.model_copy(update=update))
+            self._next.pop(agent, None)
+        self._woken.set()
+
+    async def now(self, agent: AgentId) -> int:
+        """Have the agent look after all items now, whatever their times; return how many. None: nothing is asked."""
+        async with self._one_at_a_time:
+            pulse, checklist = await self._pulse(agent), await self._checklist(agent)
+            due = [Due(item) for item in checklist.items]
+            if not due or pulse.outcome is Outcome.RUNNING or self._around.agents[agent].model.name == OFFLINE:
+                return 0
+            return len(due) if await self._ask(agent, pulse, pulse, due) else 0
+
+    async def standing(self, agent: AgentId) -> Standing:
+        """Return how the heartbeats of *agent* stand. Raises StoreError."""
+        pulse = await self._pulse(agent)
+        checklist = await self._checklist(agent)
+        rhythm = self._around.rhythms[agent]
+        state = self._state(agent, pulse)
+        soonest = next_look(checklist, pulse.looked or self._around.clock.now(), rhythm) if state == "on" else None
+        items, faults = len(checklist.items), checklist.faults
+        return Standing(state, pulse.ran, pulse.outcome, soonest, pulse.failures, items, faults)
+
+    def _state(self, agent: AgentId, pulse: Pulse) -> str:
+        rhythm = self._around.rhythms[agent]
+        if not rhythm.every or rhythm.begin == rhythm.end:
+            return "never"
+        if pulse.is_off:
+            return "stopped" if pulse.failures >= STOPS_AFTER else "off"
+        if self._around.agents[agent].model.name == OFFLINE:
+            return "no_model"
+        return "on" if self._routes.get(agent, True) else "no_route"
+
+    # --- what is kept and read
+
+    async def _pulse(self, agent: AgentId) -> Pulse:
+        if agent not in self._pulses:
+            kept = await self._around.store.get(_key(agent))
+            self._pulses[agent] = Pulse.model_validate_json(kept) if kept else Pulse()
+        return self._pulses[agent]
+
+    async def _keep(self, agent: AgentId, pulse: Pulse) -> None:
+        await self._around.store.put(_key(agent), pulse.model_dump_json())
+        self._pulses[agent] = pulse
+
+    async def _checklist(self, agent: AgentId) -> Checklist:
+        """Read the list; what is wrong with it, the owner is told once."""
+        try:
+            found = read_checklist(await self._text(agent, FILE), self._around.rhythms[agent].zone)
+        except WorkspaceError as exc:
+            found = Checklist(faults=(str(exc),))
+        if found.faults and found != self._lists.get(agent):
+            said = "\n".join([f"`{FILE}` holds what I cannot look after:", *(f"- {fault}" for fault in found.faults)])
+            await self._tell(agent, f"heartbeat_list:{agent}:{_digest(said)}", said)
+        if found.is_prose and found != self._lists.get(agent):
+            await self._tell(agent, f"heartbeat_prose:{agent}", _PROSE)
+        self._lists[agent] = found
+        return found
+
+    async def _text(self, agent: AgentId, name: str) -> str:
+        """Return a file of the workspace, empty if there is none. Raises WorkspaceError."""
+        home = self._around.agents[agent]
+        found = await home.run(home.workspace.present, name, session_access(_session(agent)))
+        return found.whole if found is not None else ""
+
+    async def _digests(self, agent: AgentId, paths: Collection[str]) -> dict[str, str]:
+        home, access = self._around.agents[agent], session_access(_session(agent))
+
+        def read() -> dict[str, str]:
+            found = {}
+            for path in sorted(paths):
+                try:
+                    present = home.workspace.present(path, access)
+                except WorkspaceError as exc:
+                    found[path] = f"unreadable: {type(exc).__name__}"
+                else:
+                    found[path] = present.digest if present is not None else ""
+            return found
+
+        return await home.run(read) if paths else {}
+
+    async def _tell(self, agent: AgentId, key: str, said: str) -> None:
+        route = await self._around.owner_chat(agent)
+        if route is not None and (notice := await self._around.store.notify(key, Outgoing(route, said))):
+            self._wake([notice])
+
+    def _message(self, agent: AgentId, slot: str, prompt: str, route: Address) -> InboundMessage:
+        now = self._around.clock.now()
+        address = heartbeat_address(agent)
+        return InboundMessage(address, slot, NOBODY, ChatKind.DIRECT, prompt, True, now, answers_to=route)
+
+
+async def _nowhere(_: InboundMessage) -> bool:
+    """Nothing is taken in yet."""
+    return False
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _key(agent: AgentId) -> str:
+    return f"heartbeat:{agent}"
+
+
+def _session(agent: AgentId) -> SessionKey:
+    return SessionKey(agent, SessionType.HEARTBEAT)

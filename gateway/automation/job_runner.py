@@ -1,0 +1,196 @@
+"""This file runs jobs at their times: it takes each slot in once, and tells the owner what cannot be run."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Never
+
+import structlog
+
+from adapters.channel import Address, ChatKind, InboundMessage
+from gateway.admission.internal_channels import CLOCK, NOBODY, job_address
+from gateway.errors import ScheduleError, StoreError
+from gateway.runtime.clock import Clock
+from gateway.schedule.jobs import DueJob, Timetable, schedule_of, shown_schedule
+from gateway.schedule.recurrence import At
+from gateway.stores.jobs import Job, Run
+from gateway.stores.ports import InboxRow, OutboxRow, Store
+from workspaces.access import AgentId
+
+log = structlog.get_logger()
+
+LOOK_EVERY_S = 60.0
+"""At the latest: the machine may have slept, or another gateway's command may have changed a job."""
+FAILURES = 5
+"""In a row, until a job is stopped (the requirements' number)."""
+LATE_AFTER = timedelta(minutes=5)
+"""From then on a run says that it is late; our choice."""
+NO_ROUTE = "no_route"
+MISSED = "schedule_missed"
+STOPPED = "schedule_stopped"
+UNREADABLE = "schedule_unreadable"
+"""Reason codes that are counted here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Where the owner is, and how they are told."""
+
+    owner: Callable[[AgentId], Awaitable[Address | None]]
+    """Gives the owner's direct chat."""
+    tell: Callable[[str, str, Address | None], Awaitable[None]]
+    """Tells the owner something once for each key, there, or at the terminal where there is no better place."""
+
+
+class Ticker:
+    """Looks which slots have come; whatever restarts happen, each is run once, or let go and counted."""
+
+    def __init__(
+        self, timetable: Timetable, store: Store, agents: Collection[AgentId], ways: Ways, clock: Clock
+    ) -> None:
+        self.timetable = timetable
+        self.hand_on: Callable[[InboxRow], None] = _leave
+        """Hands a stored message to its lane; set once there are lanes."""
+        self._store = store
+        self._agents = agents
+        self._ways = ways
+        self._clock = clock
+        self._woken = asyncio.Event()
+        timetable.changed, timetable.count = self._woken.set, store.count
+
+    async def work(self) -> Never:
+        """Run what comes due, until cancelled."""
+        while True:
+            self._woken.clear()
+            try:
+                await self.look()
+                pause_s = await self._pause_s()
+            except StoreError as exc:
+                log.warning("jobs not looked at", detail=str(exc))
+                pause_s = LOOK_EVERY_S
+            await self._clock.wait(self._woken, pause_s)
+
+    async def look(self) -> None:
+        """Take in every slot that has come. Raises StoreError."""
+        if not self.timetable.punctuality.most:
+            return
+        for job in await self._ours():
+            try:
+                await self._see_to(job)
+            except ScheduleError as exc:
+                await self._stop(job, f"cannot be read any more: {exc}", reason=UNREADABLE)
+
+    async def run_now(self, number: int, agent: AgentId | None = None) -> str:
+        """Run the job beside its schedule, and return what was done in words. Raises ScheduleError and StoreError."""
+        job = await self.timetable.get(number, agent)
+        owner = await self._ways.owner(AgentId(job.errand.agent))
+        if owner is None:
+            raise ScheduleError("no direct chat with you is known where owner.deliver says; write to that bot once")
+        now = self._clock.now()
+        row = await self._store.jobs.run(job.id, now, _message(job, f"run {now.isoformat()}", _prompt(job), owner, now))
+        if row is None:
+            raise ScheduleError(f"job {number} was just run")
+        self.hand_on(row)
+        when = "once the gateway runs" if self.hand_on is _leave else "now"
+        return f"job {number} runs {when}; what it has to say comes by {owner.channel}"
+
+    async def history(self, number: int, agent: AgentId | None = None) -> Sequence[Run]:
+        """Return what became of the job's latest slots, the newest first. Raises ScheduleError and StoreError."""
+        job = await self.timetable.get(number, agent)
+        return await self._store.jobs.history(job.id)
+
+    def settled(self, row: InboxRow, _: Sequence[OutboxRow]) -> None:
+        """Look soon: the turn of *row* is over, and may have been a job's."""
+        if row.message.address.channel == CLOCK:
+            self._woken.set()
+
+    async def _see_to(self, job: Job) -> None:
+        if job.is_enabled and job.failures >= FAILURES:
+            await self._stop(job, f"failed {job.failures} times in a row", reason=STOPPED)
+        elif (found := self.timetable.due(job)) is not None:
+            await self._take(found)
+
+    async def _take(self, due: DueJob) -> None:
+        job, owner = due.job, await self._ways.owner(AgentId(due.job.errand.agent))
+        if owner is None or due.is_too_late:
+            await self._let_go(due, owner)
+            return
+        if due.missed:
+            await self._store.count(MISSED, due.missed)
+        now = self._clock.now()
+        text = _prompt(job, self._lateness(due, now))
+        message = _message(job, due.slot.at.isoformat(), text, owner, now)
+        row = await self._store.jobs.take(job.id, due.slot, message)
+        if row is not None:
+            log.info("job runs", job=job.id, agent=job.errand.agent, slot=due.slot.at.isoformat())
+            self.hand_on(row)
+
+    async def _let_go(self, due: DueJob, owner: Address | None) -> None:
+        """Note a slot that is not run; who must know is told first, so that a crash between hides nothing."""
+        job = due.job
+        if owner is None:
+            told = (
+                f"Job {job.id} of agent {job.errand.agent} was not run: no direct chat with you is known where "
+                "`owner.deliver` says. Write to that bot once."
+            )
+            await self._ways.tell(f"{NO_ROUTE}:{job.errand.agent}", told, None)
+        elif isinstance(schedule_of(job.errand), At):
+            when = self._shown(due.slot.at)
+            told = f"Job {job.id} was due {when}, while I did not run, and is too late now: {job.errand.prompt}"
+            await self._ways.tell(f"{MISSED}:{job.id}:{due.slot.at.isoformat()}", told, owner)
+        if owner is None:
+            await self._store.count(NO_ROUTE)
+        else:
+            await self._store.count(MISSED, max(1, due.missed))
+        await self._store.jobs.take(job.id, due.slot, None)
+        log.warning("job not run", job=job.id, agent=job.errand.agent, slot=due.slot.at.isoformat())
+
+    async def _stop(self, job: Job, why: str, *, reason: str) -> None:
+        if not job.is_enabled:
+            return
+        when = shown_schedule(job.errand, self.timetable.zone)
+        told = f"Job {job.id} ({when}) {why}, so I stopped it. `/cron enable {job.id}` starts it again."
+        owner = await self._ways.owner(AgentId(job.errand.agent))
+        await self._ways.tell(f"{reason}:{job.id}:{job.last_slot}", told, owner)
+        await self._store.count(reason)
+        await self.timetable.disable(job.id)
+        log.warning("job stopped", job=job.id, agent=job.errand.agent, why=reason)
+
+    async def _ours(self) -> list[Job]:
+        return [job for job in await self.timetable.all() if job.errand.agent in self._agents]
+
+    async def _pause_s(self) -> float:
+        if not self.timetable.punctuality.most:
+            return LOOK_EVERY_S
+        times = [at for job in await self._ours() if job.is_enabled and (at := self.timetable.wakes_at(job))]
+        until = (min(times) - self._clock.now()).total_seconds() if times else LOOK_EVERY_S
+        return min(LOOK_EVERY_S, max(until, 0.0))
+
+    def _lateness(self, due: DueJob, now: datetime) -> str:
+        late = now - self.timetable.jitter(due.job) - due.slot.at > LATE_AFTER
+        parts = [f"It was due {self._shown(due.slot.at)} and comes late."] if late else []
+        if due.missed:
+            parts.append(f"Earlier times that were left out: {due.missed}.")
+        return f"({' '.join(parts)})\n\n" if parts else ""
+
+    def _shown(self, moment: datetime) -> str:
+        return f"{moment.astimezone(self.timetable.zone):%Y-%m-%d %H:%M}"
+
+
+def _leave(_: InboxRow) -> None:
+    """Leave it in the inbox for a gateway that runs."""
+
+
+def _prompt(job: Job, before: str = "") -> str:
+    """Return what the agent is told; in the owner's own conversation it must not pass as the owner's words."""
+    head = f"(Nobody wrote this now: job {job.id} is due, {job.errand.schedule}.)\n\n" if job.errand.in_main else ""
+    return f"{head}{before}{job.errand.prompt}"
+
+
+def _message(job: Job, name: str, text: str, owner: Address, now: datetime) -> InboundMessage:
+    errand = job.errand
+    address = job_address(AgentId(errand.agent), str(job.id), in_main=errand.in_main, private=errand.private)
+    return InboundMessage(
+        address, name, NOBODY, ChatKind.DIRECT, text, is_for_us=True, sent_at=now.astimezone(UTC), answers_to=owner
+    )

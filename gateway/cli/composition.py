@@ -1,0 +1,22 @@
+"""This file puts a real gateway together for a command, once the command needs one."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from gateway.cli.invocation import Composed
+from gateway.home import Home
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+
+
+@asynccontextmanager
+async def compose_app(
+    home: Home, config: "Config", environ: Mapping[str, str], *, channels: bool
+) -> AsyncIterator[Composed]:
+    """Open the application of *home*, whose lock the caller holds."""
+    from gateway.app.app import App
+
+    async with App.open(home, config, environ, channels=channels) as app:
+        yield Composed(app.desk, app.readiness, app.run, app.meter, app.web(environ))

@@ -1,0 +1,69 @@
+"""This file finds the desk to work at: the running gateway's, or that of a gateway composed for this one command."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+
+from gateway.cli.invocation import Composed, Invocation
+from gateway.control.operator_api import Desk
+from gateway.errors import StrandlineError
+from gateway.home import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A desk, and where it stands."""
+
+    desk: Desk
+    address: str | None
+    """Of the running gateway; `None` if this process composed one."""
+
+
+@asynccontextmanager
+async def reach(invocation: Invocation, home: Home, purpose: str, *, answers: bool = False) -> AsyncIterator[Reached]:
+    """Give the desk of *home*; *purpose* is what others are told while this process owns it.
+
+    A gateway composed here answers messages only if it *answers*: to look at its state is to change nothing.
+
+    Raises HomeLockedError when the home is owned by a process that cannot be asked, ConfigError when there is no
+    gateway and none can be composed, StrandlineError when there is no home.
+    """
+    control = home.control()
+    if control is not None:
+        from gateway.control.remote import reached
+
+        async with reached(control) as desk:
+            if desk is not None:
+                yield Reached(desk, control.address)
+                return
+    async with _composed(invocation, home, purpose, answers) as reached_here:
+        yield reached_here
+
+
+@asynccontextmanager
+async def _composed(invocation: Invocation, home: Home, purpose: str, answers: bool) -> AsyncIterator[Reached]:
+    from gateway.config import read_config
+    from gateway.config.secrets import known_secrets
+    from gateway.observability.logs import logging_to_stderr
+    from gateway.observability.redact import Redactor
+
+    if not home.exists:
+        raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
+    config = read_config(home.config_file)  # before the lock: a wrong setting touches nothing
+    secrets = Redactor(known_secrets(config.secret_sources(), invocation.environ))
+    with home.lock(purpose), logging_to_stderr("warning", config.gateway.log_format, secrets):
+        composing = invocation.compose(home, config, invocation.environ, channels=False)
+        async with composing as gateway, _answering(gateway) if answers else nullcontext():
+            yield Reached(gateway.desk, None)
+
+
+@asynccontextmanager
+async def _answering(gateway: Composed) -> AsyncIterator[None]:
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(gateway.run(stop))
+        try:
+            yield
+        finally:
+            stop.set()

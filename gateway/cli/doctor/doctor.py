@@ -1,0 +1,240 @@
+"""This file is `strandline doctor`: what could keep a gateway from working here, and how to mend it."""
+
+import asyncio
+import platform
+import shutil
+import stat
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from gateway.agent.models.optional_packages import missing_extra
+from gateway.cli.connect import reach
+from gateway.cli.doctor.channels import check_bots
+from gateway.cli.doctor.finding import Finding, Level
+from gateway.cli.doctor.servers import check_servers
+from gateway.cli.doctor.tool_servers import check_tool_servers
+from gateway.cli.doctor.web import check_http_door
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.status import memory_line
+from gateway.control.operator_api import EXPECTED, Desk
+from gateway.control.status_wire import Status
+from gateway.control.wire import AgentOrder, SearchOrder
+from gateway.errors import ConfigError
+from gateway.home import Home
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+
+LOW_DISK = 1_000_000_000
+NO_DISK = 100_000_000
+"""Free bytes below which there is a warning, and a failure; our choice."""
+OLDEST_PYTHON = (3, 11)
+
+
+def doctor(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Check everything a gateway needs here, and say how to mend what is missing. Exit status 1 if it cannot work."""
+    invocation: Invocation = context.obj
+    findings = asyncio.run(_examine(invocation, invocation.home(home)))
+    if as_json:
+        print_json({"findings": [asdict(finding) for finding in findings]})
+    else:
+        for finding in findings:
+            print(f"{finding.level:<5} {finding.check}: {finding.detail}")
+            if finding.mend:
+                print(f"      → {finding.mend}")
+    if any(finding.level is Level.FAIL for finding in findings):
+        raise typer.Exit(1)
+
+
+async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
+    from gateway.config import read_config
+
+    findings = [check_python(sys.version_info[:2]), check_git(), check_home(home, invocation), check_disk(home)]
+    try:
+        config = read_config(home.config_file)
+    except ConfigError as exc:
+        return [
+            *findings,
+            Finding("configuration", Level.FAIL, str(exc), "edit the file; docs/settings.md has every key"),
+        ]
+    findings += check_config(config, home, invocation.environ)
+    findings += [finding async for finding in check_servers(config, invocation.environ)]
+    findings += [finding async for finding in check_http_door(config, invocation.environ)]
+    if home.exists and all(finding.level is not Level.FAIL for finding in findings):
+        findings += [finding async for finding in check_bots(config, invocation.environ)]
+        findings += [finding async for finding in check_tool_servers(config, invocation.environ, home)]
+        findings += [finding async for finding in _work(invocation, home)]
+    return findings
+
+
+# --- what is there
+
+
+def check_python(version: tuple[int, int]) -> Finding:
+    """Say whether this Python is new enough."""
+    if version < OLDEST_PYTHON:
+        return Finding("python", Level.FAIL, platform.python_version(), "install Python 3.11 or newer")
+    return Finding("python", Level.OK, platform.python_version())
+
+
+def check_git() -> Finding:
+    """Say whether the program is there that reads the history of the agents' files; writing needs none."""
+    program = shutil.which("git")
+    if program is None:
+        detail = "git is not installed: changes of files are recorded, but cannot be shown or packed"
+        return Finding("git", Level.WARN, detail, "install git")
+    return Finding("git", Level.OK, program)
+
+
+def check_home(home: Home, invocation: Invocation) -> Finding:
+    """Say whether the home exists and is closed to other users."""
+    if not home.exists:
+        return Finding(
+            "home", Level.WARN, f"{home.path} does not exist yet", f"run: {invocation.command('init', home)}"
+        )
+    places = [place for place in (home.path, home.config_file) if place.exists()]
+    open_places = [str(place) for place in places if stat.S_IMODE(place.stat().st_mode) & 0o077]
+    if open_places:
+        return Finding(
+            "home", Level.WARN, f"others can read {', '.join(open_places)}", f"run: chmod -R go= {home.path}"
+        )
+    return Finding("home", Level.OK, str(home.path))
+
+
+def check_disk(home: Home) -> Finding:
+    """Say whether there is room for notes and an index."""
+    place = next(folder for folder in (home.path, *home.path.parents) if folder.is_dir())
+    free = shutil.disk_usage(place).free
+    level = Level.FAIL if free < NO_DISK else Level.WARN if free < LOW_DISK else Level.OK
+    return Finding(
+        "disk", level, f"{free / 1e9:.1f} GB free", "" if level is Level.OK else "make room, or move the home"
+    )
+
+
+def check_config(config: "Config", home: Home, environ: Mapping[str, str]) -> list[Finding]:
+    """Say what the configuration comes to: time zone, models, secrets, channels."""
+    return [
+        Finding("configuration", Level.OK, str(home.config_file) if home.config_file.exists() else "defaults; no file"),
+        _zone(config, environ),
+        *_models(config),
+        *_secrets(config, environ),
+        Finding("channels", Level.OK, ", ".join(["terminal", *_bots(config)])),
+        *_policies(config),
+    ]
+
+
+def _bots(config: "Config") -> Iterator[str]:
+    yield from (f"{bot.channel}.{account}" for account, bot in config.channels.bots())
+
+
+def _policies(config: "Config") -> Iterator[Finding]:
+    for account, bot in config.channels.bots():
+        if fault := bot.policy_fault(account):
+            yield Finding("policy", Level.FAIL, fault, "write one of them; docs/access.md says what each does")
+
+
+def _zone(config: "Config", environ: Mapping[str, str]) -> Finding:
+    from gateway.config import owner_zone
+
+    zone = owner_zone(config.owner.time_zone, environ)
+    is_set = config.owner.time_zone is not None
+    mend = "" if is_set else f'write time_zone = "{zone.name}", or your own, below [owner]'
+    return Finding("time zone", Level.OK if is_set else Level.WARN, f"{zone.name} (from {zone.source})", mend)
+
+
+def _models(config: "Config") -> Iterator[Finding]:
+    for agent, settings in config.agents.items():
+        if settings.model == "offline":
+            mend = "name one below [models]; docs/settings.md shows how"
+            yield Finding(
+                "model", Level.WARN, f"agent {agent} has no language model, the offline responder answers", mend
+            )
+        else:
+            yield _model(agent, settings.model, config)
+
+
+def _model(agent: str, name: str, config: "Config") -> Finding:
+    settings = config.models[name]
+    detail = f"agent {agent}: {settings.model}"
+    if install := missing_extra(settings.provider):
+        return Finding("model", Level.FAIL, f"{detail}; the package for it is missing", f"run: {install}")
+    if settings.window_tokens is not None:
+        return Finding("model", Level.OK, detail)
+    assumed = f"{detail}; its window is taken for {settings.window:,} tokens"
+    is_own = settings.base_url is not None
+    mend = f"write its window_tokens below [models.{name}], and start the server with as many" if is_own else ""
+    return Finding("model", Level.WARN if is_own else Level.OK, assumed, mend)
+
+
+def _secrets(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
+    for source in config.secret_sources():
+        try:
+            source.read(environ)
+        except ConfigError as exc:
+            yield Finding("secret", Level.FAIL, str(exc), f"the setting is {source.key}")
+        else:
+            yield Finding("secret", Level.OK, f"{source.key} is there")
+
+
+# --- what works
+
+
+async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
+    """Look at a running gateway, or compose one, and search each agent's memory."""
+    try:
+        async with reach(invocation, home, "strandline doctor") as reached:
+            state = await reached.desk.status()
+            where = f"running at {reached.address}" if reached.address else "not running; it can be composed"
+            yield Finding("gateway", Level.OK, where)
+            for agent in state.agents:
+                for finding in await _memory(reached.desk, agent.agent):
+                    yield finding
+            for finding in _troubles(state):
+                yield finding
+    except EXPECTED as exc:
+        yield Finding("gateway", Level.FAIL, str(exc), "mend that first, then run doctor again")
+
+
+async def _memory(desk: Desk, agent: str) -> list[Finding]:
+    """Embedder and engine work when a search does."""
+    found = await desk.search(SearchOrder("strandline doctor", agent, 1))
+    memory = await desk.memory_status(AgentOrder(agent))
+    detail = f"agent {agent}, {memory_line(memory)}"
+    skipped = [
+        Finding("memory", Level.WARN, f"agent {agent}: {p} is not indexed: {why}") for p, why in memory.skipped.items()
+    ]
+    if found.mode == "keyword":
+        why = Finding(
+            "memory", Level.WARN, f"{detail}; {found.reason}", "docs/settings.md, [memory], says what is needed"
+        )
+        return [why, *skipped]
+    return [Finding("memory", Level.OK, detail), *skipped]
+
+
+def _troubles(state: Status) -> Iterator[Finding]:
+    from gateway.stores.unreadable import SET_ASIDE
+
+    for agent in state.agents:
+        if agent.history:
+            detail = f"agent {agent.agent}: changes of its files are not recorded: {agent.history}"
+            yield Finding("history", Level.WARN, detail, "the files are safe; it goes on by itself once that is mended")
+    for each in state.waits_for:
+        yield Finding("waiting", Level.WARN, each)
+    if state.outbox_dead:
+        yield Finding("outbox", Level.WARN, f"{state.outbox_dead} undeliverable replies", "strandline status says why")
+    for reason in SET_ASIDE:
+        if count := state.reasons.get(reason):
+            mend = "docs/reasons.md says where they are kept"
+            yield Finding("store", Level.WARN, f"{reason}: {count} could not be read and were set aside", mend)
+    if state.approvals_waiting:
+        detail = f"changes of agents' files that wait for you: {state.approvals_waiting}"
+        yield Finding("approvals", Level.WARN, detail, "strandline approvals list")
+    for channel in state.channels:
+        if channel.reason:
+            yield Finding(
+                "channel", Level.WARN, f"{channel.channel}.{channel.account}: {channel.state}: {channel.reason}"
+            )

@@ -1,0 +1,179 @@
+"""This file is the part of `strandline doctor` that looks at the servers which keep state: Redis and Qdrant."""
+
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from gateway.cli.doctor.finding import Finding, Level
+from gateway.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gateway.config import Config, QdrantSettings
+    from gateway.stores.redis.about import RedisAbout
+
+PATIENCE_S = 3.0
+"""How long a server may take to answer one question; our choice."""
+FULL = 0.9
+"""Of its memory, from which on a Redis is warned about; our choice."""
+SKEW_S = 2.0
+"""Gateways write times by their own clocks; from here on the order of what several wrote is doubtful. Our choice."""
+OLDEST_REDIS = (7, 0)
+OLDEST_QDRANT = (1, 10)
+OLDEST_TENANTS = (1, 11)
+"""By Qdrant's release notes: one query interface and multivectors; tenants."""
+MANY_COLLECTIONS = 200
+"""Qdrant advises against hundreds of collections."""
+
+
+async def check_servers(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
+    """Look at each server that the settings name; a secret that is missing was told before."""
+    try:
+        if config.redis.url is not None:
+            async for finding in _redis(config, environ):
+                yield finding
+        if config.qdrant.url is not None:
+            async for finding in _qdrant(config.qdrant, environ):
+                yield finding
+    except ConfigError:
+        return
+
+
+# --- Redis
+
+
+async def _redis(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
+    try:
+        from redis.exceptions import RedisError
+
+        from gateway.stores.redis.about import about
+        from gateway.stores.redis.server import server_of, told
+    except ImportError:
+        yield Finding("redis", Level.FAIL, "the package for it is missing", "run: pip install 'strandline[redis]'")
+        return
+    try:
+        server = server_of(config.redis, environ, PATIENCE_S)
+    except ConfigError as exc:
+        if not any(str(exc).startswith(source.key) for source in config.secret_sources()):  # told before
+            yield Finding("redis", Level.FAIL, str(exc), "name a PEM file; messages need the server")
+        return
+    try:
+        client = await server.connect()
+        try:
+            found = await about(client)
+        finally:
+            await client.aclose()
+    except (RedisError, OSError) as exc:
+        yield Finding("redis", Level.FAIL, told(exc, server), "the setting is redis.url; messages need it")
+        return
+    for finding in redis_findings(found, accepts_loss=config.redis.accept_loss):
+        yield finding
+
+
+def redis_findings(found: "RedisAbout", *, accepts_loss: bool) -> Iterator[Finding]:
+    """Say what of a Redis server would lose messages, or soon refuse them."""
+    troubles = list(_redis_troubles(found, Level.WARN if accepts_loss else Level.FAIL))
+    if not troubles:
+        detail = f"Redis {found.version} takes writes, keeps a log and evicts nothing; its clock is off by "
+        yield Finding("redis", Level.OK, f"{detail}{abs(found.ahead_s):.2f} s")
+    yield from troubles
+
+
+def _redis_troubles(found: "RedisAbout", forgets: Level) -> Iterator[Finding]:
+    if _release(found.version) < OLDEST_REDIS:
+        yield Finding("redis", Level.FAIL, f"it is Redis {found.version}", "7.0 or newer is needed")
+    if found.is_replica:
+        mend = "name the primary, or a sentinel, in redis.url"
+        yield Finding("redis", Level.FAIL, "it is a replica, which takes no writes", mend)
+    if not found.keeps_log:
+        mend = "on the server: CONFIG SET appendonly yes, then CONFIG REWRITE"
+        yield Finding("redis", forgets, "it keeps no log of its writes: a restart forgets messages", mend)
+    elif found.syncs not in {"", "always"}:
+        detail = f"it syncs its log later (appendfsync {found.syncs}): a kill may cost what it confirmed last"
+        yield Finding("redis", Level.WARN, detail, "on the server: CONFIG SET appendfsync always, then CONFIG REWRITE")
+    if found.log_trouble:
+        yield Finding("redis", Level.FAIL, "it could not write its log", "look at its disk, and at its own log")
+    if found.policy != "noeviction":
+        mend = "on the server: CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE"
+        yield Finding("redis", forgets, f"it throws keys away when memory is short ({found.policy})", mend)
+    if found.cluster_state != "ok":
+        yield Finding(
+            "redis", Level.FAIL, "its cluster takes no writes now", "run: redis-cli --cluster check HOST:PORT"
+        )
+    if found.memory_share > FULL:
+        detail = f"{found.memory_share:.0%} of the memory that it may use is taken; at 100% nothing is accepted"
+        yield Finding("redis", Level.WARN, detail, "raise maxmemory")
+    if abs(found.ahead_s) > SKEW_S:
+        way = "ahead of" if found.ahead_s > 0 else "behind"
+        detail = f"its clock is {abs(found.ahead_s):.1f} s {way} this machine's"
+        yield Finding("redis", Level.WARN, detail, "let both keep the time by NTP")
+
+
+# --- Qdrant
+
+
+async def _qdrant(settings: "QdrantSettings", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
+    import httpx2
+
+    source = settings.api_key()
+    headers = {"api-key": source.read(environ)} if source else {}
+    client = httpx2.AsyncClient(base_url=str(settings.url), headers=headers, timeout=PATIENCE_S, trust_env=False)
+    async with client:
+        try:
+            version, listed = await client.get("/"), await client.get("/collections")
+        except httpx2.HTTPError as exc:
+            detail = f"{settings.url} does not answer ({type(exc).__name__}); searches are by words from the files"
+            yield Finding("qdrant", Level.FAIL, detail, "start it, or correct qdrant.url")
+            return
+    for finding in qdrant_findings(settings, _json(version), listed.status_code, _json(listed)):
+        yield finding
+
+
+def qdrant_findings(settings: "QdrantSettings", greeting: Any, status: int, listed: Any) -> Iterator[Finding]:
+    """Say what a server that greets so, and lists its collections so, cannot do."""
+    version = str(greeting.get("version", "")) if isinstance(greeting, dict) else ""
+    if not version:
+        detail = f"what answers at {settings.url} is no Qdrant server"
+        yield Finding("qdrant", Level.FAIL, detail, "correct qdrant.url; its port is 6333, not 6334")
+        return
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        mend = "name the variable that holds it in qdrant.api_key_env"
+        yield Finding("qdrant", Level.FAIL, f"Qdrant {version} refuses the key", mend)
+        return
+    oldest = OLDEST_TENANTS if settings.layout == "shared" else OLDEST_QDRANT
+    if _release(version) < oldest:
+        needed = ".".join(map(str, oldest))
+        yield Finding("qdrant", Level.FAIL, f"it is Qdrant {version}", f"{needed} or newer is needed")
+        return
+    yield from _collections(settings, version, _names(listed))
+
+
+def _collections(settings: "QdrantSettings", version: str, names: Sequence[str]) -> Iterator[Finding]:
+    ours = [name for name in names if name.startswith(f"{settings.prefix}_")]
+    shared = [name for name in ours if name.startswith(f"{settings.prefix}_shared.")]
+    used = shared if settings.layout == "shared" else [name for name in ours if name not in shared]
+    detail = f'Qdrant {version}, layout "{settings.layout}", {len(used)} of its {len(names)} collections are ours'
+    yield Finding("qdrant", Level.OK, detail)
+    if left := sorted({*ours} - {*used}):
+        mend = f"once the index is complete, delete them: {', '.join(left[:3])}{' …' if len(left) > 3 else ''}"
+        yield Finding("qdrant", Level.WARN, f"{len(left)} collections of the other layout are not used", mend)
+    if settings.layout == "agent" and len(used) > MANY_COLLECTIONS:
+        yield Finding("qdrant", Level.WARN, f"{len(used)} collections", 'qdrant.layout = "shared" needs one')
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+
+
+def _json(answer: Any) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        return None
+
+
+def _names(listed: Any) -> list[str]:
+    try:
+        return [str(each["name"]) for each in listed["result"]["collections"]]
+    except (KeyError, TypeError):
+        return []

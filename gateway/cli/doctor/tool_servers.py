@@ -1,0 +1,58 @@
+"""This file is the part of `strandline doctor` that asks each tool server for its tools."""
+
+import asyncio
+import shlex
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING
+
+from gateway.agent.mcp.settings import Program, ServerSettings
+from gateway.cli.doctor.finding import Finding, Level
+from gateway.errors import ConfigError
+from gateway.home import Home
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+
+
+async def check_tool_servers(config: "Config", environ: Mapping[str, str], home: Home) -> AsyncIterator[Finding]:
+    """Start or reach each as a turn would; a secret that is missing was told before."""
+    from gateway.app.tool_servers import server_settings
+    from gateway.config.secrets import known_secrets
+    from gateway.observability.logs import logging_to_stderr
+    from gateway.observability.redact import Redactor
+
+    try:
+        settings = server_settings(config, environ, home.path)
+    except ConfigError:
+        return
+    secrets = Redactor(known_secrets(config.secret_sources(), environ))
+    with logging_to_stderr("error", config.gateway.log_format, secrets):  # what is wrong is a finding
+        for each in settings:
+            yield await _look(each)
+
+
+async def _look(settings: ServerSettings) -> Finding:
+    """Let one server run once; without its tools the gateway works all the same."""
+    from gateway.agent.mcp.servers import open_servers
+    from gateway.runtime.clock import utc_now
+
+    async with open_servers([settings], utc_now, _uncounted) as servers:
+        (server,) = servers.servers
+        await server.tools()
+        found, troubles = server.offered.specs, server.troubles()
+    check = f"tools of {settings.name}"
+    if troubles or not found:
+        detail = "; ".join(troubles) or "it tells no tools yet: it is still starting, or has none"
+        return Finding(check, Level.WARN, detail, _mend(settings))
+    return Finding(check, Level.OK, f"{len(found)}: {', '.join(found)}")
+
+
+def _mend(settings: ServerSettings) -> str:
+    place = settings.place
+    if isinstance(place, Program):
+        return f"try it in {place.folder}: {shlex.join(place.command)}; the settings are below [mcp.{settings.name}]"
+    return f"look whether {place.url} answers; the settings are below [mcp.{settings.name}]"
+
+
+async def _uncounted(_: str) -> None:
+    await asyncio.sleep(0)

@@ -1,0 +1,75 @@
+"""This file is the part of `strandline doctor` that looks at the HTTP door: the page, programs' tokens, the port."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from gateway.cli.doctor.finding import Finding, Level
+from gateway.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+    from gateway.config.web import WebSettings
+
+PATIENCE_S = 3.0
+"""How long whoever listens at the port may take to answer; our choice."""
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked on loopback, not bound
+_TLS = "put a proxy before it that speaks TLS, and name its https address in web.public_url; docs/http.md, From outside"
+
+
+async def check_http_door(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
+    """Look at the door, if it is to be open; a token that is missing was told before."""
+    if not config.web.enabled:
+        yield Finding("page", Level.OK, "shut; enabled = true below [web] opens a page for you, on this machine")
+        return
+    for finding in (*_tokens(config, environ), *_ways(config.web)):
+        yield finding
+    if config.web.port:
+        yield await _port(config.web)
+
+
+def _tokens(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
+    from gateway.web.api_tokens import Holders
+
+    try:
+        for source in config.web.secret_sources():
+            source.read(environ)
+    except ConfigError:
+        return
+    try:
+        Holders.of(config.web, config.agents, environ)
+    except ConfigError as exc:
+        yield Finding("page", Level.FAIL, str(exc), "openssl rand -base64 24 makes a token")
+
+
+def _ways(web: "WebSettings") -> Iterator[Finding]:
+    is_tls = (web.public_url or "").startswith("https:")
+    if web.allow_remote and not is_tls:
+        yield Finding("page", Level.WARN, f"{web.host} may be reached from other machines without TLS", _TLS)
+    elif web.public_url is not None and not is_tls:
+        yield Finding("page", Level.WARN, f"{web.public_url} has no TLS: codes and tokens travel as they are", _TLS)
+    if not web.port:
+        mend = "write web.port = 8181, or another"
+        yield Finding("page", Level.WARN, "web.port is 0: its address changes with each start", mend)
+
+
+async def _port(web: "WebSettings") -> Finding:
+    """Say who listens where the page is to be."""
+    import httpx2
+
+    here = _EVERYWHERE.get(web.host, web.host)
+    address = f"http://[{here}]:{web.port}" if ":" in here else f"http://{here}:{web.port}"
+    try:
+        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE_S) as client:
+            answer = await client.get(f"{address}/chat/me")
+    except httpx2.ConnectError:
+        return Finding("page", Level.OK, f"{address} is free; the page opens there when the gateway starts")
+    except httpx2.HTTPError:
+        return _taken(address)
+    if answer.status_code != HTTPStatus.UNAUTHORIZED or "sign in first" not in answer.text:
+        return _taken(address)
+    return Finding("page", Level.OK, f"open at {address}; strandline web link lets a browser in")
+
+
+def _taken(address: str) -> Finding:
+    return Finding("page", Level.FAIL, f"another program listens at {address}", "choose another web.port, or end it")

@@ -1,0 +1,118 @@
+"""This file composes a gateway again whose share has changed, and waits for a store that is away, however long."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from gateway.cli.invocation import Composed
+from gateway.errors import StoreError
+from gateway.home import ControlFile, Home
+from gateway.runtime.clock import SystemClock
+
+if TYPE_CHECKING:
+    from gateway.config import OwnerZone
+    from gateway.control.standby_app import Waiting
+
+SHORT_S = 0.5
+"""A share that has changed is taken up in less than that: nobody need hear of it. Our choice."""
+PAUSE_S = 1.0
+"""Between two tries, each of which waits for the store itself. Our choice."""
+
+Make = Callable[[], AbstractAsyncContextManager[Composed]]
+
+
+@dataclass(frozen=True, slots=True)
+class Doorway:
+    """Where a gateway answers while it waits."""
+
+    home: Home
+    zone: "OwnerZone"
+    host: str
+    port: int
+    token: str
+
+
+async def composed_again(stack: AsyncExitStack, make: Make, doorway: Doorway) -> Composed:
+    """Return the gateway that *make* composes, entered into *stack*, once its store lets it.
+
+    Nothing is accepted meanwhile. Raises ConfigError for a store that is there and must not be used.
+    """
+    import structlog
+
+    log = structlog.get_logger()
+    async with _telling(doorway) as waiting:
+        while True:
+            try:
+                return await stack.enter_async_context(make())
+            except StoreError as exc:
+                if waiting.state.waits_for != (str(exc),):
+                    log.warning("standing by until the store answers", detail=str(exc))
+                waiting.state = replace(waiting.state, waits_for=(str(exc),))
+            await asyncio.sleep(PAUSE_S)
+
+
+@asynccontextmanager
+async def outlasting(stop: asyncio.Event, *, is_first: bool) -> AsyncIterator[None]:
+    """Let a run that its store fails end by itself, unless it *is_first*: whoever is composed next waits for the store.
+
+    It fails one when it goes away again while what an earlier run left is taken up.
+    """
+    if is_first:
+        yield
+        return
+    import structlog
+
+    try:
+        yield
+    except* StoreError as group:
+        for why in dict.fromkeys(map(str, _leaves(group))):
+            structlog.get_logger().warning("begun again: the store failed", detail=why)
+        await SystemClock().wait(stop, PAUSE_S)
+
+
+def _leaves(group: BaseExceptionGroup[StoreError]) -> Iterator[StoreError]:
+    for each in group.exceptions:
+        if isinstance(each, BaseExceptionGroup):
+            yield from _leaves(each)
+        else:
+            yield each
+
+
+@asynccontextmanager
+async def _telling(doorway: Doorway) -> "AsyncIterator[Waiting]":
+    from gateway.control.standby_app import Waiting
+    from gateway.control.status_wire import Status
+
+    state = Status(
+        version("strandline"),
+        str(doorway.home.path),
+        ready=False,
+        uptime_s=0,
+        time_zone=doorway.zone.name,
+        time_zone_source=doorway.zone.source,
+        standby=True,
+        waits_for=("the store that it shares with others",),
+    )
+    waiting, over = Waiting(state), asyncio.Event()
+    telling = asyncio.get_running_loop().create_task(_answer(waiting, doorway, over), name="waiting")
+    try:
+        yield waiting
+    finally:
+        over.set()
+        await asyncio.wait([telling])
+    telling.result()
+
+
+async def _answer(waiting: "Waiting", doorway: Doorway, over: asyncio.Event) -> None:
+    from gateway.runtime.http_server import serving
+
+    await SystemClock().wait(over, SHORT_S)
+    if over.is_set():
+        return
+    async with serving(waiting.app(doorway.token), doorway.host, doorway.port, grace_s=1) as address:
+        with doorway.home.announced(ControlFile(address, doorway.token, os.getpid())):
+            await over.wait()

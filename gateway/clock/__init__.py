@@ -1,1 +1,0 @@
-"""This room says when an agent acts by itself: on its schedule, on its heartbeat."""

@@ -1,0 +1,292 @@
+"""This file says which agents a gateway looks after: all of its own, or its share among gateways that use one Redis."""
+
+import asyncio
+import math
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import structlog
+
+from adapters.channel import InboundMessage
+from gateway.admission.routing import Routes, route
+from gateway.cluster.file_ownership import (
+    MEND,
+    Found,
+    found,
+    is_new,
+    lock_of,
+    objection,
+    renewed,
+    volume_of,
+    write_mark,
+)
+from gateway.config import Config
+from gateway.errors import ConfigError, StoreError
+from gateway.home import Home
+from gateway.runtime.clock import Clock
+from gateway.stores.pins import Known
+from gateway.stores.ports import STATE_LOST, Store
+from gateway.stores.sqlite.store import SqliteStore
+from workspaces.fault_points import Checkpoint
+
+if TYPE_CHECKING:
+    from gateway.stores.redis.leases import RedisLeases
+
+log = structlog.get_logger()
+
+LOOK_EVERY_S = 1.0
+"""How often a gateway looks whether its share has changed; our choice."""
+
+
+def at_most(agents: int, members: int) -> int:
+    """Return how many of so many *agents* one of so many gateways takes, so that all have about the same."""
+    return math.ceil(agents / max(1, members))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How many agents a gateway takes at most, so that those that share a volume have about the same."""
+
+    whole: int
+    """Of all whose files are here, or that are new."""
+    new: int
+    """Until it has so many, it also takes those of which nobody has files."""
+
+    @classmethod
+    def of(cls, usable: int, agents: int, volume: str, volumes: Sequence[str]) -> "Part":
+        """Return the part of a gateway on *volume*, which could take *usable* of all the *agents*."""
+        whole = at_most(usable, volumes.count(volume))
+        return cls(whole, min(whole, at_most(agents, len(volumes))))
+
+
+@dataclass(slots=True)
+class Share:
+    """What one run of the app looks after; a gateway that is alone has everything, for ever."""
+
+    home: Home
+    config: Config
+    leases: "RedisLeases | None" = None
+    volume: str = ""
+    """Where our agents' folders are, if others share the store."""
+    agents: list[str] = field(default_factory=list)
+    strays: dict[str, str] = field(default_factory=dict)
+    """Agents that nobody looks after, and why we cannot: the files that they worked with are not here."""
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the share has changed or the lease is lost: this run ends, and the next one begins with what is then."""
+    is_leaving: bool = True
+    """Whether the gateway stops altogether, so that others may have at once what was its."""
+    locks: ExitStack = field(default_factory=ExitStack)
+    _seen: tuple[Sequence[str], int] = ((), 0)
+    """The gateways at the last claim, and how many agents were our part then."""
+
+    @property
+    def is_standby(self) -> bool:
+        """Whether every agent has its gateway: this one has nothing to do until one becomes free."""
+        return not self.agents
+
+    @property
+    def mine(self) -> Config:
+        """The configuration with no agents but ours; routes are made of the whole one."""
+        return self.config.model_copy(update={"agents": {name: self.config.agents[name] for name in self.agents}})
+
+    async def open_store(self, routes: Routes, clock: Clock, checkpoint: Checkpoint) -> Store:
+        """Open what survives a crash: the home's own file, or our part of the Redis. Raises StoreError."""
+        if self.leases is None:
+            return await _own_store(self.home, clock, checkpoint)
+        from gateway.stores.redis.store import RedisStore
+
+        def agent_of(message: InboundMessage) -> str:
+            return route(message, routes).key.agent
+
+        return RedisStore(self.leases, self.agents, agent_of, clock=clock, checkpoint=checkpoint)
+
+    async def may_listen(self, channel: str, account: str) -> None:
+        """Return once no other gateway listens on this account."""
+        name, said = f"bot:{channel}.{account}", False
+        while self.leases is not None and not await self.leases.claim([name]):
+            if not said:
+                log.info("another gateway listens", channel=channel, account=account)
+            said = True
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    async def watch(self) -> None:
+        """End the run when our share of the agents has changed."""
+        while self.leases is not None and not self.over.is_set():
+            await asyncio.sleep(LOOK_EVERY_S)
+            if await self._has_changed(self.leases):
+                self.over.set()
+
+    async def claim(self, volumes: Sequence[str]) -> list[str]:
+        """Take agents that are free and whose files are here, up to our share among gateways on these *volumes*.
+
+        Returns those that are new.
+        """
+        assert self.leases is not None  # noqa: S101  # only gateways that share have to claim
+        known = await self.leases.known(list(self.config.agents))
+        here = await asyncio.to_thread(self._look, list(known))
+        objections = {agent: objection(here[agent], each) for agent, each in known.items()}
+        usable = [agent for agent, why in objections.items() if not why]
+        part = Part.of(len(usable), len(known), self.volume, volumes)
+        taken: list[str] = []
+        for agent in usable:
+            most = part.new if is_new(here[agent], known[agent]) else part.whole
+            if agent in self.agents or not known[agent].is_free or len(self.agents) >= most:
+                continue
+            try:
+                if await self._took(agent, known[agent]):
+                    taken.append(agent)
+                    self.agents.append(agent)  # at once: should the store fail at the next one, this one is ours
+            except OSError as exc:
+                objections[agent] = f"its folder here cannot be written ({exc.strerror})"
+        self._tell({agent: why for agent, why in objections.items() if why and known[agent].is_free})
+        self._seen = volumes, part.whole
+        return taken
+
+    def told(self) -> tuple[str, ...]:
+        """Return, for each agent that has no gateway because its files are not here, why and how to mend it."""
+        return tuple(
+            f"agent {agent} has no gateway, and this one cannot take it: {why}. To mend it, {MEND.format(agent=agent)}"
+            for agent, why in self.strays.items()
+        )
+
+    def _look(self, agents: Sequence[str]) -> dict[str, Found]:
+        return {agent: found(self.home.agent(agent)) for agent in agents}
+
+    def _tell(self, strays: dict[str, str]) -> None:
+        is_told = strays.keys() <= self.strays.keys()
+        self.strays = strays
+        if not is_told:
+            for each in self.told():
+                log.warning("files are not here", detail=each)
+
+    async def _took(self, agent: str, known: Known) -> bool:
+        """Lock one agent's folder and claim it: a gateway that stands still has lost its claim, but not the folder."""
+        from filelock import Timeout
+
+        lock = lock_of(self.home, agent)
+        try:
+            lock.acquire()
+        except Timeout:
+            return False
+        is_ours = False
+        try:
+            is_ours = await self._pinned(agent, known)
+        finally:
+            if is_ours:
+                self.locks.callback(lock.release)
+            else:
+                lock.release()
+        return is_ours
+
+    async def _pinned(self, agent: str, known: Known) -> bool:
+        """Claim *agent*, whose folder we have locked, under the next pin: first in the folder, then in the store."""
+        assert self.leases is not None  # noqa: S101
+        here = found(self.home.agent(agent))
+        if objection(here, known):
+            return False
+        fresh = renewed(here)
+        write_mark(self.home, agent, fresh)
+        if await self.leases.take(agent, known.pin, fresh.pin):
+            return True
+        write_mark(self.home, agent, here.mark)
+        return False
+
+    async def keep(self, leases: "RedisLeases") -> None:
+        """Renew the lease; once it is lost, end the run."""
+        try:
+            await leases.keep()
+        finally:
+            self.over.set()
+
+    async def _has_changed(self, leases: "RedisLeases") -> bool:
+        before = len(self.agents)
+        try:
+            volumes = await leases.members()
+            is_settled = (volumes, len(self.agents)) == self._seen and self.agents and not self.strays
+            if is_settled:  # what is free elsewhere is no concern of ours until somebody comes or goes
+                return False
+            is_more = bool(await self.claim(volumes))
+            return is_more or len(self.agents) > self._seen[1]
+        except StoreError as exc:
+            log.warning("share not looked at", detail=str(exc))
+            return len(self.agents) > before
+
+
+async def _own_store(home: Home, clock: Clock, checkpoint: Checkpoint) -> Store:
+    """Open the home's own state; say so, once, if it was lost. Raises StoreError."""
+    is_begun = home.state_db.exists() and home.state_db.stat().st_size > 0
+    is_lost = not is_begun and any(home.agents.glob("*/sessions/*.jsonl"))
+    store = await SqliteStore.open(home.state_db, clock=clock, checkpoint=checkpoint)
+    if is_lost:
+        log.warning(
+            "state lost", detail=f"{home.state_db} was gone or empty: what waited to be answered or sent is lost"
+        )
+        try:
+            await store.count(STATE_LOST)
+        except StoreError:
+            await store.close()
+            raise
+    return store
+
+
+@asynccontextmanager
+async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, alone: bool) -> AsyncIterator[Share]:
+    """Give what this gateway looks after, which may be nothing yet.
+
+    *alone*, a command without a gateway, takes all that is free, and has no use for nothing.
+    Raises ConfigError for a Redis that cannot be used, StoreError when none answers, or nothing is free for a command.
+    """
+    if config.redis.url is None:
+        yield Share(home, config, agents=list(config.agents))
+        return
+    leases = await _joined(home, config, environ)
+    share = Share(home, config, leases, volume_of(home))
+    keeping = asyncio.get_running_loop().create_task(share.keep(leases), name="lease")
+    try:
+        await _first_claim(share, leases, alone=alone)
+        yield share
+    finally:
+        keeping.cancel()
+        await asyncio.wait([keeping])
+        share.locks.close()
+        await (leases.leave() if share.is_leaving else leases.close())
+
+
+async def _joined(home: Home, config: Config, environ: Mapping[str, str]) -> "RedisLeases":
+    try:
+        from gateway.stores.redis.leases import RedisLeases
+        from gateway.stores.redis.server import server_of
+    except ImportError as exc:
+        raise ConfigError("redis.url: the package for it is missing; run: pip install 'strandline[redis]'") from exc
+    settings, server = config.redis, server_of(config.redis, environ)
+    name, lease_s = member_name(home), settings.lease_s
+    return await RedisLeases.join(server, settings.prefix, name, lease_s, accept_loss=settings.accept_loss)
+
+
+def member_name(home: Home) -> str:
+    """Return the name under which the gateway of *home* holds its lease.
+
+    The home's lock says that whoever had this name before is gone: it means one folder of one machine.
+    """
+    return blake2b(f"{socket.gethostname()}\0{home.path.resolve()}".encode(), digest_size=6).hexdigest()
+
+
+async def _first_claim(share: Share, leases: "RedisLeases", *, alone: bool) -> None:
+    await leases.dwell(share.volume)
+    if not await share.claim([share.volume] if alone else await leases.members()):
+        if alone:
+            others = "every agent of this home is looked after by another gateway; stop that one first"
+            raise StoreError("; ".join(share.told()) or others)
+        if not share.strays:
+            log.info("standing by: every agent has its gateway")
+    await leases.release(
+        _names([name for name in share.config.agents if name not in share.agents])
+    )  # of the run before
+
+
+def _names(agents: Sequence[str]) -> list[str]:
+    return [f"agent:{agent}" for agent in agents]

@@ -1,0 +1,308 @@
+"""This file is the operator's desk of the gateway in this process."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from importlib.metadata import version
+
+from adapters.channel import Address, OutboundMessage
+from adapters.terminal import CHAT, OWNER, TerminalAdapter
+from gateway.admission.explain import Explanation
+from gateway.admission.routing import SessionKey
+from gateway.admission.sign_in import SignIns
+from gateway.agent.agent import Agent
+from gateway.agent.mcp.servers import ToolServers
+from gateway.agent.models.paid import Purse
+from gateway.approvals.approvals import Approvals
+from gateway.automation.heartbeat_runner import Heartbeats
+from gateway.automation.heartbeat_state import Standing
+from gateway.automation.job_runner import Ticker
+from gateway.automation.subagents import Helper
+from gateway.config import OwnerZone
+from gateway.control.approvals import answer_approvals
+from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
+from gateway.control.cron import answer_cron, jobs_status
+from gateway.control.cron_wire import CronAnswer, CronOrder
+from gateway.control.door import DoorDesk
+from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
+from gateway.control.history import answer_history
+from gateway.control.operator_api import OnReply, Progress
+from gateway.control.origin import memory_source
+from gateway.control.sessions import Shelf, answer_sessions
+from gateway.control.spending import spending_of
+from gateway.control.status_text import brief
+from gateway.control.status_wire import AgentStatus, ChannelStatus, HeartbeatStatus, MemoryStatus, Status, UnsureStatus
+from gateway.control.tools import Lectern
+from gateway.control.tools_wire import ToolAnswer, ToolOrder
+from gateway.control.wire import (
+    AgentOrder,
+    ApprovalAnswer,
+    ApprovalOrder,
+    ChatOrder,
+    Found,
+    FoundHit,
+    HistoryAnswer,
+    HistoryOrder,
+    MemorySource,
+    OriginOrder,
+    SearchOrder,
+    SessionsAnswer,
+    SessionsOrder,
+    UsedHit,
+    Why,
+)
+from gateway.delivery.sender import Delivery, is_part_of
+from gateway.errors import StrandlineError
+from gateway.inbound.backlog import Depth
+from gateway.inbound.listener import Account, ListeningState
+from gateway.inbound.outcomes import Outcomes
+from gateway.runtime.clock import utc_now
+from gateway.stores.ports import Store
+from gateway.transcripts.provenance import origin_of
+from gateway.transcripts.store import Sessions
+from workspaces.access import PRIVATE, Access, AgentId, SessionType
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.hits import Hit
+from workspaces.memory.search import Query
+from workspaces.skills import read_skills
+
+
+@dataclass(slots=True)
+class Health:
+    """Whether the gateway takes messages, and what is still on its way."""
+
+    accounts: list[Account]
+    standby: bool = False
+    """Every agent has another gateway; this one is not ready, and waits until one becomes free."""
+    ready: bool = False
+    started: float = field(default_factory=time.monotonic)
+    depths: Callable[[], Mapping[AgentId, Depth]] = dict
+    """Tells what waits for each agent."""
+    helpers: Callable[[], Sequence[Helper]] = tuple
+    """Tells which helpers work for agents."""
+    waits_for: Callable[[], tuple[str, ...]] = tuple
+    """Tells which agents cannot be looked after for want of their files, and how to mend it."""
+
+    @property
+    def loading(self) -> list[str]:
+        """Bot accounts whose platform's library still loads."""
+        return [f"{a.channel}.{a.account}" for a in self.accounts if a.state is ListeningState.LOADING]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDesk:
+    """Does what the commands ask, with the gateway's own parts."""
+
+    home: str
+    zone: OwnerZone
+    agents: Mapping[AgentId, Agent]
+    default_agent: AgentId
+    terminals: Mapping[AgentId, TerminalAdapter]
+    store: Store
+    transcripts: Sessions
+    outcomes: Outcomes
+    delivery: Delivery
+    health: Health
+    changes: Approvals
+    door: DoorDesk
+    sign_ins: SignIns
+    heartbeats: Heartbeats
+    ticker: Ticker
+    assumed: tuple[str, ...] = ()
+    """What the configuration does not say and is taken for granted, in words."""
+    purses: Mapping[AgentId, Purse] = field(default_factory=dict)
+    """Of the agents: what their models cost."""
+    owner_chat: Callable[[AgentId], Awaitable[Address | None]] | None = None
+    """Tells where an agent reaches its owner; without it, and where none is known, at the terminal."""
+    tool_servers: ToolServers = field(default_factory=ToolServers)
+
+    async def brief(self) -> str:
+        """Return the state of the gateway as a few lines of Markdown. Raises StoreError."""
+        return brief(await self.status())
+
+    async def status(self) -> Status:
+        """Return the state of the gateway. Raises StoreError."""
+        report = await self.store.report()
+        return Status(
+            version=version("strandline"),
+            home=self.home,
+            ready=self.health.ready,
+            standby=self.health.standby,
+            uptime_s=time.monotonic() - self.health.started,
+            time_zone=self.zone.name,
+            time_zone_source=self.zone.source,
+            agents=tuple([await self._agent_status(agent) for agent in self.agents.values()]),
+            channels=tuple(ChannelStatus(a.channel, a.account, a.state, a.detail) for a in self.health.accounts),
+            loading=tuple(self.health.loading),
+            inbox_waiting=report.inbox_waiting,
+            outbox_queued=report.outbox_queued,
+            outbox_dead=report.outbox_dead,
+            unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
+            reasons=report.reasons,
+            approvals_waiting=report.approvals_waiting,
+            repairs=(*self.transcripts.repairs(), *self._history_repairs()),
+            assumed=self.assumed,
+            troubles=(*self.tool_servers.troubles(), *await self._broken_skills()),
+            helpers=tuple(map(str, self.health.helpers())),
+            waits_for=self.health.waits_for(),
+        )
+
+    async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
+        """Say something to an agent as the owner; return its name once the answer, or a notice, was delivered."""
+        agent = self._named(order.agent)
+        terminal = self.terminals[agent.id]
+
+        said = ""
+
+        async def show(message: OutboundMessage) -> None:
+            answers = self.outcomes.known(said)
+            await on_reply(message.body.text, any(is_part_of(message, reply) for reply in answers))
+
+        with terminal.attach(show):
+            said = await terminal.say(order.text)
+            for reply in await self.outcomes.of(said):
+                await self.delivery.finished(reply.id)
+        return agent.id
+
+    async def search(self, order: SearchOrder) -> Found:
+        """Search an agent's notes as their owner."""
+        agent = self._named(order.agent)
+        asked = Query(order.query, as_of=order.as_of)
+        query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
+        result = await agent.memory.search(query, _owner_access(agent.id))
+        return Found(tuple(map(_found, result.hits)), result.mode, result.notice)
+
+    async def why(self, order: AgentOrder) -> Why:
+        """Return which memories an agent's latest answer to its owner used. Raises StoreError."""
+        transcript = await self.transcripts.open(SessionKey(self._named(order.agent).id, SessionType.MAIN))
+        if question := transcript.question():
+            turn_id, asked = question
+            return Why(asked.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
+        return Why("")
+
+    async def origin(self, order: OriginOrder) -> MemorySource:
+        """Return which changes wrote some lines of an agent's memory, and the messages that led to them."""
+        agent = self._named(order.agent)
+        return memory_source(await origin_of(agent, self.transcripts, order.citation, _owner_access(agent.id)))
+
+    async def index(self, order: AgentOrder, progress: Progress) -> str:
+        """Bring an agent's index up to date."""
+        report = await self._named(order.agent).memory.sync(progress)
+        return (
+            f"{report.changed:,} files read, {report.removed:,} gone; {report.stored:,} entries stored, "
+            f"{report.embedded:,} texts embedded, {report.reused:,} known before"
+        )
+
+    async def memory_status(self, order: AgentOrder) -> MemoryStatus:
+        """Return the state of an agent's index, which is opened for it."""
+        state = await self._named(order.agent).memory.status()
+        return MemoryStatus(state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
+
+    async def history(self, order: HistoryOrder) -> HistoryAnswer:
+        """Read the history of an agent's files as their owner, export it, or bring a file back."""
+        agent = self._named(order.agent)
+        return await answer_history(agent, order, _owner_access(agent.id))
+
+    async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
+        """Read agents' conversations as their owner; a list is of all agents unless it names one."""
+        is_of_all = order.act == "list" and order.agent is None
+        asked = [*self.agents] if is_of_all else [self._named(order.agent).id]
+        shelves = [Shelf(_owner_access(agent), self.transcripts.folder(agent), self.zone.zone) for agent in asked]
+        return await answer_sessions(order, shelves, self.transcripts.run)
+
+    async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
+        """Tell of the changes that wait for the owner, or decide about one."""
+        if order.agent is not None:
+            self._named(order.agent)
+        return await answer_approvals(self.changes, order)
+
+    async def cron(self, order: CronOrder) -> CronAnswer:
+        """Tell what agents do at their times, or change it."""
+        if order.agent is not None:
+            self._named(order.agent)
+        return await answer_cron(self.ticker, order, self.default_agent)
+
+    async def tools(self, order: ToolOrder) -> ToolAnswer:
+        """Tell which tools of an agent's memory another program may use, or call one as the owner's."""
+        agent = self._named(order.agent)
+        known = await self.owner_chat(agent.id) if self.owner_chat else None
+        terminal = self.terminals[agent.id]
+        owner = known or Address(terminal.channel, terminal.account, CHAT)
+        clock = partial(datetime.now, self.zone.zone)
+        return await Lectern(agent, _owner_access(agent.id), self.changes, owner, clock).answer(order)
+
+    async def pair(self, order: PairOrder) -> PairAnswer:
+        """Tell who asks to be let in and who was, or decide about one of them."""
+        return await self.door.pair(order)
+
+    async def explain(self, order: RouteOrder) -> Explanation:
+        """Return where a message would go, and whether it may go in."""
+        return await self.door.explain(order)
+
+    async def silences(self, order: SilencesOrder) -> SilencesAnswer:
+        """Return who got no answer lately, and why."""
+        return await self.door.silences(order)
+
+    async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
+        """Give a code that lets a browser in, tell which are in, or sign some out."""
+        return await answer_browsers(self.sign_ins, order)
+
+    async def _agent_status(self, agent: Agent) -> AgentStatus:
+        depth = self.health.depths().get(agent.id, Depth())
+        since_s = (utc_now() - depth.oldest).total_seconds() if depth.oldest else 0
+        beat = _heartbeat(await self.heartbeats.standing(agent.id))
+        bare = AgentStatus(
+            agent.id, agent.model.name, None, agent.keeper.trouble, depth.messages, max(since_s, 0), beat
+        )
+        jobs = jobs_status(await self.ticker.timetable.all(agent.id))
+        bare = replace(bare, jobs=jobs, spending=await spending_of(self.purses.get(agent.id)))
+        if not agent.memory.is_open:
+            return bare
+        try:
+            memory = await self.memory_status(AgentOrder(agent.id))
+        except MemoryUnavailableError as exc:
+            memory = MemoryStatus(0, "keyword", str(exc))
+        return replace(bare, memory=memory)
+
+    async def _broken_skills(self) -> list[str]:
+        found = [
+            (agent.id, (await agent.run(read_skills, agent.workspace, _owner_access(agent.id))).broken)
+            for agent in self.agents.values()
+        ]
+        return [f"agent {agent}: {each}" for agent, broken in found for each in broken]
+
+    def _history_repairs(self) -> Iterator[str]:
+        for agent in self.agents.values():
+            for repair in agent.keeper.repairs():
+                yield f"agent {agent.id}: {repair}"
+
+    def _named(self, name: str | None) -> Agent:
+        found = self.agents.get(AgentId(name) if name is not None else self.default_agent)
+        if found is None and self.health.standby:
+            raise StrandlineError("this gateway stands by; ask the one that has the agent")
+        if found is None:
+            raise StrandlineError(f"there is no agent {name!r}; the agents are: {', '.join(self.agents)}")
+        return found
+
+
+def _owner_access(agent: AgentId) -> Access:
+    """Return what the owner sees who works at this machine's command line."""
+    return Access(agent, SessionType.MAIN, PRIVATE, f"terminal:{OWNER.id}", depth=0, grants=frozenset())
+
+
+def _heartbeat(stands: Standing) -> HeartbeatStatus:
+    return HeartbeatStatus(
+        stands.state,
+        stands.items,
+        stands.ran,
+        stands.outcome,
+        stands.next_look,
+        stands.failures,
+        stands.faults,
+    )
+
+
+def _found(hit: Hit) -> FoundHit:
+    return FoundHit(hit.path, hit.start_line, hit.end_line, round(hit.score, 4), hit.snippet, hit.citation)

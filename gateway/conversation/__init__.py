@@ -1,1 +1,0 @@
-"""This room carries a message through its turn: lanes, transcripts, the turn, delivery, recovery."""

@@ -1,0 +1,169 @@
+"""This file keeps what replies enclose, from the turn that asked for it to the platform's receipt."""
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+
+import structlog
+
+from adapters.abilities import SendsFiles
+from adapters.channel import Adapter, Address, Body, Upload
+from gateway.agent.entries import EnclosedEntry
+from gateway.agent.tools.tool import Run
+from gateway.errors import ToolError
+from gateway.runtime.escape import visible
+from gateway.sessions.turn_request import Asked
+from gateway.stores.disk import disk_trouble, remove_older, sync_folder
+from gateway.stores.ports import Enclosure, OutboxRow
+from gateway.transcripts.codec import Record
+from workspaces.access import AgentId
+
+log = structlog.get_logger()
+
+LOST = "enclosure_lost"
+"""Counted when the content of a file that was to be sent is not there any more: a home restored without it."""
+MOST_A_TURN = 10
+"""Files that one answer brings; our choice."""
+LARGEST = 50 * 1024 * 1024
+"""Largest file that is copied where a channel names no limit of its own."""
+STALE_AFTER = timedelta(days=2)
+"""Age from which content that no reply waits for is removed: a turn gives up after one day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one platform message is to show; the content of its file is read when its turn comes."""
+
+    body: Body
+    file: Enclosure | None = None
+
+
+class Enclosures:
+    """The contents of enclosed files, each a file of its own in the folder of its agent, outside the workspace."""
+
+    def __init__(
+        self,
+        folders: Mapping[AgentId, Path],
+        adapters: Mapping[tuple[str, str], Adapter],
+        run: Run,
+        count: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """*folders*, by agent, are made when they are needed; *run* does blocking work."""
+        self._folders = folders
+        self._adapters = adapters
+        self._run = run
+        self._count = count
+
+    async def enclose(self, asked: Asked, path: PurePosixPath, caption: str) -> int:
+        """Copy the file at *path*, if the turn may read it, note it in the journal, and return its size.
+
+        Raises ToolError, WorkspaceError and StoreError.
+        """
+        agent, turn_id = asked.agent, asked.row.turn_id
+        enclosed = enclosed_by(asked.transcript.records.of(turn_id), agent.id)
+        if len(enclosed) >= MOST_A_TURN:
+            raise ToolError(f"{MOST_A_TURN} files go out with this answer already, and no more")
+        if any(file.path == str(path) for file in enclosed):
+            raise ToolError(f"{path} goes out with this answer already")
+        key = f"{turn_id}.{len(enclosed)}"
+        pieces = agent.workspace.pieces(path, asked.access, self._most(asked.row.message.address))
+        place = self.place(agent.id, key)
+        try:
+            size = await agent.run(write_durably, place, pieces)
+        except OSError as exc:
+            raise disk_trouble(place, exc) from exc
+        await asked.transcript.append(turn_id, EnclosedEntry(str(path), key, size, caption))
+        return size
+
+    def _most(self, address: Address) -> int:
+        """Return how large a file the channel takes; one that takes none is told of it in words, whatever its size."""
+        adapter = self._adapters.get((address.channel, address.account))
+        if isinstance(adapter, SendsFiles):
+            return adapter.upload_limit
+        return LARGEST
+
+    def place(self, agent: str, key: str) -> Path:
+        """Return where the content called *key* lies."""
+        return self._folders[AgentId(agent)] / key
+
+    async def loaded(self, part: Part) -> Body:
+        """Return what *part* shows, with the content of its file; a content that is lost is said in words."""
+        if part.file is None:
+            return part.body
+        try:
+            content = await self._run(self.place(part.file.agent, part.file.key).read_bytes)
+        except (OSError, KeyError) as exc:
+            log.error("enclosure lost", key=part.file.key, why=type(exc).__name__)
+            await self._count(LOST)
+            return replace(part.body, text=f"{part.body.text}\n{_lost(part.file)}".strip())
+        return replace(part.body, upload=Upload(part.file.name, content))
+
+    async def release(self, files: Iterable[Enclosure]) -> None:
+        """Remove the contents of *files*: their reply was delivered, or given up."""
+        for file in files:
+            with suppress(OSError, KeyError):
+                await self._run(self.place(file.agent, file.key).unlink)
+
+    async def sweep(self, waiting: Iterable[OutboxRow]) -> int:
+        """Remove what crashes left behind; what the replies in *waiting* enclose stays. Return how many files."""
+        files, removed = [file for row in waiting for file in row.outgoing.files], 0
+        for agent, folder in self._folders.items():
+            needed = {file.key for file in files if file.agent == agent}
+            removed += await self._run(remove_older, folder, time.time() - STALE_AFTER.total_seconds(), needed)
+        return removed
+
+
+def enclosed_by(turn: Iterable[Record], agent: AgentId) -> tuple[Enclosure, ...]:
+    """Return the files that go out with the answer of a *turn*, by its journal."""
+    return tuple(
+        Enclosure(agent, note.key, note.path, note.size, note.caption)
+        for record in turn
+        if isinstance(note := record.entry, EnclosedEntry)
+    )
+
+
+def parts_of(adapter: Adapter, text: str, files: Iterable[Enclosure]) -> list[Part]:
+    """Return the messages of a reply: its *text*, then each file with its caption. Pure, as `Adapter.render` is."""
+    return [*(Part(body) for body in adapter.render(text)), *(part for file in files for part in _file(adapter, file))]
+
+
+def _file(adapter: Adapter, file: Enclosure) -> Iterator[Part]:
+    if not isinstance(adapter, SendsFiles) or file.size > adapter.upload_limit:
+        words = f"{file.caption}\n\n{_in_words(file)}".strip()
+        yield from (Part(body) for body in adapter.render(words))
+        return
+    *before, last = adapter.render(file.caption) or [Body("")]
+    if last.upload is not None or len(last.text.encode("utf-16-le")) // 2 > adapter.caption_limit:
+        before, last = [*before, last], Body("")
+    yield from (Part(body) for body in before)
+    yield Part(last, file)
+
+
+def _in_words(file: Enclosure) -> str:
+    return f"[file: {visible(file.path)}, {file.size:,} bytes; it lies in my workspace and cannot be sent here]"
+
+
+def _lost(file: Enclosure) -> str:
+    return f"[file: {visible(file.path)}; it was to be sent and is not there any more]"
+
+
+def write_durably(place: Path, pieces: Iterable[bytes]) -> int:
+    """Write *pieces* into a new file at *place*, there whole or not at all, and return its size. Raises OSError."""
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    staged = place.with_name(f"{place.name}.new")
+    size = 0
+    try:
+        with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            for piece in pieces:
+                size += file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        staged.replace(place)
+    finally:
+        staged.unlink(missing_ok=True)
+    sync_folder(place.parent)
+    return size

@@ -1,0 +1,116 @@
+"""This file knows the owner's direct chats: where an agent says what nobody's message asked for.
+
+A chat is learned from what the owner writes there, never from a group; who is the owner is asked again each time.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from adapters.channel import Address, ChatKind, InboundMessage
+from gateway.admission.internal_channels import is_inner
+from gateway.admission.routing import Routes, principal, route
+from gateway.stores.ports import Store
+from workspaces.access import AgentId
+
+KEY = "owner_chats"
+"""Of the store: a list of chats, the latest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerChat:
+    """A direct chat between the owner and an agent."""
+
+    agent: str
+    person: str
+    """Which of the owner's Persons, as `<channel>:<numeric id>`."""
+    address: Address
+
+    @property
+    def account(self) -> tuple[str, str]:
+        """By which of our accounts it is reached."""
+        return self.address.channel, self.address.account
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What the configuration says about where the owner can be reached."""
+
+    bots: frozenset[tuple[str, str]]
+    """Accounts, by channel and name, that reach them wherever they are."""
+    pages: frozenset[tuple[str, str]] = frozenset()
+    """Accounts that reach them while they look there."""
+    assumed: tuple[OwnerChat, ...] = ()
+    """Chats whose address is known before anybody wrote: Telegram's have the person's own id."""
+    pinned: tuple[str, str] | None = None
+    """The only account that the owner wants to be told by."""
+
+
+class OwnerChats:
+    """Where each agent reaches its owner."""
+
+    def __init__(self, store: Store, routes: Routes, reach: Reach, last: Callable[[AgentId], Address]) -> None:
+        """*last* gives the chat of an agent that is always there, whether somebody looks or not."""
+        self._store = store
+        self._routes = routes
+        self._reach = reach
+        self._last = last
+
+    async def learn(self, message: InboundMessage) -> None:
+        """Remember where *message* came from if the owner wrote it in a direct chat. Raises StoreError."""
+        chat = self._chat_of(message)
+        if chat is None:
+            return
+        known = await self._learned()
+        others = [each for each in known if (each.agent, each.account) != (chat.agent, chat.account)]
+        if known != [chat, *others]:
+            await self._store.put(KEY, _encoded([chat, *others]))
+
+    async def of(self, agent: AgentId) -> Address | None:
+        """Return the owner's chat for what *agent* says unasked; `None` if none is known where they want it."""
+        owners = self._routes.policy.owners
+        known = [each for each in (*await self._learned(), *self._reach.assumed) if each.person in owners]
+        found = choose(known, agent, self._reach)
+        if found is None and self._reach.pinned is None:
+            return self._last(agent)
+        return found
+
+    async def _learned(self) -> list[OwnerChat]:
+        return _decoded(await self._store.get(KEY))
+
+    def _chat_of(self, message: InboundMessage) -> OwnerChat | None:
+        if message.kind is not ChatKind.DIRECT or is_inner(message):
+            return None
+        channel = message.address.channel
+        account = channel, message.address.account
+        if account not in self._reach.bots | self._reach.pages or not self._routes.policy.is_owner(
+            channel, message.sender
+        ):
+            return None
+        return OwnerChat(route(message, self._routes).key.agent, principal(message), message.address)
+
+
+def choose(known: Sequence[OwnerChat], agent: str, reach: Reach) -> Address | None:
+    """Return the best of the chats, the latest first: the agent's own before another's, a bot's before a page's."""
+    if reach.pinned is not None:
+        return _first(known, agent, {reach.pinned})
+    own = [each for each in known if each.agent == agent]
+    return _first(known, agent, reach.bots) or _first(own, agent, reach.pages)
+
+
+def _first(known: Iterable[OwnerChat], agent: str, accounts: Iterable[tuple[str, str]]) -> Address | None:
+    usable = [each for each in known if each.account in accounts]
+    own = [each for each in usable if each.agent == agent]
+    return next((each.address for each in (*own, *usable)), None)
+
+
+def _encoded(chats: Iterable[OwnerChat]) -> str:
+    rows = [
+        [each.agent, each.person, each.address.channel, each.address.account, each.address.chat, each.address.thread]
+        for each in chats
+    ]
+    return json.dumps(rows)
+
+
+def _decoded(text: str | None) -> list[OwnerChat]:
+    return [OwnerChat(agent, person, Address(*place)) for agent, person, *place in json.loads(text or "[]")]

@@ -1,0 +1,68 @@
+"""This file tells the owner in their own chat that somebody asks to be let in: one notice for many."""
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+
+from adapters.channel import Address, Button, InboundMessage
+from gateway.admission.pairing import CODE_LIFE, named, shown
+from gateway.admission.routing import Routes, route
+from gateway.delivery.owner_notices import Notices
+from gateway.stores.door import PairingRequest
+from gateway.stores.ports import Store
+from workspaces.access import AgentId
+
+TOLD = "pairing_told"
+"""Counted for a request of which the owner was told by itself."""
+HELD_BACK = "pairing_held_back"
+"""Counted for one of which they were told only that there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """What the owner is told of a request."""
+
+    key: str
+    """They are told once under it."""
+    said: str
+    buttons: tuple[Button, ...]
+    is_for_one: bool
+    """It is about this request alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doorbell:
+    """Rings for each who asks while nobody else waits; for all others together, once an hour."""
+
+    store: Store
+    notices: Notices
+    routes: Routes
+    owner: Callable[[AgentId], Awaitable[Address | None]]
+    """Gives the owner's direct chat with an agent, or the best there is."""
+
+    async def __call__(self, message: InboundMessage, request: PairingRequest) -> None:
+        """Tell the owner of *request*, which *message* caused. Raises StoreError."""
+        ring = ring_for(request, await self.store.pairings.waiting())
+        there = await self.owner(route(message, self.routes).key.agent)
+        await self.notices.tell(ring.key, ring.said, there, ring.buttons)
+        if ring.is_for_one:
+            await self.store.count(TOLD)
+        else:
+            await self.store.count(HELD_BACK)
+
+
+def ring_for(request: PairingRequest, waiting: Collection[PairingRequest]) -> Ring:
+    """Return what the owner is told of *request*, by who is *waiting* besides; pure.
+
+    A flood of strangers makes two notices an hour, unless the owner decides about those who wait.
+    """
+    visitor, code = request.visitor, shown(request.code)
+    if any(each.code != request.code for each in waiting):
+        hour = int(request.asked_at.timestamp() // CODE_LIFE.total_seconds())
+        listed = (Button("Who waits", "/pair"),)
+        return Ring(f"pairing-more:{hour}", "More people ask to be let in; `/pair` lists them.", listed, False)
+    said = (
+        f"{named(visitor)} asks to be let in at {visitor.channel}.{visitor.account}. Their code is `{code}`, good for "
+        "one hour. A name is what they call themselves: approve only who gave you this code."
+    )
+    buttons = Button("Approve", f"/pair approve {code}"), Button("Refuse", f"/pair refuse {code}")
+    return Ring(f"pairing:{visitor.person}:{visitor.account}:{request.asked_at.isoformat()}", said, buttons, True)

@@ -1,0 +1,316 @@
+"""This file delivers replies: outbox to adapter, in order for each address, tried again by the kind of error."""
+
+import asyncio
+import hashlib
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import structlog
+
+from adapters.channel import (
+    Adapter,
+    Address,
+    Body,
+    ChannelConfigError,
+    ChannelError,
+    ChannelUnavailableError,
+    OutboundMessage,
+    SendRefusedError,
+    Sent,
+    UnsureSendError,
+)
+from gateway.admission.internal_channels import CHANNELS
+from gateway.delivery.outgoing_files import Enclosures, Part, parts_of
+from gateway.delivery.retry_policy import Pacing, late_note
+from gateway.errors import StoreError
+from gateway.hooks import Hooks
+from gateway.observability.spans import span
+from gateway.runtime.lanes import Lanes, RetryLater
+from gateway.sessions.hook_events import note_sent
+from gateway.stores.ports import Outbox, OutboxId, OutboxRow, OutboxState, RowStateError
+
+log = structlog.get_logger()
+
+AccountKey = tuple[str, str]
+"""Channel and account, as addresses name them."""
+OnDead = Callable[[OutboxRow, str], Awaitable[None]]
+"""Told of a reply that is given up, with the reason; after a crash perhaps again, so it keeps a key."""
+
+
+class Adapters:
+    """The accounts that replies go out by: configured from the start, usable once they are loaded."""
+
+    def __init__(self, configured: Iterable[AccountKey]) -> None:
+        self._configured = frozenset(configured)
+        self.loaded: dict[AccountKey, Adapter] = {}
+
+    def of(self, address: Address) -> Adapter:
+        """Return the adapter that sends to *address*.
+
+        Raises ChannelUnavailableError while it is being loaded, SendRefusedError if nobody configured it.
+        """
+        key = (address.channel, address.account)
+        if adapter := self.loaded.get(key):
+            return adapter
+        if key in self._configured:
+            raise ChannelUnavailableError("the channel is still being loaded")
+        raise SendRefusedError(f"no account {address.account!r} of {address.channel!r} is configured")
+
+
+@dataclass(slots=True)
+class _Job:
+    """A reply on its way; `row` follows what the store knows of it."""
+
+    row: OutboxRow
+    unsure: int = 0
+    """Sends of the present part in a row that may or may not have arrived."""
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Delivery:
+    """Sends what the outbox holds, one reply at a time for each address, addresses side by side.
+
+    Nothing is lost: a row leaves only when the platform confirmed its last part or refused it for good. A part goes
+    out again only when it certainly did not arrive, or when nobody can know; the latter is recorded as unsure.
+    """
+
+    def __init__(
+        self, tasks: asyncio.TaskGroup, outbox: Outbox, adapters: Adapters, on_dead: OnDead, pacing: Pacing
+    ) -> None:
+        self._outbox = outbox
+        self._adapters = adapters
+        self._on_dead = on_dead
+        self._pacing = pacing
+        self._lanes: Lanes[Address, _Job] = Lanes(tasks, self._deliver, pacing.clock, pacing.at_once)
+        self._jobs: dict[OutboxId, _Job] = {}
+        self._turns: defaultdict[AccountKey, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._has_recovered = False
+        self._is_open = True
+        self.on_sent: Callable[[Address], None] | None = None
+        """Told where each part of a reply went that the platform confirmed."""
+        self.hooks = Hooks()
+        self.enclosures: Enclosures | None = None
+        """Where the files lie that replies enclose; set where there may be any."""
+
+    def wake(self, rows: Iterable[OutboxRow]) -> None:
+        """Send *rows*, which were just committed, after what their addresses already wait for."""
+        for row in rows:
+            if self._is_open and row.id not in self._jobs:
+                self._jobs[row.id] = job = _Job(row)
+                if self._has_recovered:
+                    self._lanes.submit(row.outgoing.address, job)
+
+    async def recover(self, is_ours: Callable[[Address], bool]) -> int:
+        """Take up, at start, what an earlier run left for addresses that are ours; return how many replies.
+
+        A part that was on its way when that run ended is recorded as unsure and sent again. Nothing is sent before:
+        what was woken meanwhile follows what is older. Raises StoreError.
+        """
+        unfinished = [row for row in await self._outbox.unfinished() if is_ours(row.outgoing.address)]
+        rows = [await self._settled(row) for row in unfinished]
+        self.wake(rows)
+        self._has_recovered = True
+        for _, job in sorted(self._jobs.items()):
+            self._lanes.submit(job.row.outgoing.address, job)
+        return len(rows)
+
+    def wake_channel(self, channel: str, account: str) -> None:
+        """Try again, at once, all that waits for this account: it was loaded, or somebody began to read."""
+        self._lanes.wake(lambda address: (address.channel, address.account) == (channel, account))
+
+    async def finished(self, row: OutboxId) -> None:
+        """Return once the reply is delivered or given up, or left for the next run; at once if it is not under way."""
+        if job := self._jobs.get(row):
+            await job.done.wait()
+
+    async def drain(self, grace_s: float) -> list[OutboxRow]:
+        """Send what can be sent now, for *grace_s* seconds, and stop; return the replies that were cut off.
+
+        What is left stays in the outbox for the next run.
+        """
+        self._is_open = False
+        cut = await self._lanes.drain(grace_s, finish_queued=True)
+        for job in list(self._jobs.values()):
+            self._close(job)
+        return [job.row for job in cut]
+
+    async def _settled(self, row: OutboxRow) -> OutboxRow:
+        if row.state is not OutboxState.SENDING:
+            return row
+        await self._outbox.record_unsure(row.id, row.parts_sent, "the gateway stopped while this was being sent")
+        log.warning("send unsure", outbox=row.id, channel=row.outgoing.address.channel, part=row.parts_sent)
+        return replace(row, state=OutboxState.QUEUED, attempts=row.attempts + 1)
+
+    async def _deliver(self, job: _Job) -> RetryLater | None:
+        if wait_s := self._pacing.seconds_until(job.row.not_before):
+            job.row = replace(job.row, not_before=None)  # whatever ends the wait, the next try is a real one
+            return RetryLater(wait_s, next_wakes=False)
+        try:
+            await self._send(job)
+        except ChannelUnavailableError as exc:
+            return await self._put_back(job, exc, exc.retry_after_s)
+        except ChannelConfigError as exc:
+            return await self._put_back(job, exc, self._pacing.refused_account_s)
+        except UnsureSendError as exc:
+            if retry := await self._again(job, exc):
+                return retry
+            await self._bury(job, f"{self._pacing.unsure_tries} sends in a row ended unsure; the last: {exc}")
+        except SendRefusedError as exc:
+            await self._bury(job, str(exc))
+        if self.enclosures is not None:
+            await self.enclosures.release(job.row.outgoing.files)
+        self._close(job)
+        return None
+
+    async def _send(self, job: _Job) -> None:
+        row = job.row
+        adapter = self._adapters.of(row.outgoing.address)
+        now = self._pacing.clock.now()
+        begun_at = row.begun_at if row.parts_sent and row.begun_at else now
+        parts = parts_of(adapter, self._text(row, begun_at), row.outgoing.files)
+        if row.parts_sent >= len(parts):
+            await self._kept(partial(self._outbox.finish, row.id))
+            return
+        note = self._is_late(row, now) and not self._is_late(row, begun_at)
+        before = adapter.render(late_note(row.created_at, now)) if note else []
+        for number in range(row.parts_sent, len(parts)):
+            bodies = [*before, await self._loaded(parts[number])]
+            await self._send_part(job, adapter, bodies, begun_at, is_last=number == len(parts) - 1)
+            before = []
+
+    async def _loaded(self, part: Part) -> Body:
+        return part.body if self.enclosures is None else await self.enclosures.loaded(part)
+
+    def _text(self, row: OutboxRow, begun_at: datetime) -> str:
+        """Return the whole reply; what it says of its age depends on its stored times only, so parts keep their cut."""
+        if not row.outgoing.text.strip() or not self._is_late(row, begun_at):
+            return row.outgoing.text
+        return f"{late_note(row.created_at, begun_at)}\n\n{row.outgoing.text}"
+
+    def _is_late(self, row: OutboxRow, at: datetime) -> bool:
+        """Say whether a person must be told how old *row* is that is sent *at* that time."""
+        is_read_by_a_person = row.outgoing.address.channel not in CHANNELS
+        return is_read_by_a_person and self._pacing.is_late(row.created_at, at)
+
+    async def _send_part(
+        self, job: _Job, adapter: Adapter, bodies: Sequence[Body], begun_at: datetime, *, is_last: bool
+    ) -> None:
+        row, part = job.row, job.row.parts_sent
+        async with self._turn((adapter.channel, adapter.account)):
+            await self._kept(partial(self._outbox.begin_part, row.id, part, begun_at))
+            with span("send", apart=True, turn=row.turn_id, channel=adapter.channel, part=part):
+                messages = _messages(row, bodies, is_last=is_last)
+                sent = await self._hand_over(adapter, messages)
+        if self.on_sent is not None:
+            self.on_sent(row.outgoing.address)
+        # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.
+        await self._kept(partial(self._outbox.part_sent, row.id, part, sent.message_id, is_last=is_last))
+        note_sent(self.hooks, row, messages[-1], sent, is_last=is_last)
+        job.row = replace(row, parts_sent=part + 1, begun_at=begun_at)
+        job.unsure = 0
+
+    @asynccontextmanager
+    async def _turn(self, account: AccountKey) -> AsyncIterator[None]:
+        """Let the sends of one account out one by one: a crash then leaves one of them in doubt, not one a chat.
+
+        A send that takes long gives up its turn while it goes on, so that a stuck chat does not hold up the others.
+        """
+        lock = self._turns[account]
+        await lock.acquire()
+        over = _Once(lock.release)
+        timer = asyncio.get_running_loop().call_later(self._pacing.turn_s, over)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            over()
+
+    async def _hand_over(self, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
+        try:
+            async with asyncio.timeout(self._pacing.send_timeout_s):
+                *before, last = messages
+                for message in before:
+                    await adapter.send(message)
+                return await adapter.send(last)
+        except TimeoutError as exc:
+            raise UnsureSendError(f"no answer within {self._pacing.send_timeout_s:.0f} seconds") from exc
+
+    async def _put_back(self, job: _Job, exc: ChannelError, wait_s: float | None) -> RetryLater:
+        row = job.row
+        delay_s = self._pacing.retry_s(row.attempts) if wait_s is None else wait_s
+        not_before = self._pacing.clock.now() + timedelta(seconds=delay_s)
+        log.warning("send delayed", outbox=row.id, channel=row.outgoing.address.channel, for_s=delay_s, why=str(exc))
+        await self._kept(partial(self._outbox.put_back, row.id, not_before, str(exc)))
+        job.row = replace(row, attempts=row.attempts + 1)
+        return RetryLater(delay_s, next_wakes=False)
+
+    async def _again(self, job: _Job, exc: UnsureSendError) -> RetryLater | None:
+        row = job.row
+        log.warning("send unsure", outbox=row.id, channel=row.outgoing.address.channel, part=row.parts_sent)
+        await self._kept(partial(self._outbox.record_unsure, row.id, row.parts_sent, str(exc)))
+        job.row = replace(row, attempts=row.attempts + 1)
+        job.unsure += 1
+        if job.unsure >= self._pacing.unsure_tries:
+            return None
+        return RetryLater(self._pacing.retry_s(job.unsure - 1), next_wakes=False)
+
+    async def _bury(self, job: _Job, why: str) -> None:
+        """Give the reply up; whoever must know is told first, so that a crash between the two hides nothing."""
+        log.error("reply given up", outbox=job.row.id, channel=job.row.outgoing.address.channel, why=why)
+        await self._kept(partial(self._on_dead, job.row, why))
+        await self._kept(partial(self._outbox.bury, job.row.id, why))
+
+    def _close(self, job: _Job) -> None:
+        del self._jobs[job.row.id]
+        job.done.set()
+
+    async def _kept(self, write: Callable[[], Awaitable[None]]) -> None:
+        """Do *write*, however long the store refuses: what was sent or not sent is known here alone until then."""
+        attempts = 0
+        while True:
+            try:
+                return await write()
+            except RowStateError:
+                raise
+            except StoreError as exc:
+                log.error("outbox not written", why=str(exc))
+                await self._pacing.clock.wait(asyncio.Event(), self._pacing.retry_s(attempts))
+                attempts += 1
+
+
+def _messages(row: OutboxRow, bodies: Sequence[Body], *, is_last: bool) -> list[OutboundMessage]:
+    """Return the part, and what goes before it, as messages; keys are the same for every try."""
+    part, address = row.parts_sent, row.outgoing.address
+    reply_to = row.outgoing.reply_to if part == 0 else None
+    *before, body = bodies
+    key = _key_of(row)
+    notes = [OutboundMessage(address, each, f"{key}.{part}.note{n}") for n, each in enumerate(before)]
+    buttons = row.outgoing.buttons if is_last else ()
+    return [*notes, OutboundMessage(address, body, f"{key}.{part}", reply_to, buttons, row.turn_id)]
+
+
+def is_part_of(message: OutboundMessage, row: OutboxRow) -> bool:
+    """Say whether *message* is a part of the reply in *row*."""
+    return message.key.partition(".")[0] == _key_of(row)
+
+
+def _key_of(row: OutboxRow) -> str:
+    """Return the mark of a reply, made of itself alone: its number would tell a chat how much is said in others."""
+    facts = (str(row.outgoing.address), row.created_at.astimezone(UTC).isoformat(), row.outgoing.text)
+    return hashlib.blake2b("\0".join(facts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+class _Once:
+    """Calls a function at the first call, and not again."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self._function: Callable[[], None] | None = function
+
+    def __call__(self) -> None:
+        function, self._function = self._function, None
+        if function:
+            function()

@@ -1,1 +1,0 @@
-"""This room decides who may talk and to which agent a message goes."""

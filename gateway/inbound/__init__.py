@@ -1,0 +1,1 @@
+"""From a platform to the lane of a session."""

@@ -1,0 +1,94 @@
+"""This file lets agents that sit in one group hear each other, where their platform hides bots from bots."""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from adapters.channel import Address, ChatKind, Heard, InboundMessage, Receive, Sender, Via
+from gateway.admission.gate import HEARD_CAP
+from gateway.admission.policy import GroupPolicy
+from gateway.admission.routing import Routes, route
+from gateway.errors import StoreError
+from gateway.stores.ports import InboxRow, OutboxRow, Store
+
+log = structlog.get_logger()
+
+HIDING = frozenset({"telegram"})
+"""Platforms that show no bot what another bot writes, whatever it may do (the Bot API's own rule)."""
+WAITING = 1_000
+"""Replies that wait to be told; what comes while so many do is not told. Our choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What one of our agents said in a group."""
+
+    agent: str
+    reply: OutboxRow
+
+
+class Neighbours:
+    """Tells each agent of a group what the others said there: as context, or as a message where the group says so."""
+
+    def __init__(self, routes: Routes, store: Store, now: Callable[[], datetime]) -> None:
+        self._routes, self._store, self._now = routes, store, now
+        self._said: asyncio.Queue[_Said] = asyncio.Queue(WAITING)
+
+    def committed(self, row: InboxRow, replies: Sequence[OutboxRow]) -> None:
+        """Take note of what the turn of *row* says, if others of us sit there; `work` tells them."""
+        address = row.message.address
+        if row.message.kind is not ChatKind.GROUP or not any(self._others(address)):
+            return
+        agent = route(row.message, self._routes).key.agent
+        for reply in replies:
+            if not self._said.full() and not reply.is_notice:
+                self._said.put_nowait(_Said(agent, reply))
+
+    async def work(self, receive: Receive) -> None:
+        """Tell the neighbours what was said, until cancelled; *receive* takes what is said to one like any message."""
+        while True:
+            said = await self._said.get()
+            for other, group in self._others(said.reply.outgoing.address):
+                try:
+                    await self._tell(said, other, group, receive)
+                except StoreError as exc:
+                    log.warning("a neighbour was not told", detail=str(exc))
+            self._said.task_done()
+
+    async def told(self) -> None:
+        """Return once all that was noted is told."""
+        await self._said.join()
+
+    def _others(self, address: Address) -> Iterator[tuple[Address, GroupPolicy]]:
+        """Give the same chat as each other account of ours hears it, where it does not hear bots by itself."""
+        for (channel, account), policy in self._routes.policy.accounts.items():
+            group = policy.groups.get(address.chat)
+            if channel != address.channel or account == address.account or group is None:
+                continue
+            if channel in HIDING or not group.bots:
+                yield Address(channel, account, address.chat, address.thread), group
+
+    async def _tell(self, said: _Said, other: Address, group: GroupPolicy, receive: Receive) -> None:
+        text, id_ = said.reply.outgoing.text, f"agent:{said.reply.id}"
+        to_them = group.agents_talk and _is_to(text, other.account, is_mention_needed=group.mention)
+        message = InboundMessage(
+            other, id_, Sender("", said.agent), ChatKind.GROUP, text, True, self._now(), via=Via.AGENT
+        )
+        if to_them and await receive(message) is None:
+            return
+        if group.heard and text.strip():
+            heard = Heard(f"{said.agent}, another agent", text[:HEARD_CAP], self._now())
+            await self._store.overheard.keep(other, id_, heard, group.heard)
+
+
+def _is_to(text: str, account: str, *, is_mention_needed: bool) -> bool:
+    """Say whether one agent speaks to another: by `@` and the account's name, or to all; an order is for nobody."""
+    if text.lstrip().startswith("/"):
+        return False
+    return (
+        not is_mention_needed or re.search(rf"(?<!\w)@{re.escape(account)}(?![\w-])", text, re.IGNORECASE) is not None
+    )

@@ -1,0 +1,182 @@
+"""This file keeps what waits in memory within bounds: what is more stays in the inbox until there is room for it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Never
+
+import structlog
+
+from gateway.admission.routing import SessionKey
+from gateway.errors import StoreError
+from gateway.inbound.queue_modes import Item, Queueing
+from gateway.runtime.clock import Clock
+from gateway.runtime.lanes import Lanes
+from gateway.runtime.queues import Queues
+from gateway.stores.ports import InboxId, InboxRow
+from workspaces.access import AgentId
+
+log = structlog.get_logger()
+
+PAGE = 500
+"""Messages that are read at a time."""
+AGAIN_S = 1.0
+"""How long a store that cannot be read is left alone. Our choice."""
+
+Read = Callable[[InboxId, int], Awaitable[Sequence[InboxRow]]]
+"""Reads so many unanswered messages after one, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many messages wait in memory."""
+
+    session: int = 100
+    every: int = 10_000
+    """Of all sessions together; each has room for one in any case, so that no chat can keep another out."""
+
+
+@dataclass(slots=True)
+class _Rest:
+    """What of a session lies in the inbox alone."""
+
+    first: InboxId
+    """No message before this one is missing in memory."""
+    newest: InboxId
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What waits for one agent."""
+
+    messages: int = 0
+    oldest: datetime | None = None
+
+
+@dataclass(slots=True)
+class Backlog:
+    """Hands messages to their lanes in their order, as many as there is room for."""
+
+    queues: Queues[SessionKey, Item]
+    submit: Callable[[SessionKey, InboxRow], None]
+    read: Read
+    key_of: Callable[[InboxRow], SessionKey | None]
+    """Says which session a message belongs to; `None` if it is not for this run."""
+    bounds: Bounds = field(default_factory=Bounds)
+    _rests: dict[SessionKey, _Rest] = field(default_factory=dict)
+    _wanted: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.queues.on_done = self._heed
+
+    def take(self, key: SessionKey, row: InboxRow) -> None:
+        """Hand *row* on, or leave it in the inbox behind what is left there of its session."""
+        rest = self._rests.get(key)
+        if rest is None and self._has_room(key):
+            self.submit(key, row)
+        elif rest is None:
+            self._rests[key] = _Rest(row.id, row.id, 1)
+        elif row.id > rest.newest:
+            rest.newest, rest.count = row.id, rest.count + 1
+
+    async def refill(self, clock: Clock) -> Never:
+        """Read what was left in the inbox whenever there is room for it, until cancelled."""
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            try:
+                await self._read_on()
+            except StoreError as exc:
+                log.warning("the inbox cannot be read now", detail=str(exc))
+                await clock.wait(asyncio.Event(), AGAIN_S)
+                self._wanted.set()
+
+    def depths(self) -> Mapping[AgentId, Depth]:
+        """Return what waits for each agent, in memory and behind it."""
+        found: dict[AgentId, Depth] = {}
+        for key, held, oldest in self.queues:
+            since = oldest.received_at if isinstance(oldest, InboxRow) else None
+            left = self._rests[key].count if key in self._rests else 0
+            before = found.get(key.agent, Depth())
+            times = [time for time in (before.oldest, since) if time is not None]
+            found[key.agent] = Depth(before.messages + held + left, min(times, default=None))
+        return found
+
+    def _has_room(self, key: SessionKey) -> bool:
+        held = self.queues.held(key)
+        return held == 0 or (held < self.bounds.session and self.queues.total < self.bounds.every)
+
+    def _heed(self, key: SessionKey) -> None:
+        """Read on when half of the room is free, so that each reading brings many."""
+        if not self._rests:
+            return
+        held, is_half_free = self.queues.held(key), self.queues.total <= self.bounds.every // 2
+        if key not in self._rests:
+            has_changed = self.queues.total == self.bounds.every // 2
+        else:
+            has_changed = held == 0 or (held <= self.bounds.session // 2 and is_half_free)
+        if has_changed:
+            self._wanted.set()
+
+    async def _read_on(self) -> None:
+        """Go through the inbox once, from the first message that is missing, until no session can take more.
+
+        A session that is found full takes no later message in this pass, and one that was not behind when it began
+        takes none: so none is passed over.
+        """
+        open_ = set(self._rests)
+        after = min((self._rests[key].first for key in open_), default=InboxId(1)) - 1
+        while open_:
+            offered = {key: self._rests[key].newest for key in open_}
+            rows = await self.read(InboxId(after), PAGE)
+            for row in rows:
+                self._offer(row, open_)
+            if len(rows) < PAGE:
+                self._close(offered, open_)
+                return
+            after = rows[-1].id
+
+    def _offer(self, row: InboxRow, open_: set[SessionKey]) -> None:
+        key = self.key_of(row)
+        if key is None or key not in open_ or row.id < self._rests[key].first:
+            return
+        rest = self._rests[key]
+        if not self._has_room(key):
+            open_.discard(key)
+            rest.first = row.id
+            return
+        self.submit(key, row)
+        rest.first, rest.count = InboxId(row.id + 1), max(rest.count - 1, 0)
+
+    def _close(self, offered: Mapping[SessionKey, InboxId], open_: set[SessionKey]) -> None:
+        """Let go of the sessions that have all in memory now; where more came meanwhile, look again."""
+        for key in open_:
+            if self._rests[key].newest == offered[key]:
+                del self._rests[key]
+            else:
+                self._wanted.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Takes each stored message to where it waits; what is not to wait has its effect first."""
+
+    queueing: Queueing
+    backlog: Backlog
+    lanes: Lanes[SessionKey, Item]
+    is_stop: Callable[[InboxRow], bool]
+    """Says whether a message is `/stop`, by somebody who may give it."""
+    cancel: Callable[[SessionKey], int] = lambda _: 0
+    """Ends the helpers of a session, and says how many."""
+
+    def __call__(self, key: SessionKey, row: InboxRow) -> None:
+        """Hand on *row*, which was just stored or found at a start."""
+        if not self.is_stop(row):
+            self.queueing.arrived(key, row)
+            self.backlog.take(key, row)
+            return
+        self.queueing.stop(key, row.id, self.cancel(key))
+        self.backlog.take(key, row)
+        self.lanes.wake(lambda other: other == key)

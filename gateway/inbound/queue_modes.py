@@ -1,0 +1,230 @@
+"""This file decides what becomes of a message that comes while another one waits or is answered."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from types import MappingProxyType
+
+from adapters.channel import InboundMessage, Via
+from gateway.admission.routing import SessionKey
+from gateway.agent.cancellation import Halt
+from gateway.inbound.turn_mark import answered
+from gateway.runtime.clock import utc_now
+from gateway.runtime.queues import Queues
+from gateway.sessions.lifecycle import Due
+from gateway.stores.ports import InboxId, InboxRow
+from workspaces.access import AgentId
+
+Item = InboxRow | Due
+"""What the lane of a session works on."""
+STOPS_KEPT = 1_000
+"""Sessions of which the last `/stop` is remembered; older ones had their answer long ago."""
+
+
+class QueueMode(StrEnum):
+    """What a message does that comes while its sender's last one is being answered."""
+
+    FOLLOW_UP = "follow_up"
+    """It waits, and has a turn of its own."""
+    COLLECT = "collect"
+    """It waits, and is answered together with all that waits by then."""
+    STEER = "steer"
+    """The turn that runs reads it before the model's next step; what comes too late for that is collected."""
+    INTERRUPT = "interrupt"
+    """The turn that runs ends without an answer; all that waits is answered together."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRules:
+    """What the configuration says about messages that wait."""
+
+    mode: QueueMode = QueueMode.FOLLOW_UP
+    of_agents: Mapping[AgentId, QueueMode] = field(default_factory=lambda: MappingProxyType({}))
+    debounce: timedelta = timedelta(0)
+    """Messages of one sender that come faster one after the other are answered together, in any mode."""
+    at_most: int = 20
+    """How many messages one turn answers; the reference system's cap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """What a `/stop` ended."""
+
+    by: InboxId
+    """The message that gave it: what came before is stopped."""
+    turn: bool = False
+    """Whether a turn had begun."""
+    cleared: int = 0
+    """How many messages waited behind it."""
+    helpers: int = 0
+    """How many helpers worked for the session."""
+
+
+def belongs(first: InboundMessage, later: InboundMessage) -> bool:
+    """Say whether one turn may answer both: typed by the same sender in the same place, and no commands.
+
+    So the turn's access, which comes from the first, is the other's too.
+    """
+    is_same = first.address == later.address and first.kind is later.kind
+    is_theirs = first.sender.id == later.sender.id and bool(first.sender.id)
+    return is_same and is_theirs and _is_plain(first) and _is_plain(later)
+
+
+def _is_plain(message: InboundMessage) -> bool:
+    is_command = message.text.lstrip().startswith("/") or answered(message) is not None
+    return message.via is Via.TEXT and not is_command
+
+
+@dataclass(slots=True)
+class Current:
+    """The turn that a session's lane works on."""
+
+    row: InboxRow
+    mode: QueueMode
+    halt: Halt = field(default_factory=Halt)
+    take: Callable[[Collection[str], bool], list[InboxRow]] = lambda _known, _more: []
+    """Takes messages that wait into the turn: those whose ids are known as its own, and more if told so."""
+    is_overtaken: Callable[[], bool] = lambda: False
+    """Says whether a message waits already that interrupts the turn."""
+
+    @property
+    def why_halted(self) -> str:
+        """The reason code for the ledger."""
+        return "stopped" if self.halt.now.is_set() else "interrupted"
+
+
+class Queueing:
+    """Knows what each lane works on, and what waits behind it; in the lane or, where it says so, beside it."""
+
+    def __init__(
+        self,
+        rules: QueueRules = QueueRules(),  # frozen
+        queues: Queues[SessionKey, Item] | None = None,
+        chosen: Callable[[SessionKey], QueueMode | None] = lambda _: None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """*chosen* tells which mode somebody chose for a session, if they did."""
+        self.rules = rules
+        self.queues: Queues[SessionKey, Item] = queues or Queues()
+        self._chosen = chosen
+        self._now = now
+        self._running: dict[SessionKey, Current] = {}
+        self._stops: OrderedDict[SessionKey, Stopped] = OrderedDict()
+
+    def mode(self, key: SessionKey) -> QueueMode:
+        """Return what holds in a session."""
+        return self._chosen(key) or self.rules.of_agents.get(key.agent, self.rules.mode)
+
+    # --- beside the lane, as messages arrive
+
+    def arrived(self, key: SessionKey, row: InboxRow) -> None:
+        """Interrupt the turn that runs, if *row* is to do that."""
+        current = self._running.get(key)
+        if current is None or self.mode(key) is not QueueMode.INTERRUPT or row.id <= current.row.id:
+            return
+        if belongs(current.row.message, row.message):
+            current.halt.after_tool()
+
+    def stop(self, key: SessionKey, by: InboxId, helpers: int = 0) -> None:
+        """End the turn that runs at once, and all that came before the message *by*; again: nothing.
+
+        So many *helpers* of the session end with it.
+        """
+        last = self._stops.get(key)
+        if last is not None and last.by >= by:
+            return
+        self._stops[key] = Stopped(by, helpers=helpers)
+        self._stops.move_to_end(key)
+        while len(self._stops) > STOPS_KEPT:
+            self._stops.popitem(last=False)
+        current = self._running.get(key)
+        if current is not None and current.row.id < by:
+            current.halt.at_once()
+
+    def stopped(self, key: SessionKey, by: InboxId) -> Stopped:
+        """Return what the `/stop` of the message *by* ended."""
+        found = self._stops.get(key)
+        return found if found is not None and found.by == by else Stopped(by)
+
+    # --- in the lane
+
+    def is_stopped(self, key: SessionKey, row: InboxRow) -> bool:
+        """Say whether a later message stops *row*."""
+        found = self._stops.get(key)
+        return found is not None and row.id < found.by
+
+    def clear(self, key: SessionKey, row: InboxRow) -> list[InboxRow]:
+        """Take *row*, which is stopped, and all that is stopped behind it."""
+
+        def fits(item: Item) -> bool:
+            return isinstance(item, InboxRow) and self.is_stopped(key, item)
+
+        rows = [row, *(item for item in self.queues.join(key, fits) if isinstance(item, InboxRow))]
+        self._stops[key] = replace(self._stops[key], cleared=self._stops[key].cleared + len(rows))
+        return rows
+
+    def pause_s(self, key: SessionKey, row: InboxRow) -> float:
+        """Return how long *row* is to wait for more from its sender."""
+        if not self.rules.debounce or not _is_plain(row.message) or self.is_stopped(key, row):
+            return 0
+        last, count = row, 1
+        for item in self.queues.behind(key):
+            if item is row:
+                continue
+            if not (isinstance(item, InboxRow) and self._is_quick(last, item)):
+                return 0
+            last, count = item, count + 1
+        left = self.rules.debounce - (self._now() - last.received_at)
+        return max(left.total_seconds(), 0) if count < self.rules.at_most else 0
+
+    @contextmanager
+    def running(self, key: SessionKey, row: InboxRow) -> Iterator[Current]:
+        """Give the turn of *row*, which runs until the block ends."""
+        current = Current(row, self.mode(key))
+        last, count = row, 1
+
+        def take(known: Collection[str], more: bool) -> list[InboxRow]:
+            def fits(item: Item) -> bool:
+                nonlocal last, count
+                if not isinstance(item, InboxRow):
+                    return False
+                is_new = more and count < self.rules.at_most and belongs(row.message, item.message)
+                is_late = current.mode is QueueMode.FOLLOW_UP and not self._is_quick(last, item)
+                if str(item.id) not in known and (not is_new or is_late):
+                    return False
+                last, count = item, count + 1
+                return True
+
+            return [item for item in self.queues.join(key, fits) if isinstance(item, InboxRow)]
+
+        def is_overtaken() -> bool:
+            after = next(self.queues.behind(key), None)
+            is_theirs = isinstance(after, InboxRow) and belongs(row.message, after.message)
+            return current.mode is QueueMode.INTERRUPT and is_theirs
+
+        current.take, current.is_overtaken = take, is_overtaken
+        if self.is_stopped(key, row):
+            current.halt.at_once()
+        self._running[key] = current
+        try:
+            yield current
+        finally:
+            del self._running[key]
+            if current.halt.now.is_set() and key in self._stops:
+                self._stops[key] = replace(self._stops[key], turn=True)
+
+    def is_running(self, key: SessionKey) -> bool:
+        """Say whether a turn of the session runs."""
+        return key in self._running
+
+    def answered(self, key: SessionKey, row: InboxRow) -> list[InboxRow]:
+        """Return *row* and what was taken into its turn."""
+        others = (item for item in self.queues.in_hand(key) if isinstance(item, InboxRow) and item.id != row.id)
+        return [row, *others]
+
+    def _is_quick(self, first: InboxRow, later: InboxRow) -> bool:
+        is_close = bool(self.rules.debounce) and later.received_at - first.received_at <= self.rules.debounce
+        return is_close and belongs(first.message, later.message)

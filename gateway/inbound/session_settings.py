@@ -1,0 +1,85 @@
+"""This file keeps what people chose for a session, until it ends: how its messages queue, and which model answers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import PurePosixPath
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from gateway.admission.routing import SessionKey
+from gateway.agent.agent import Agent
+from gateway.errors import StoreError
+from gateway.inbound.queue_modes import QueueMode
+from gateway.sessions.session import Ending, Pause, Session
+from gateway.stores.ports import Store
+from workspaces.access import AgentId
+
+
+class Choice(BaseModel):
+    """What was chosen for one session; `None` leaves it to the configuration."""
+
+    model_config = ConfigDict(frozen=True)
+
+    mode: QueueMode | None = None
+    model: str | None = None
+
+
+class Choices:
+    """All that was chosen, in memory and in the store; one value an agent, as few sessions have any."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._chosen: dict[SessionKey, Choice] = {}
+
+    async def load(self, agents: Iterable[AgentId]) -> None:
+        """Read what was chosen before for sessions of *agents*. Raises StoreError."""
+        for agent in agents:
+            kept = _read(await self._store.get(_place(agent)))
+            self._chosen |= {SessionKey(agent, name): choice for name, choice in kept.items()}
+
+    def of(self, key: SessionKey) -> Choice:
+        """Return what holds for a session."""
+        return self._chosen.get(key, Choice())
+
+    def mode(self, key: SessionKey) -> QueueMode | None:
+        """Return how messages queue, if that was chosen."""
+        return self.of(key).mode
+
+    def voice(self, key: SessionKey, agent: Agent) -> Agent:
+        """Return *agent* with the model that was chosen for the session, if it is still configured."""
+        model = agent.others.get(self.of(key).model or "")
+        return agent if model is None else replace(agent, model=model)
+
+    async def choose(self, key: SessionKey, choice: Choice) -> None:
+        """Let *choice* hold for a session from now on. Raises StoreError."""
+        of_agent = {each.name: chosen for each, chosen in self._chosen.items() if each.agent == key.agent}
+        of_agent[key.name] = choice
+        kept = {name: chosen for name, chosen in of_agent.items() if chosen != Choice()}
+        await self._store.put(_place(key.agent), _choices().dump_json(kept, exclude_none=True).decode())
+        if choice == Choice():
+            self._chosen.pop(key, None)
+        else:
+            self._chosen[key] = choice
+
+    async def ended(self, session: Session, why: Ending | Pause) -> Sequence[PurePosixPath]:
+        """Let go of what was chosen for a session that ends. Raises StoreError."""
+        if isinstance(why, Ending) and self.of(session.key) != Choice():
+            await self.choose(session.key, Choice())
+        return ()
+
+
+def _place(agent: AgentId) -> str:
+    return f"choices:{agent}"
+
+
+def _read(kept: str | None) -> dict[str, Choice]:
+    try:
+        return _choices().validate_json(kept or "{}")
+    except ValidationError as exc:
+        raise StoreError("what was chosen for sessions cannot be read; restore the state from a backup") from exc
+
+
+@cache
+def _choices() -> TypeAdapter[dict[str, Choice]]:
+    return TypeAdapter(dict[str, Choice])

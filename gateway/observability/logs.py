@@ -1,0 +1,79 @@
+"""This file sets up logging: facts as fields, one line an event, on standard error, without secrets."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, TextIO
+
+import structlog
+
+from gateway.observability.redact import Redactor
+
+QUIETER = (
+    "httpx",
+    "httpx2",
+    "httpcore",
+    "httpcore2",
+    "uvicorn",
+    "aiogram",
+    "asyncio",
+    "cohere",
+    "openai",
+    "anthropic",
+    "google_genai",
+    "watchfiles",
+    "discord",
+)
+"""Libraries whose everyday lines would drown ours; from warnings on they are heard."""
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes lines that the redactor has seen, tracebacks included."""
+
+    def __init__(self, stream: TextIO, redact: Redactor) -> None:
+        super().__init__(stream)
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redact(super().format(record))
+
+
+@contextmanager
+def logging_to_stderr(level: str, form: Literal["text", "json"], redact: Redactor) -> Iterator[None]:
+    """Log events of *level* and above while the block runs; libraries log through the same handler."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper("iso", utc=True),
+    ]
+    handler = _Handler(sys.stderr, redact)
+    handler.setFormatter(_formatter(shared, form))
+    root, before = logging.getLogger(), logging.getLogger().level
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name in QUIETER:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+        root.removeHandler(handler)
+        root.setLevel(before)
+
+
+def _formatter(shared: list[structlog.typing.Processor], form: str) -> logging.Formatter:
+    renderer: list[structlog.typing.Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if form == "json":
+        renderer += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    else:
+        plain = structlog.dev.plain_traceback
+        renderer.append(structlog.dev.ConsoleRenderer(colors=False, exception_formatter=plain, pad_event_to=0))
+    return structlog.stdlib.ProcessorFormatter(processors=renderer, foreign_pre_chain=shared)

@@ -1,0 +1,1 @@
+"""Clock, lanes, threads and the HTTP server."""

@@ -1,0 +1,139 @@
+"""This file queues work: one lane a key, one item at a time in a lane, in order; many lanes at once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from gateway.runtime.clock import Clock
+from gateway.runtime.queues import Queues
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryLater:
+    """The answer to an item that cannot be worked on now: it stays at the head of its lane, to be tried again."""
+
+    delay_s: float
+    next_wakes: bool = True
+    """Whether the next item that comes to the lane ends the wait."""
+
+
+@dataclass(slots=True)
+class _Lane:
+    task: asyncio.Task[None] = field(init=False)
+    is_working: bool = False
+    """The head is being worked on, not waiting for a place or for its next try."""
+    wakes_for_next: bool = False
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Lanes(Generic[K, T]):
+    """Works on items by calling *answer*, at most *at_once* at the same time.
+
+    A lane's task ends when its queue is empty. *answer* may let what waits join the head: all are done with it. It
+    handles what can go wrong: an exception that it lets out is a defect, and ends the task group, loudly. What waits is
+    kept in memory only; it is durable elsewhere.
+    """
+
+    def __init__(
+        self,
+        tasks: asyncio.TaskGroup,
+        answer: Callable[[T], Awaitable[RetryLater | None]],
+        clock: Clock,
+        at_once: int = 64,
+        queues: Queues[K, T] | None = None,
+    ) -> None:
+        """What waits stands in *queues*, which whoever answers may look into; by default in some of its own."""
+        self._queues = queues or Queues()
+        self._tasks = tasks
+        self._answer = answer
+        self.clock = clock
+        self._places = asyncio.Semaphore(at_once)
+        self._lanes: dict[K, _Lane] = {}
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+        self._is_open = True
+        self._starts_queued = True
+
+    def submit(self, key: K, item: T) -> None:
+        """Put *item* at the end of the lane of *key*; after `drain` it is left to whoever keeps it durably."""
+        if not self._is_open:
+            return
+        self._queues.append(key, item)
+        lane = self._lanes.get(key)
+        if lane is None:
+            self._begin(key)
+        elif lane.wakes_for_next:
+            lane.woken.set()
+
+    def wake(self, is_meant: Callable[[K], bool]) -> None:
+        """End the wait for the next try in every lane whose key *is_meant*."""
+        for key, lane in self._lanes.items():
+            if is_meant(key):
+                lane.woken.set()
+
+    async def idle(self) -> None:
+        """Return once no lane has anything to do, now or later."""
+        await self._is_idle.wait()
+
+    async def drain(self, grace_s: float, *, finish_queued: bool = False) -> list[T]:
+        """Take nothing new, let work end for *grace_s* seconds, then cancel it; return the items that were cut off.
+
+        Items that wait in a lane are begun only with *finish_queued*; one that waits for its next try is never.
+        """
+        self._is_open = False
+        self._starts_queued = finish_queued
+        for lane in self._lanes.values():
+            lane.woken.set()
+        tasks = [lane.task for lane in self._lanes.values()]
+        if not tasks:
+            return []
+        _, late = await asyncio.wait(tasks, timeout=grace_s)
+        cut = [item for key, lane in self._lanes.items() if lane.is_working for item in self._queues.in_hand(key)]
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
+        return cut
+
+    def _begin(self, key: K) -> None:
+        lane = self._lanes[key] = _Lane()
+        self._is_idle.clear()
+        lane.task = self._tasks.create_task(self._work(key, lane), name=f"lane {key}")
+
+    async def _work(self, key: K, lane: _Lane) -> None:
+        try:
+            while self._queues.held(key) and self._starts_queued:
+                retry = await self._try(key, lane)
+                if retry is None:
+                    self._queues.done(key)
+                    continue
+                self._queues.put_back(key)
+                await self._pause(lane, retry)
+                if not self._is_open:
+                    return
+        finally:
+            del self._lanes[key]
+            if not self._lanes:
+                self._is_idle.set()
+
+    async def _try(self, key: K, lane: _Lane) -> RetryLater | None:
+        async with self._places:
+            if not self._starts_queued:  # closed while it waited for a place
+                return RetryLater(0)
+            lane.woken.clear()
+            lane.is_working = True
+            try:
+                return await self._answer(self._queues.begin(key))
+            finally:
+                lane.is_working = False
+
+    async def _pause(self, lane: _Lane, retry: RetryLater) -> None:
+        if not self._is_open:
+            return
+        lane.wakes_for_next = retry.next_wakes
+        await self.clock.wait(lane.woken, retry.delay_s)
+        lane.wakes_for_next = False

@@ -1,0 +1,1 @@
+"""Pure rules of time: recurrence, jobs, the heartbeat checklist."""

@@ -1,0 +1,284 @@
+"""This file reads `HEARTBEAT.md` and says what of it is due: everything that a heartbeat decides without a model.
+
+Everything here is pure. Moments are in UTC; what an item names by the clock on the wall is in the owner's zone.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta, tzinfo
+
+from gateway.errors import ScheduleError
+from gateway.schedule.recurrence import At, Cron, Every, Schedule, read_schedule, slots_due
+
+FILE = "HEARTBEAT.md"
+HEARTBEAT_OK = "HEARTBEAT_OK"
+"""What a model answers to a heartbeat of which its owner need not hear (the reference system's word)."""
+SILENT_WITH = 300
+"""Characters beside `HEARTBEAT_OK` with which an answer stays silent all the same (the requirements' number)."""
+MOST_CHARACTERS = 20_000
+"""Of the file that are read: as much of it as a prompt shows at most."""
+MOST_ITEMS = 100
+"""Of the file that are looked at; our choice."""
+LEAST_BETWEEN = timedelta(minutes=5)
+"""Between two heartbeats that ask a model, whatever the items say; our choice."""
+GRACE = timedelta(hours=24)
+"""How late an item comes at most, after a night or an outage."""
+BACK_OFF_FROM = 3
+"""Failures in a row from which on the time to the next try doubles."""
+STOPS_AFTER = 5
+"""Failures in a row after which heartbeats stop until the owner starts them again."""
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+"""A Saturday's midnight: rounds and `every` count from here, so they need no memory."""
+_FIRST_TEMPLATE = "Each list item here is looked at on every heartbeat. With no items, no model is called."
+"""What the template said before it taught the form: no orders."""
+
+_BOX = re.compile(r"\s*[-*+]\s+\[(?P<tick>.?)\]\s*(?P<text>.*)")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FENCE = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_BLANK = re.compile(r"\s*(#{1,6}(\s.*)?|[-*+]|[-*_=]{3,})?\s*")
+_DAYS = r"(?:daily|weekdays|weekends|(?:mon|tue|wed|thu|fri|sat|sun)(?:[,-](?:mon|tue|wed|thu|fri|sat|sun))*)"
+_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
+_BEHIND = r"(?:\s*[:,–—]\s*|\s+|$)"
+_ON_DAYS = re.compile(rf"(?P<days>{_DAYS})\s+{_CLOCK}{_BEHIND}", re.IGNORECASE)
+_ONCE = re.compile(rf"(?:at\s+)?(?P<day>\d{{4}}-\d{{2}}-\d{{2}})(?:[ T](?P<clock>\d{{1,2}}:\d{{2}}))?{_BEHIND}")
+_EVERY = re.compile(
+    rf"every\s+(?P<span>\d+\s*(?:d|h|m(?:in)?)\b(?:\s*\d+\s*(?:h|m(?:in)?)\b)*){_BEHIND}", re.IGNORECASE
+)
+_WATCH = re.compile(r"when\s+`?(?P<path>[^\s`]+\.[A-Za-z0-9]+)`?\s+changes" + _BEHIND, re.IGNORECASE)
+_SOUNDS_TIMED = re.compile(
+    rf"(?:{_DAYS}\s+\d|daily\b|weekdays\b|every\s+\d|\d{{1,2}}:\d{{2}}|\d{{4}}-\d)", re.IGNORECASE
+)
+_CRON_DAYS = {"daily": "*", "weekdays": "MON-FRI", "weekends": "SAT,SUN"}
+FORMS = '"daily 09:00", "Mon-Fri 08:30", "2026-12-01 10:00", "every 2h" or "when memory/projects.md changes"'
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """When an agent's heartbeats come."""
+
+    every: timedelta
+    """Between two rounds; zero for never."""
+    begin: time
+    end: time
+    """Hours of the owner's day in which they come, over midnight if the end is earlier; equal for never."""
+    zone: tzinfo
+
+    def is_active(self, now: datetime) -> bool:
+        """Say whether a heartbeat may come at *now*."""
+        clock = now.astimezone(self.zone).time()
+        if self.begin == self.end or not self.every:
+            return False
+        if self.begin < self.end:
+            return self.begin <= clock < self.end
+        return clock >= self.begin or clock < self.end
+
+    def slowed(self, failures: int) -> "Rhythm":
+        """Return what holds after so many failures in a row: from the third on, twice the time for each."""
+        return replace(self, every=self.every * 2 ** max(0, failures - BACK_OFF_FROM + 1))
+
+    def rest(self, failures: int) -> timedelta:
+        """Return how long after one heartbeat the next may come, after so many failures in a row."""
+        return self.slowed(failures).every if failures else LEAST_BETWEEN
+
+    def round_after(self, moment: datetime) -> datetime:
+        """Return when the next round is, counted from a fixed moment: no restart shifts it."""
+        return Every(self.every, _EPOCH).after(moment) or moment
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Due when the file at *path* has changed."""
+
+    path: str
+    """Relative to the workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to look after."""
+
+    text: str
+    when: Schedule | Watch | None = None
+    """`None`: at every round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checklist:
+    """What `HEARTBEAT.md` says."""
+
+    items: tuple[Item, ...] = ()
+    faults: tuple[str, ...] = ()
+    """What cannot be done as it is written, in words for the owner."""
+    is_prose: bool = False
+    """There is no list: all of it is one item, which a model is asked for at every round."""
+
+    @property
+    def watched(self) -> frozenset[str]:
+        """The files whose changes are waited for."""
+        return frozenset(item.when.path for item in self.items if isinstance(item.when, Watch))
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """An item whose time has come."""
+
+    item: Item
+    slot: datetime | None = None
+    """When, if it names a time."""
+
+
+def read_checklist(text: str, zone: tzinfo) -> Checklist:
+    """Read what an owner wrote: boxes that are not ticked, each perhaps with its time; else prose as one item.
+
+    Headings, comments, code blocks and empty boxes are nothing. Beside boxes, prose is explanation.
+    """
+    faults = [f"only the first {MOST_CHARACTERS:,} characters are read"] if len(text) > MOST_CHARACTERS else []
+    lines = _FENCE.sub("", _COMMENT.sub("", text[:MOST_CHARACTERS])).splitlines()
+    if not any(map(_BOX.fullmatch, lines)):
+        prose = "\n".join(line for line in lines if not _BLANK.fullmatch(line) and line.strip() != _FIRST_TEMPLATE)
+        return Checklist((Item(prose),) if prose else (), tuple(faults), is_prose=bool(prose))
+    items = list[Item]()
+    for said in _unticked(lines):
+        try:
+            items.append(_item(said, zone))
+        except ScheduleError as exc:
+            faults.append(f"{said.splitlines()[0][:100]!r}: {exc}")
+    if len(items) > MOST_ITEMS:
+        faults.append(f"only the first {MOST_ITEMS} items are looked at")
+    return Checklist(tuple(items[:MOST_ITEMS]), tuple(faults))
+
+
+def due_items(
+    checklist: Checklist, since: datetime, now: datetime, changed: Collection[str], *, is_round: bool
+) -> list[Due]:
+    """Return what became due after *since* and until *now*; each at most once, however many of its times passed.
+
+    *changed* are the watched files that did; they, and what names no time, are due on a round only.
+    """
+    found = list[Due]()
+    for item in checklist.items:
+        match item.when:
+            case None:
+                found += [Due(item)] if is_round else []
+            case Watch(path=path):
+                found += [Due(item)] if is_round and path in changed else []
+            case schedule:
+                slot = slots_due(schedule, since, now, GRACE).due
+                found += [Due(item, slot)] if slot is not None else []
+    return found
+
+
+def next_look(checklist: Checklist, since: datetime, rhythm: Rhythm) -> datetime:
+    """Return when something may be due next: at the next round, or at an item's own time before it."""
+    times = (item.when.after(since) for item in checklist.items if isinstance(item.when, At | Every | Cron))
+    return min([rhythm.round_after(since), *(each for each in times if each is not None)])
+
+
+def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> frozenset[str]:
+    """Return the watched files that changed; one that was not watched before has not."""
+    return frozenset(path for path, digest in now.items() if before.get(path, digest) != digest)
+
+
+def prompt_for(due: Sequence[Due], zone: tzinfo) -> str:
+    """Return what an agent is asked when *due* is."""
+    return "\n".join(
+        [
+            f"Heartbeat: nobody wrote to you. This of {FILE} is due now:",
+            *(_line(each, zone) for each in due),
+            "",
+            _HOW_TO_ANSWER,
+        ]
+    )
+
+
+def boot_prompt(text: str) -> str:
+    """Return what an agent is asked when its gateway has started and its `BOOT.md` says *text*."""
+    return f"The gateway has started: nobody wrote to you. BOOT.md says what to do then:\n\n{text}\n\n{_HOW_TO_ANSWER}"
+
+
+def is_blank(text: str) -> bool:
+    """Say whether *text* holds nothing but headings, comments and code blocks."""
+    return not read_checklist(text, UTC).items
+
+
+def for_owner(answer: str) -> str:
+    """Return what of an *answer* to a heartbeat its owner is to read; empty for silence.
+
+    `HEARTBEAT_OK` at its begin or end with at most 300 characters besides is silence; the word itself is never shown.
+    """
+    rest = _AT_AN_END.sub("", answer).strip()
+    if rest != answer.strip() and len(rest) <= SILENT_WITH:
+        return ""
+    return _WORD.sub("", rest).strip()
+
+
+def without_token(answer: str) -> str:
+    """Return an *answer* to a person without lines, first or last, that are nothing but `HEARTBEAT_OK`."""
+    lines = answer.strip().splitlines()
+    while lines and _ALONE.fullmatch(lines[0]):
+        del lines[0]
+    while lines and _ALONE.fullmatch(lines[-1]):
+        del lines[-1]
+    return "\n".join(lines).strip() if len(lines) < len(answer.strip().splitlines()) else answer
+
+
+_WORD = re.compile(rf"[*_`]*{HEARTBEAT_OK}[*_`]*", re.IGNORECASE)
+_AT_AN_END = re.compile(rf"\A[\W_]*{HEARTBEAT_OK}[*_`]*[.!:,]*|[\s*_`]*{HEARTBEAT_OK}[\W_]*\Z", re.IGNORECASE)
+_ALONE = re.compile(rf"[\W_]*{HEARTBEAT_OK}[\W_]*", re.IGNORECASE)
+_HOW_TO_ANSWER = (
+    f"Do it with your tools. If your owner need not hear of it, answer exactly {HEARTBEAT_OK}. What they are to read "
+    "you give to notify; they see nothing else of this."
+)
+
+
+def _unticked(lines: Sequence[str]) -> Iterator[str]:
+    """Give each open box's text, with the indented lines below it."""
+    said: list[str] | None = None
+    for line in [*lines, ""]:
+        box = _BOX.fullmatch(line)
+        if box is None and said is not None and line[:1].isspace() and line.strip():
+            said.append(line.strip())
+            continue
+        if said is not None and said[0]:
+            yield "\n".join(said)
+        said = [box["text"].strip()] if box is not None and not box["tick"].strip() else None
+
+
+def _item(said: str, zone: tzinfo) -> Item:
+    if found := _ON_DAYS.match(said):
+        days = _CRON_DAYS.get(found["days"].lower(), found["days"].upper())
+        return Item(_rest(said, found), _on_days(found, days, zone))
+    if found := _ONCE.match(said):
+        when = f"at {found['day']} {(found['clock'] or '00:00').zfill(5)}"
+        return Item(_rest(said, found), read_schedule(when, zone, _EPOCH))
+    if found := _EVERY.match(said):
+        return Item(_rest(said, found), read_schedule(f"every {found['span']}", zone, _EPOCH))
+    if found := _WATCH.match(said):
+        return Item(_rest(said, found), Watch(found["path"]))
+    if _SOUNDS_TIMED.match(said):
+        raise ScheduleError(f"it begins like a time and is none: write {FORMS}")
+    return Item(said)
+
+
+def _on_days(found: re.Match[str], days: str, zone: tzinfo) -> Schedule:
+    try:
+        return read_schedule(f"{int(found['minute'])} {int(found['hour'])} * * {days}", zone, _EPOCH)
+    except ScheduleError:
+        raise ScheduleError(f"{found[0].strip(' :,')!r} is no time of a day: write {FORMS}") from None
+
+
+def _rest(said: str, found: re.Match[str]) -> str:
+    rest = said[found.end() :].strip()
+    if not rest:
+        raise ScheduleError(f"it names a time and nothing to do: write {FORMS} and then what is to be done")
+    return rest
+
+
+def _line(due: Due, zone: tzinfo) -> str:
+    match due.item.when:
+        case Watch(path=path):
+            why = f" ({path} changed)"
+        case _:
+            why = f" (due {due.slot.astimezone(zone):%A, %Y-%m-%d %H:%M})" if due.slot else ""
+    return f"- {due.item.text.replace(chr(10), chr(10) + '  ')}{why}"

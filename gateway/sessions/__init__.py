@@ -1,0 +1,1 @@
+"""How a conversation rests, is summarised and ends."""

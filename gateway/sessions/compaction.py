@@ -1,0 +1,223 @@
+"""This file makes room in a conversation: notes are saved and read back, then the older part becomes a summary.
+
+The part itself stays in the transcript, word for word. Nothing is summarised that is not in the notes before.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+
+from gateway.agent.budget import Cause
+from gateway.agent.entries import Entry, FlushEntry, SummaryEntry, UserEntry
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.paid import paid_for
+from gateway.agent.models.port import Model, ModelRequest
+from gateway.agent.window.compact import (
+    CompactSettings,
+    extract,
+    first_kept,
+    instructions,
+    missing,
+    parts,
+    standing_orders,
+)
+from gateway.agent.window.count import CHARACTERS_A_TOKEN, entry_tokens
+from gateway.agent.window.rounds import Round
+from gateway.agent.write_policy import is_from_outside
+from gateway.errors import ModelError, StoreError
+from gateway.hooks import Hooks
+from gateway.sessions.flush import Flush
+from gateway.sessions.hook_events import allow_summary, note_summary
+from gateway.sessions.lifecycle import Lifecycle
+from gateway.sessions.session import Pause, Session
+from gateway.stores.ports import TurnId
+from gateway.transcripts.writer import Record
+from workspaces.errors import WorkspaceError
+
+log = structlog.get_logger()
+
+BY_WORDING = "strandline:extract"
+"""`SummaryEntry.model` of a summary that no model wrote."""
+FAILED = "compaction_failed"
+"""Counted when the notes could not be saved, so that nothing was summarised."""
+_TEMPERATURE = 0.3
+_PART_SHARE = 0.5
+"""Part of a model's window that one request for a summary may fill with what is to be summarised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a compaction did."""
+
+    turns: int
+    """How many turns the summary stands for that were shown before."""
+    flushed: FlushEntry | None
+    summary: SummaryEntry
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryOrder:
+    """Somebody's wish for a summary."""
+
+    focus: str = ""
+    """What it keeps most of; empty for no preference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crowded:
+    """A conversation in which room is wanted."""
+
+    session: Session
+    turn: TurnId
+    """The turn that wants it."""
+    request: ModelRequest
+    """What the turn would send, its tools included."""
+    window_tokens: int
+    order: SummaryOrder | None = None
+    """Given where somebody asked for it: then a short conversation is summarised too, but for its last quarter."""
+
+    @property
+    def focus(self) -> str:
+        return self.order.focus if self.order else ""
+
+
+class Compaction:
+    """Makes room, in the lane of the session."""
+
+    def __init__(
+        self,
+        settings: CompactSettings,
+        flush: Flush,
+        lifecycle: Lifecycle,
+        count: Callable[[str], Awaitable[None]],
+        clock: Callable[[], datetime],
+    ) -> None:
+        """*count* takes a reason code for the ledger; *clock* tells the owner's time."""
+        self.settings = settings
+        self._clock = clock
+        self.flush = flush
+        self._lifecycle = lifecycle
+        self._count = count
+        self.hooks = Hooks()
+
+    async def make_room(self, crowded: Crowded) -> Compacted | None:
+        """Summarise all but the latest turns; `None` if there is nothing before them.
+
+        Raises StoreError and WorkspaceError when it could not be noted before, and HookError when a hook refuses it;
+        then nothing is summarised.
+        """
+        session = crowded.session
+        known = session.transcript.records.rounds
+        summary, rounds = known.summary, list(known)
+        kept = first_kept([each.entries for each in rounds], self._room(crowded, rounds))
+        if kept == 0:
+            return None
+        await allow_summary(self.hooks, session, kept)
+        try:
+            flushed = await self._save(crowded)
+        except (StoreError, WorkspaceError) as exc:
+            log.warning("not summarised: what was said could not be noted", detail=str(exc))
+            with suppress(StoreError):
+                await self._count(FAILED)
+            raise
+        older = [entry for each in rounds[:kept] for entry in each.entries]
+        entry = await self._summary(crowded, summary, older)
+        await session.transcript.append(crowded.turn, replace(entry, kept_from=rounds[kept].turn_id))
+        note_summary(self.hooks, session, kept, entry)
+        log.info("summarised", session=str(session.key), turns=kept, by=entry.model)
+        return Compacted(kept, flushed, entry)
+
+    def _room(self, crowded: Crowded, rounds: Sequence[Round]) -> int:
+        """Return how many tokens of the latest turns stay whole."""
+        room = self.settings.kept(crowded.window_tokens)
+        if crowded.order is None:
+            return room
+        return min(room, sum(entry_tokens(entry) for each in rounds for entry in each.entries) // 4)
+
+    async def _save(self, crowded: Crowded) -> FlushEntry | None:
+        """Have notes saved, unless that was done just before; what was said goes into the days' notes in any case."""
+        session, request = crowded.session, crowded.request
+        flushed = await self.flush(session, replace(request, entries=before_turn(request.entries)))
+        if flushed is not None:
+            await session.transcript.append(crowded.turn, flushed)
+        await self._lifecycle.pause_session(session.key, Pause.COMPACTION)
+        return flushed
+
+    async def _summary(self, crowded: Crowded, previous: Sequence[Entry], older: Sequence[Entry]) -> SummaryEntry:
+        last = latest_summary(crowded.session.transcript.records)
+        model = paid_for(crowded.session.agent.model, Cause.FLUSH)
+        orders = standing_orders(older, last.orders if last else ())
+        before = last.text if last else ""
+        task = _Task(
+            model,
+            crowded.window_tokens,
+            instructions(orders, crowded.focus),
+            self._clock(),
+        )
+        text = await task.summary(before, older)
+        outside = any(map(is_from_outside, [*previous, *older]))
+        if text is None:
+            return SummaryEntry(extract(older, before), "", orders, outside, BY_WORDING)
+        return SummaryEntry(text, "", orders, outside, model.name)
+
+
+def before_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """Return what was said before the latest message."""
+    begun = (place for place, entry in enumerate(entries) if isinstance(entry, UserEntry) and not entry.joins)
+    return entries[: max(begun, default=len(entries))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A model that is asked for a summary."""
+
+    model: Model
+    window_tokens: int
+    instructions: str
+    now: datetime
+
+    async def summary(self, before: str, older: Sequence[Entry]) -> str | None:
+        """Return what it makes of a summary *before* and what was said since, in as many parts as its window needs.
+
+        `None` if one of them fails.
+        """
+        if self.model.name == OFFLINE:
+            return None
+        longest = max(int(self.window_tokens * _PART_SHARE) * CHARACTERS_A_TOKEN, 1)
+        summary = before
+        for part in parts(older, longest):
+            known = f"Summary of what came before:\n{summary}\n\n" if summary else ""
+            told = await self._checked(f"{known}{part}")
+            if told is None:
+                return None
+            summary = told
+        return summary or None
+
+    async def _checked(self, said: str) -> str | None:
+        """Ask, and once more if the answer lacks something; `None` if it still does or the model fails."""
+        lacks: list[str] = []
+        for _ in range(2):
+            again = f"\nYour last summary lacked: {', '.join(lacks)}." if lacks else ""
+            message = UserEntry(said, self.now, "", "")
+            request = ModelRequest(self.instructions + again, "", (message,), (), temperature=_TEMPERATURE)
+            try:
+                reply = await self.model.reply(request, _unshown)
+            except ModelError as exc:
+                log.warning("no summary", why=type(exc).__name__)
+                return None
+            lacks = missing(reply.text)
+            if not lacks:
+                return reply.text.strip()
+        return None
+
+
+def latest_summary(records: Sequence[Record]) -> SummaryEntry | None:
+    """Return what stands for the older part of a conversation; `None` while all of it is shown."""
+    return next((r.entry for r in reversed(records) if isinstance(r.entry, SummaryEntry)), None)
+
+
+async def _unshown(_: str) -> None:
+    """Show nothing."""

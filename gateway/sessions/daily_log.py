@@ -1,0 +1,103 @@
+"""This file writes what was said into the days' notes: each part of a conversation once, whatever crashes.
+
+What is about to be written stands in the transcript first, word for word; after a crash the same lines are added
+unless they are there. Everything before that mark is logged; what comes after it is not.
+"""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from itertools import groupby
+from pathlib import PurePosixPath
+
+from gateway.agent.entries import LogEntry, LoggedEntry, LogSection
+from gateway.sessions.extractive_summary import Said, Writer, conversation
+from gateway.sessions.session import Ending, Pause, Session, noting
+from gateway.stores.ports import TurnId
+from gateway.transcripts.writer import Record
+from workspaces.access import Access, rights
+from workspaces.errors import NoSuchFileError
+from workspaces.notes import day_path, format_note
+from workspaces.workspace import Workspace
+
+LOG = TurnId("log")
+"""What stands for a turn where none is at work."""
+
+
+class DailyLog:
+    """Writes sections into daily notes: the owner's day, the conversation's own audience."""
+
+    def __init__(self, writer: Writer, zone: tzinfo) -> None:
+        self._writer = writer
+        self._zone = zone
+
+    async def __call__(self, session: Session, _: Ending | Pause) -> list[PurePosixPath]:
+        """Write down what is not yet in the notes; return the files that have it now.
+
+        Nothing is written of a conversation that keeps no notes, nor where nobody said anything but commands. Raises
+        StoreError and WorkspaceError; called again, it goes on where it was.
+        """
+        if not rights(session.access).flush:
+            return []
+        written: list[PurePosixPath] = []
+        if (begun := unfinished(session.transcript.records)) is not None:
+            written += await self._finish(session, begun)
+        sections = await self._sections(session)
+        if sections:
+            entry = LogEntry(tuple(sections))
+            await session.transcript.append(LOG, entry)
+            written += await self._finish(session, entry)
+        return written
+
+    async def _sections(self, session: Session) -> list[LogSection]:
+        """Return a section for each of the owner's days on which something was said that is not logged."""
+        said = conversation(unlogged(session.transcript.records), session.agent.id, self._zone)
+        sections = []
+        for day, part in groupby(said, key=lambda each: each.at.date()):
+            text = await self._text(list(part))
+            if text:
+                path = day_path(session.access, day)
+                before = await session.agent.run(_count, session.agent.workspace, session.access, path, text)
+                sections.append(LogSection(str(path), text, before))
+        return sections
+
+    async def _text(self, said: Sequence[Said]) -> str:
+        summary = await self._writer.summary(said)
+        if not summary.strip():
+            return ""
+        return format_note(f"Conversation until {said[-1].at:%H:%M}\n{summary}", said[0].at)
+
+    async def _finish(self, session: Session, entry: LogEntry) -> list[PurePosixPath]:
+        async with noting(session) as run:
+            for section in entry.sections:
+                await run(_add, session.agent.workspace, session.access, section)
+        await session.transcript.append(LOG, LoggedEntry())
+        return [PurePosixPath(section.path) for section in entry.sections]
+
+
+def unfinished(records: Sequence[Record]) -> LogEntry | None:
+    """Return the sections that were begun and are not known to be there; `None` if there are none."""
+    for record in reversed(records):
+        if isinstance(record.entry, LoggedEntry):
+            return None
+        if isinstance(record.entry, LogEntry):
+            return record.entry
+    return None
+
+
+def unlogged(records: Sequence[Record]) -> Sequence[Record]:
+    """Return the records after the last mark."""
+    marks = [place for place, record in enumerate(records, 1) if isinstance(record.entry, LogEntry)]
+    return records[marks[-1] if marks else 0 :]
+
+
+def _count(workspace: Workspace, access: Access, path: PurePosixPath, text: str) -> int:
+    try:
+        return workspace.read(path, access).whole.replace("\r\n", "\n").count(text)
+    except NoSuchFileError:
+        return 0
+
+
+def _add(workspace: Workspace, access: Access, section: LogSection) -> None:
+    path = PurePosixPath(section.path)
+    if _count(workspace, access, path, section.text) <= section.before:
+        workspace.append(path, section.text, f"# {path.stem}\n\n", access)

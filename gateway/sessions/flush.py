@@ -1,0 +1,163 @@
+"""This file has the model write down what matters before older text makes way, and reads every note back."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+from pydantic import BaseModel, ConfigDict
+
+from gateway.agent.budget import Cause
+from gateway.agent.entries import Entry, FlushEntry, UserEntry
+from gateway.agent.limits import TurnLimits
+from gateway.agent.loop import Course, run_turn
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.paid import paid_for
+from gateway.agent.models.port import Model, ModelRequest, ToolSpec
+from gateway.agent.tool_hooks import lead_past
+from gateway.agent.tools.tool import Tool, Toolbox, tool
+from gateway.errors import ModelError, ToolError, TurnLimitError
+from gateway.hooks import Hooks
+from gateway.sessions.hook_events import conversation_of
+from gateway.sessions.session import Session, noting
+from gateway.transcripts.writer import Record
+from workspaces.access import rights
+from workspaces.notes import NoteReceipt, append_note, format_note
+
+log = structlog.get_logger()
+
+PROMPT = (
+    "This conversation is about to be shortened. Before that, write what should be remembered of it and is not noted "
+    "yet with add_note: decisions, facts, open tasks, names, numbers; one note for each. You cannot choose the file. "
+    "When all is noted, or nothing is worth it, answer exactly NO_REPLY. Nobody reads this answer."
+)
+AGAIN = "Nothing was written. If anything of this conversation should be remembered, write it with add_note now."
+
+
+@dataclass(frozen=True, slots=True)
+class FlushSettings:
+    """How a model is asked to save notes; the numbers are the reference systems'."""
+
+    is_on: bool = True
+    prompt: str = PROMPT
+    steps: int = 5
+    temperature: float = 0.3
+    least_messages: int = 3
+    """Of people; a shorter conversation has nothing to save."""
+    deadline_s: float = 60.0
+    """For all of it; a person may be waiting."""
+
+
+class Flush:
+    """Runs the silent turn that saves notes."""
+
+    def __init__(self, settings: FlushSettings, clock: Callable[[], datetime]) -> None:
+        """*clock* tells the time in the owner's zone: the day that a note belongs to."""
+        self._settings = settings
+        self._clock = clock
+        self.hooks = Hooks()
+
+    async def __call__(
+        self, session: Session, request: ModelRequest, said_at: datetime | None = None
+    ) -> FlushEntry | None:
+        """Save what the model finds worth it, and return the receipt; `None` where there is nothing to ask.
+
+        *request* is what a turn of the session sends, so that the provider's cache of it holds. A model that writes
+        nothing is asked once more. What it answers reaches nobody. The notes are those of *said_at*'s day, or of now.
+        """
+        if not self._is_wanted(session, request):
+            return None
+        citations: list[str] = []
+        clock = self._clock if said_at is None else lambda: said_at
+        toolbox = _notebook(session, request.tools, clock, citations)
+        lead_past(toolbox, self.hooks, conversation_of(session.access, session.key))
+        requests = 0
+        try:
+            async with asyncio.timeout(self._settings.deadline_s):
+                for prompt in (self._settings.prompt, AGAIN):
+                    requests += 1
+                    await self._ask(paid_for(session.agent.model, Cause.FLUSH), request, prompt, toolbox)
+                    if citations:
+                        break
+        except TimeoutError:
+            log.warning("the model took too long to save notes", session=str(session.key), notes=len(citations))
+        return FlushEntry(tuple(citations), requests)
+
+    def may_ask(self, session: Session) -> bool:
+        """Say whether *session* keeps notes, has a model that can write them, and enough was said since the last."""
+        if not self._settings.is_on or not rights(session.access).flush or session.agent.model.name == OFFLINE:
+            return False
+        new = sum(isinstance(record.entry, UserEntry) for record in unflushed(session.transcript.records))
+        return new >= self._settings.least_messages
+
+    def _is_wanted(self, session: Session, request: ModelRequest) -> bool:
+        shown = sum(isinstance(entry, UserEntry) for entry in request.entries)
+        return self.may_ask(session) and shown >= self._settings.least_messages
+
+    async def _ask(self, model: Model, request: ModelRequest, prompt: str, toolbox: Toolbox) -> None:
+        said = UserEntry(prompt, self._clock(), "", "")
+        asked = replace(request, entries=[*request.entries, said], temperature=self._settings.temperature)
+        limits = TurnLimits(steps=self._settings.steps)
+        with suppress(ModelError, TurnLimitError):  # what it wrote until then counts
+            await run_turn(model, asked, toolbox, limits, Course(_unjournaled, _unshown))
+
+
+def unflushed(records: Sequence[Record]) -> Sequence[Record]:
+    """Return what came after the last flush, with the turn in which it happened: its message was not shown to it."""
+    place = next((i for i in reversed(range(len(records))) if isinstance(records[i].entry, FlushEntry)), None)
+    if place is None:
+        return records
+    while place and records[place - 1].turn_id == records[place].turn_id:
+        place -= 1
+    return records[place:]
+
+
+def _notebook(
+    session: Session, specs: Sequence[ToolSpec], clock: Callable[[], datetime], citations: list[str]
+) -> Toolbox:
+    """Return the tools of a turn as its model knows them, of which only one works: a note in the owner's day.
+
+    Each note that was read back goes into *citations*.
+    """
+
+    async def add_note(text: str) -> str:
+        """Write a note into today's notes: what happened, was decided, or shall be remembered."""
+        async with noting(session) as run:
+            try:
+                receipt = await run(_write, session, text, clock())
+            except ValueError as exc:
+                raise ToolError(str(exc)) from exc
+        citations.append(f"{receipt.path}#L{receipt.line}")
+        return f"Noted in {citations[-1]}."
+
+    async def closed() -> str:
+        raise ToolError("only add_note works now: the conversation is about to be shortened")
+
+    works = tool(add_note)
+    others = [Tool(spec, _Anything, closed) for spec in specs if spec.name != works.spec.name]
+    return Toolbox([works, *others], session.access)
+
+
+class _Anything(BaseModel):
+    """Arguments that nobody reads."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def _write(session: Session, text: str, at: datetime) -> NoteReceipt:
+    """Add a note and read it back. Raises ToolError if it is not there."""
+    workspace, access = session.agent.workspace, session.access
+    receipt = append_note(workspace, access, text, at)
+    if format_note(text, at) not in workspace.read(receipt.path, access).whole.replace("\r\n", "\n"):
+        raise ToolError("the note is not in the file that it was written to; write it again")
+    return receipt
+
+
+async def _unjournaled(_: Entry) -> None:
+    """Keep no record: only the notes and their receipt stay."""
+
+
+async def _unshown(_: str) -> None:
+    """Show nothing: a flush is silent."""

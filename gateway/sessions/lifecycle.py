@@ -1,0 +1,287 @@
+"""This file ends sessions, and sees to it that what was said is written down at every rest and every end.
+
+Everything here happens in the session's own lane: before a message is answered, or between two messages.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import PurePosixPath
+from typing import Never
+
+import structlog
+
+from gateway.admission.routing import SessionKey, is_unasked
+from gateway.agent.agent import Agent
+from gateway.agent.entries import EndEntry, UserEntry
+from gateway.errors import StoreError
+from gateway.hooks import SESSION_END, SESSION_PAUSE, Hooks
+from gateway.runtime.clock import Clock
+from gateway.sessions.daily_log import LOG, DailyLog
+from gateway.sessions.extractive_summary import Extract
+from gateway.sessions.hook_events import note_rest, note_start
+from gateway.sessions.session import Ending, Pause, Session
+from gateway.sessions.session_note import SessionNote
+from gateway.stores.ports import TurnId
+from gateway.transcripts.expiry import FORGOTTEN, forget_helpers
+from gateway.transcripts.records import Records
+from gateway.transcripts.store import Sessions
+from workspaces.access import AgentId, SessionType
+from workspaces.errors import WorkspaceError
+
+log = structlog.get_logger()
+
+LOOK_EVERY_S = 60.0
+LOOK_BACK = timedelta(days=2)
+"""How far back a start looks for conversations that a crash kept from the notes; older ones wait for their chat."""
+UNLOGGED = "session_not_logged"
+"""Counted when what was said could not be written down; it is tried again."""
+_MIDNIGHT_HOUR = 0
+
+
+Listener = Callable[[Session, Ending | Pause], Awaitable[Sequence[PurePosixPath]]]
+"""Does what is to be done at a pause or an end, and returns the files that it wrote. It may be called again for the
+same one. StoreError and WorkspaceError keep the session from ending: nothing is forgotten silently."""
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleSettings:
+    """When sessions rest and end; `None` for never."""
+
+    rest: timedelta | None = timedelta(hours=1)
+    idle: timedelta | None = None
+    daily_hour: int | None = None
+    """At this full hour of the owner's day."""
+    zone: tzinfo = UTC
+    """The owner's."""
+    helpers: timedelta | None = timedelta(days=90)
+    """How long what a helper said is kept."""
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether sessions end by themselves."""
+        return self.idle is not None or self.daily_hour is not None
+
+    def due(self, last: datetime, now: datetime) -> Ending | Pause | None:
+        """Return what a session is due for in which a person last spoke at *last*; both times in the owner's zone."""
+        silent = now.timestamp() - last.timestamp()  # times of one zone are compared by the clock on the wall
+        if self.idle is not None and silent >= self.idle.total_seconds():
+            return Ending.IDLE
+        if self.daily_hour is not None and last.timestamp() < _latest(self.daily_hour, now).timestamp():
+            return Ending.DAILY
+        if last.timestamp() < _latest(_MIDNIGHT_HOUR, now).timestamp():
+            return Pause.DAY
+        if self.rest is not None and silent >= self.rest.total_seconds():
+            return Pause.REST
+        return None
+
+
+def _latest(hour: int, now: datetime) -> datetime:
+    """Return when it last was *hour* o'clock."""
+    today = now.replace(hour=hour, minute=0, second=0, microsecond=0)
+    return today if today.timestamp() <= now.timestamp() else today - timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A session's pause or end whose turn comes in its lane, like that of a message."""
+
+    key: SessionKey
+    why: Ending | Pause
+
+
+@dataclass(frozen=True, slots=True)
+class _Activity:
+    """What is known, without its transcript, of a session that was spoken in."""
+
+    last: datetime
+    due: Ending | Pause | None = None
+    """What was handed to its lane since then."""
+
+
+class Lifecycle:
+    """Looks after sessions. `end_session` is the only way one ends, and `pause_session` the only way one is paused."""
+
+    def __init__(
+        self,
+        agents: Mapping[AgentId, Agent],
+        sessions: Sessions,
+        settings: LifecycleSettings,
+        clock: Clock,
+        count: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """*count* takes a reason code for the ledger."""
+        self._agents = agents
+        self._sessions = sessions
+        self._settings = settings
+        self._clock = clock
+        self._count = count
+        self._active: dict[SessionKey, _Activity] = {}
+        self._latest_main: SessionKey | None = None
+        self._submit: Callable[[SessionKey, Due], None] = _nobody
+        self.listeners: list[Listener] = [DailyLog(Extract(), settings.zone), SessionNote(settings.zone)]
+        """Told in order; whoever composes the gateway may add others."""
+        self.hooks = Hooks()
+        self.busy: Callable[[], Collection[SessionKey]] = tuple
+        """Tells which helpers are at work."""
+
+    # --- in the lane of the session
+
+    async def end_session(self, key: SessionKey, why: Ending, turn: TurnId = LOG) -> list[PurePosixPath]:
+        """End the session and return the files that its end wrote; in a turn of its own, *turn* is the last.
+
+        Once it has ended it ends no second time. The transcript is put away when its turn is over. Raises StoreError
+        and WorkspaceError; the session then goes on.
+        """
+        session = await self._session(key)
+        if _ended_at(session.transcript.records) is not None:
+            return []
+        written = await self._told(session, why)
+        await session.transcript.append(turn, EndEntry(why))
+        self._active.pop(key, None)
+        note_rest(self.hooks, SESSION_END, session, why, written)
+        log.info("session ended", session=str(key), reason=why)
+        return written
+
+    async def pause_session(self, key: SessionKey, why: Pause) -> list[PurePosixPath]:
+        """Write down what was said so far, and return the files. Raises StoreError and WorkspaceError."""
+        session = await self._session(key)
+        written = await self._told(session, why)
+        note_rest(self.hooks, SESSION_PAUSE, session, why, written)
+        return written
+
+    async def enter(self, key: SessionKey, turn: TurnId) -> None:
+        """Make the session ready for a message whose *turn* begins, or goes on after a crash.
+
+        What was due while nobody looked happens first. A pause that fails is tried again later: the message need not
+        wait for it.
+        """
+        if is_unasked(key):
+            return  # nobody speaks there: it has no rests, no days and no notes
+        if key.name == SessionType.MAIN:
+            self._leave_other_main(key)
+        try:
+            session = await self._session(key)
+            if not session.transcript.records.knows(turn):
+                await self._make_current(session)
+                note_start(self.hooks, await self._session(key))
+        except (StoreError, WorkspaceError) as exc:
+            await self._tell_trouble(key, exc)
+        self._active[key] = _Activity(self._now())
+
+    async def settle(self, due: Due) -> None:
+        """Do what is due; an end is not, once somebody has spoken since."""
+        try:
+            session = await self._session(due.key)
+            if isinstance(due.why, Ending) or _ended_at(session.transcript.records) is not None:
+                if due.key in self._active and (last := _last_said(session.transcript.records)) is not None:
+                    self._active[due.key] = _Activity(last.astimezone(self._settings.zone))
+                await self._make_current(session)
+            else:
+                await self.pause_session(due.key, due.why)
+                self._let_go(due)
+        except (StoreError, WorkspaceError) as exc:
+            await self._tell_trouble(due.key, exc)
+
+    async def _make_current(self, session: Session) -> None:
+        """Put an ended session away; end or pause one for which that is due."""
+        key, records = session.key, session.transcript.records
+        last = _last_said(records)
+        why = self._settings.due(last.astimezone(self._settings.zone), self._now()) if last is not None else None
+        if _ended_at(records) is None and isinstance(why, Ending):
+            await self.end_session(key, why)
+        if (ended := _ended_at(session.transcript.records)) is not None:
+            await self._sessions.archive(key, ended)
+        elif why is Pause.DAY:
+            await self.pause_session(key, why)
+
+    async def _told(self, session: Session, why: Ending | Pause) -> list[PurePosixPath]:
+        return [path for listener in self.listeners for path in await listener(session, why)]
+
+    async def _session(self, key: SessionKey) -> Session:
+        return Session(key, self._agents[key.agent], await self._sessions.open(key))
+
+    # --- beside the lanes
+
+    async def watch(self, submit: Callable[[SessionKey, Due], None]) -> Never:
+        """Hand what is due to the lanes, by *submit*, until cancelled."""
+        self._submit = submit
+        known = await asyncio.to_thread(self._sessions.known, self._clock.now() - LOOK_BACK)
+        for key, at in known.items():
+            if not is_unasked(key):
+                self._active.setdefault(key, _Activity(at.astimezone(self._settings.zone)))
+        while True:
+            for due in self._due():
+                submit(due.key, due)
+            await self._clock.wait(asyncio.Event(), LOOK_EVERY_S)
+
+    async def finish(self, grace_s: float) -> None:
+        """Write down, when no turn runs any more, what was said since the last time; what is left waits for a start."""
+        left = {key for key, activity in self._active.items() if activity.due is None}
+
+        async def settle(key: SessionKey) -> None:
+            await self.settle(Due(key, Pause.SHUTDOWN))
+            left.remove(key)
+
+        with suppress(TimeoutError):  # all at once: one that waits for its model keeps no other from its notes
+            async with asyncio.timeout(grace_s), asyncio.TaskGroup() as tasks:
+                for key in list(left):
+                    tasks.create_task(settle(key))
+        if left:
+            log.warning("not written down yet; the next start does it", sessions=len(left))
+
+    async def forget_helpers(self) -> None:
+        """Remove what helpers said long ago, unless a note cites it. Raises StoreError and WorkspaceError."""
+        if (kept := self._settings.helpers) is None:
+            return
+        before = self._clock.now() - kept
+        for _ in range(await forget_helpers(self._agents, self._sessions, before, self.busy())):
+            await self._count(FORGOTTEN)
+
+    def _due(self) -> list[Due]:
+        """Return what is due and not handed on yet; after a pause there is nothing to write, but an end may come."""
+        now, found = self._now(), []
+        for key, activity in self._active.items():
+            why = self._settings.due(activity.last, now)
+            if why is not None and why != activity.due and (isinstance(why, Ending) or activity.due is None):
+                found.append(Due(key, why))
+        for due in found:
+            self._active[due.key] = replace(self._active[due.key], due=due.why)
+        return found
+
+    def _let_go(self, done: Due) -> None:
+        """Forget a session for which nothing more comes due before somebody speaks there: there may be very many."""
+        activity = self._active.get(done.key)
+        if activity is not None and activity.due is done.why and not self._settings.has_ends:
+            del self._active[done.key]
+
+    def _leave_other_main(self, key: SessionKey) -> None:
+        left, self._latest_main = self._latest_main, key
+        if left is None or left == key or left not in self._active or self._active[left].due is not None:
+            return
+        self._active[left] = replace(self._active[left], due=Pause.SWITCH)
+        self._submit(left, Due(left, Pause.SWITCH))
+
+    async def _tell_trouble(self, key: SessionKey, exc: Exception) -> None:
+        log.warning("what was said is not written down yet", session=str(key), detail=str(exc))
+        if key in self._active:
+            self._active[key] = replace(self._active[key], due=None)
+        with suppress(StoreError):  # the store tells of its own trouble
+            await self._count(UNLOGGED)
+
+    def _now(self) -> datetime:
+        return self._clock.now().astimezone(self._settings.zone)
+
+
+def _nobody(_key: SessionKey, _due: Due) -> None:
+    """No lanes yet: a later look finds what is due."""
+
+
+def _ended_at(records: Records) -> datetime | None:
+    return ended.at if (ended := records.latest(EndEntry)) else None
+
+
+def _last_said(records: Records) -> datetime | None:
+    return said.at if (said := records.latest(UserEntry)) else None

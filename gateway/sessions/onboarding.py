@@ -1,0 +1,65 @@
+"""This file sees to it that `BOOTSTRAP.md` leads one conversation, whatever the agent that was to delete it does."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+
+import structlog
+
+from gateway.agent.entries import COMMAND, HALTED, UNFINISHED, ReplyEntry
+from gateway.agent.models.offline import OFFLINE
+from gateway.sessions.session import Ending, Pause, Session, noting
+from gateway.transcripts.codec import Record
+from workspaces.access import Access, SessionType
+from workspaces.errors import NotTextError, TooLargeError
+from workspaces.workspace import TextFile, Workspace
+
+log = structlog.get_logger()
+
+FILE = PurePosixPath("BOOTSTRAP.md")
+_OVER = frozenset({*Ending, Pause.REST, Pause.DAY})
+"""Not when the gateway stops, nor while the owner looks in on another agent: they go on where they were."""
+_NO_MODEL = frozenset({COMMAND, HALTED, UNFINISHED, OFFLINE})
+
+
+async def end_first_run(session: Session, why: Ending | Pause) -> Sequence[PurePosixPath]:
+    """Delete `BOOTSTRAP.md` where a conversation rests or ends that a language model led by it; none is written.
+
+    The history keeps it: put back, it leads the conversation that follows. Raises WorkspaceError.
+    """
+    if why not in _OVER or session.key.name != SessionType.MAIN:
+        return ()
+    led = _last_answer(session.transcript.records)
+    workspace, access = session.agent.workspace, session.access
+    if led is None or await session.agent.run(_present, workspace, access) is None:
+        return ()
+    async with noting(session) as run:
+        if await run(_removed, workspace, access, led):
+            log.info("the first conversation is over", agent=session.agent.id)
+    return ()
+
+
+def _last_answer(records: Sequence[Record]) -> datetime | None:
+    """Return when a language model last answered."""
+    for record in reversed(records):
+        if isinstance(record.entry, ReplyEntry) and record.entry.model not in _NO_MODEL:
+            return record.at
+    return None
+
+
+def _removed(workspace: Workspace, access: Access, led: datetime) -> bool:
+    """Delete the file, unless it was written after the latest answer, which it cannot have led; say whether it was."""
+    written = next((found.mtime_ns for found in workspace.folder.walk() if found.path == FILE), None)
+    present = _present(workspace, access)
+    if written is None or present is None or datetime.fromtimestamp(written / 1e9, UTC) > led:
+        return False
+    workspace.delete(FILE, access, present)
+    return True
+
+
+def _present(workspace: Workspace, access: Access) -> TextFile | None:
+    """Return the file; `None` also for what is no text: it leads nobody, and no conversation waits for its mending."""
+    try:
+        return workspace.present(FILE, access)
+    except (NotTextError, TooLargeError):
+        return None

@@ -1,0 +1,58 @@
+"""This file is what a turn runs: a model with its first request and its tools, chosen for one message."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.agent.agent import Agent
+from gateway.agent.entries import Entry
+from gateway.agent.models.port import Model, ModelRequest
+from gateway.agent.tools.tool import Toolbox
+from gateway.stores.ports import InboxRow
+from gateway.transcripts.writer import Transcript
+from workspaces.access import Access
+from workspaces.history import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message whose turn has come, with all that was decided about it."""
+
+    row: InboxRow
+    access: Access
+    agent: Agent
+    transcript: Transcript
+    """Of the session; the message stands in it already."""
+    origin: Origin
+    now: datetime
+    """In the owner's zone."""
+
+
+def _nobody(_: Entry) -> None:
+    """Nobody wants to hear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What answers a message."""
+
+    model: Model
+    request: ModelRequest
+    toolbox: Toolbox
+    notice: str = ""
+    """What the person must be told beside the answer."""
+    hears: Callable[[Entry], None] = _nobody
+    """Told what the model sees besides from now on, other than results."""
+
+    def answer(self, text: str) -> str:
+        """Return what goes out for the model's *text*; a silent turn stays silent."""
+        return f"{text}\n\n{self.notice}" if text and self.notice else text
+
+
+Shortcut = Callable[[Asked], Plan | None]
+"""Gives the plan for a message that needs no language model; `None` leaves it to the agent's own."""
+
+
+def no_shortcut(_: Asked) -> Plan | None:
+    """Leave every message to the agent's model."""
+    return None

@@ -1,0 +1,1 @@
+"""The store of a single gateway."""

@@ -1,0 +1,115 @@
+"""This file keeps in SQLite the changes that wait for the owner's decision."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from gateway.runtime.clock import Clock
+from gateway.stores.codec import decode_proposal, encode_proposal, encode_time
+from gateway.stores.ports import (
+    APPROVAL_EXPIRED,
+    NOTICE_PREFIX,
+    ChangeId,
+    ChangeState,
+    OutboxRow,
+    Outgoing,
+    PendingChange,
+    Proposal,
+    TurnId,
+)
+from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.ledger import count
+from gateway.stores.sqlite.outbox import enqueue
+
+_EXPIRE = """
+    UPDATE changes SET state = 'expired', changed_at = :now,
+        proposal = json_set(proposal, '$.body.before', NULL, '$.body.after', NULL)
+    WHERE state = 'waiting' AND expires_at <= :now"""
+_DECIDE = """
+    UPDATE changes SET state = :state, changed_at = :now,
+        proposal = json_set(proposal, '$.body.before', NULL, '$.body.after', NULL)
+    WHERE state = 'waiting' AND expires_at > :now AND id = :id"""
+
+Notice = Callable[[ChangeId], Outgoing]
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteChanges:
+    """Implements `Changes`."""
+
+    commits: GroupCommit
+    clock: Clock
+
+    async def propose(
+        self, proposal: Proposal, expires_at: datetime, notice: Notice
+    ) -> tuple[PendingChange, OutboxRow]:
+        return await self.commits.run(partial(_propose, proposal, expires_at, notice, self.clock.now()))
+
+    async def waiting(self) -> Sequence[PendingChange]:
+        return await self.commits.run(partial(_waiting, self.clock.now()))
+
+    async def get(self, change: ChangeId) -> PendingChange | None:
+        return await self.commits.run(partial(_get, change, self.clock.now()))
+
+    async def decide(self, change: ChangeId, state: ChangeState) -> bool:
+        return await self.commits.run(partial(_decide, change, state, self.clock.now()))
+
+
+def expire(now: datetime, db: sqlite3.Connection) -> None:
+    """Close what nobody decided about in time and count it, inside the caller's transaction."""
+    if closed := db.execute(_EXPIRE, {"now": encode_time(now)}).rowcount:
+        count(APPROVAL_EXPIRED, closed, db)
+
+
+def _propose(
+    proposal: Proposal, expires_at: datetime, notice: Notice, now: datetime, db: sqlite3.Connection
+) -> tuple[PendingChange, OutboxRow]:
+    inserted = db.execute(
+        "INSERT INTO changes (proposal, created_at, expires_at, state, changed_at) "
+        "VALUES (:proposal, :now, :expires, :state, :now) RETURNING id, proposal, created_at, expires_at, state",
+        {
+            "proposal": encode_proposal(proposal),
+            "now": encode_time(now),
+            "expires": encode_time(expires_at),
+            "state": ChangeState.WAITING,
+        },
+    )
+    (row,) = inserted.fetchall()
+    change = _change(row, now)
+    return change, enqueue(TurnId(f"{NOTICE_PREFIX}change:{change.id}"), notice(change.id), now, db)
+
+
+def _waiting(now: datetime, db: sqlite3.Connection) -> list[PendingChange]:
+    rows = db.execute(
+        "SELECT id, proposal, created_at, expires_at, state FROM changes "
+        "WHERE state = 'waiting' AND expires_at > ? ORDER BY id",
+        (encode_time(now),),
+    )
+    return [_change(row, now) for row in rows]
+
+
+def _get(change: ChangeId, now: datetime, db: sqlite3.Connection) -> PendingChange | None:
+    row = db.execute(
+        "SELECT id, proposal, created_at, expires_at, state FROM changes WHERE id = ?", (change,)
+    ).fetchone()
+    return None if row is None else _change(row, now)
+
+
+def _decide(change: ChangeId, state: ChangeState, now: datetime, db: sqlite3.Connection) -> bool:
+    values = {"state": state, "now": encode_time(now), "id": change}
+    return db.execute(_DECIDE, values).rowcount == 1
+
+
+def _change(row: tuple[int, str, str, str, str], now: datetime) -> PendingChange:
+    id_, proposal, created_at, expires_at, state = row
+    expires, stored = datetime.fromisoformat(expires_at), ChangeState(state)
+    is_late = stored is ChangeState.WAITING and expires <= now
+    return PendingChange(
+        ChangeId(id_),
+        decode_proposal(proposal),
+        datetime.fromisoformat(created_at),
+        expires,
+        ChangeState.EXPIRED if is_late else stored,
+    )

@@ -1,0 +1,176 @@
+"""This file writes to SQLite on one thread: operations that wait together share one commit, and so one fsync."""
+
+import asyncio
+import errno
+import shlex
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from gateway.errors import StoreError
+from gateway.runtime.threads import Threads
+from gateway.stores.disk import disk_trouble
+from gateway.stores.ports import STORE_TROUBLE
+from gateway.stores.sqlite.ledger import count
+from workspaces.fault_points import Checkpoint
+
+T = TypeVar("T")
+Operation = Callable[[sqlite3.Connection], T]
+"""Reads and writes inside a transaction that is begun and committed for it; it may be run again after a rollback."""
+
+LONGEST_RIDE_S = 0.05
+"""How long what nobody waits for stays without company; our choice."""
+LARGEST_BATCH = 256
+"""Operations that share a commit at most, so that the first of them does not wait long."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting(Generic[T]):
+    operation: Operation[T]
+    outcome: asyncio.Future[T]
+
+
+class GroupCommit:
+    """The one writer of a database file; *connection* belongs to *thread*."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, thread: Threads, checkpoint: Checkpoint) -> None:
+        self._path = path
+        self._connection = connection
+        self._thread = thread
+        self._checkpoint = checkpoint
+        self._waiting: list[_Waiting[object]] = []
+        self._batch: asyncio.Future[list[object]] | None = None
+        self._closed = False
+        self.on_commit: Callable[[float], None] | None = None
+        """Told how many seconds each batch took on the thread, whatever came of it."""
+        self._failures = 0
+        """Of the disk, not counted in the ledger yet."""
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Run *operation* in its turn; return its result once that is durable.
+
+        Raises StoreError, of *operation*'s own or because the disk is full or fails; nothing is stored then.
+        """
+        outcome = self._entered(operation)
+        # Not at once: what other tasks ask for in this round of the loop shares the commit.
+        asyncio.get_running_loop().call_soon(self._next_batch)
+        return await outcome
+
+    def ride(self, operation: Operation[None]) -> None:
+        """Run *operation* in its turn, in the commit of what is asked for next, or soon in one of its own.
+
+        Nobody is told what came of it. Raises StoreError once this is closed.
+        """
+        self._entered(operation).add_done_callback(_unheeded)
+        asyncio.get_running_loop().call_later(LONGEST_RIDE_S, self._next_batch)
+
+    async def close(self) -> None:
+        """Finish what was begun and close the file."""
+        self._closed = True
+        self._next_batch()  # begun by `run` in the next round of the loop, which is too late now
+        while self._batch:
+            await asyncio.wait([self._batch])
+        await self._thread(self._connection.close)
+        self._thread.close(wait=False)
+
+    def _entered(self, operation: Operation[T]) -> asyncio.Future[T]:
+        if self._closed:
+            raise StoreError(f"{self._path} is closed: the gateway is stopping")
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(operation, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
+        return outcome
+
+    def _next_batch(self) -> None:
+        if self._batch:
+            return
+        waiting = [each for each in self._waiting if not each.outcome.cancelled()]
+        batch, self._waiting = waiting[:LARGEST_BATCH], waiting[LARGEST_BATCH:]
+        if batch:
+            operations = [each.operation for each in batch]
+            self._batch = self._thread.begin(partial(self._commit, operations))
+            self._batch.add_done_callback(partial(self._done, time.perf_counter(), batch))
+
+    def _done(self, began: float, batch: Sequence[_Waiting[object]], done: asyncio.Future[list[object]]) -> None:
+        if self.on_commit is not None:
+            self.on_commit(time.perf_counter() - began)
+        self._hand_out(batch, done)
+
+    def _hand_out(self, batch: Sequence[_Waiting[object]], done: asyncio.Future[list[object]]) -> None:
+        self._batch = None
+        defect = done.exception()
+        outcomes = [defect] * len(batch) if defect else done.result()
+        for each, outcome in zip(batch, outcomes, strict=True):
+            if each.outcome.cancelled():
+                continue
+            if isinstance(outcome, BaseException):
+                each.outcome.set_exception(outcome)
+            else:
+                each.outcome.set_result(outcome)
+        self._next_batch()
+
+    def _commit(self, operations: Sequence[Operation[object]]) -> list[object]:
+        """Return each operation's result or its error: a StoreError, or what is a defect of the operation.
+
+        A batch in which anything fails is rolled back and run again one by one, so that only the operation at fault
+        fails: SQLite itself may have rolled back the whole transaction (a full disk does that).
+        """
+        try:
+            return self._together(operations)
+        except (sqlite3.Error, OSError) as exc:
+            self._failures += 1
+            if len(operations) == 1:
+                return [explained(self._path, exc)]
+        except Exception as exc:  # noqa: BLE001  # a defect of one operation is told to nobody else
+            if len(operations) == 1:
+                return [exc]
+        return [outcome for each in operations for outcome in self._commit([each])]
+
+    def _together(self, operations: Sequence[Operation[object]]) -> list[object]:
+        self._checkpoint("store.begin", 0)
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            results = [operation(self._connection) for operation in operations]
+            if self._failures:
+                count(STORE_TROUBLE, self._failures, self._connection)
+            self._checkpoint("store.commit", 0)
+            self._connection.execute("COMMIT")
+            self._failures = 0
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        return results
+
+
+def _unheeded(outcome: asyncio.Future[None]) -> None:
+    if not outcome.cancelled():
+        outcome.exception()  # asked for, so that asyncio does not complain; trouble of the disk is in the ledger
+
+
+def explained(path: Path, exc: sqlite3.Error | OSError) -> StoreError:
+    """Return *exc*, raised at work on the database at *path*, as a sentence that says how to mend it."""
+    if isinstance(exc, OSError):
+        return disk_trouble(path, exc)
+    match getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF:  # the low byte is the primary code
+        case sqlite3.SQLITE_FULL:
+            return disk_trouble(path, OSError(errno.ENOSPC, str(exc)))
+        case sqlite3.SQLITE_IOERR:
+            return disk_trouble(path, OSError(errno.EIO, str(exc)))
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            told = f"another program holds {path}; close it and try again."
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            told = f"{path} cannot be opened for writing ({exc}); check its owner and permissions."
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            folder, name = shlex.quote(str(path.absolute().parent)), shlex.quote(path.name)
+            told = (
+                f"{path} is damaged ({exc}) and was left as it is. Restore it from a backup; or move it away, by "
+                f"`mkdir -p {folder}/damaged && mv {folder}/{name}* {folder}/damaged/`, to start with an empty "
+                "state: conversations stay in their transcripts, only unanswered messages and unsent replies "
+                "are lost."
+            )
+        case _:
+            told = f"{path} cannot be used: {exc}"
+    return StoreError(told)

@@ -1,0 +1,85 @@
+"""This file keeps in SQLite the messages that wait for their turns."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from adapters.channel import InboundMessage
+from gateway.runtime.clock import Clock
+from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
+from gateway.stores.door import UNREADABLE_MESSAGE
+from gateway.stores.ports import FIRST, InboxId, InboxRow
+from gateway.stores.sqlite.door import record_silence
+from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.ledger import count
+from gateway.stores.sqlite.runs import settle_drop
+from gateway.stores.sqlite.unreadable import Fields, Query, Reading, read_on
+from gateway.stores.unreadable import moment_of, silences_of
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteInbox:
+    """Implements `Inbox`."""
+
+    commits: GroupCommit
+    clock: Clock
+    dedupe: timedelta
+
+    async def append(self, message: InboundMessage) -> InboxRow | None:
+        return await self.commits.run(partial(append, message, self.clock.now(), self.dedupe))
+
+    async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
+        found = await self.commits.run(partial(_waiting, after, -1 if limit is None else limit, self.clock.now()))
+        return found.told()
+
+    async def drop(self, row: InboxId, reason: str) -> None:
+        await self.commits.run(partial(_drop, row, reason))
+
+
+# What follows runs on the writer's thread, inside a transaction.
+
+# A turn is named after its row, in a transcript that is not kept here. Should this file be lost, or an older one be put
+# in its place, the clock keeps numbers from coming again that the transcripts know.
+_APPEND = """
+    INSERT INTO inbox (id, message, received_at) VALUES (
+        max(?, 1 + coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'inbox'), 0)), ?, ?)
+    RETURNING id, message, received_at"""
+
+
+def append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite3.Connection) -> InboxRow | None:
+    """Store *message* unless it was within *dedupe*, inside the caller's transaction."""
+    is_new = db.execute(
+        "INSERT INTO seen VALUES (:key, :expires) ON CONFLICT (key) DO UPDATE SET expires_at = :expires "
+        "WHERE expires_at <= :now",
+        {
+            "key": message_key(message.address, message.id),
+            "expires": encode_time(now + dedupe),
+            "now": encode_time(now),
+        },
+    ).rowcount
+    if not is_new:
+        return None
+    inserted = db.execute(_APPEND, (round(now.timestamp() * 1000), encode_message(message), encode_time(now)))
+    (row,) = inserted.fetchall()
+    return _inbox_row(row)
+
+
+def _waiting(after: InboxId, limit: int, now: datetime, db: sqlite3.Connection) -> Reading[InboxRow]:
+    asked = "SELECT id, message, received_at FROM inbox WHERE id > ? ORDER BY id LIMIT ?"
+    found = read_on(Query(UNREADABLE_MESSAGE, asked, (after, limit)), _inbox_row, now, db)
+    for silence in silences_of(found.contents, now):
+        record_silence(silence, db)
+    return found
+
+
+def _inbox_row(row: Fields) -> InboxRow:
+    id_, message, received_at = row
+    return InboxRow(InboxId(id_), decode_message(message), moment_of(received_at))
+
+
+def _drop(row: InboxId, reason: str, db: sqlite3.Connection) -> None:
+    if db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount:
+        count(reason, 1, db)
+        settle_drop(row, db)

@@ -1,0 +1,179 @@
+"""This file keeps replies in SQLite from their commitment to the platform's receipt."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from adapters.channel import Address
+from gateway.runtime.clock import Clock
+from gateway.stores.codec import decode_outgoing, encode_outgoing, encode_time
+from gateway.stores.jobs import RunState
+from gateway.stores.ports import (
+    DEAD_LETTER,
+    SEND_DELAYED,
+    SEND_UNSURE,
+    OutboxId,
+    OutboxRow,
+    OutboxState,
+    Outgoing,
+    RowStateError,
+    TurnId,
+    UnsureSend,
+)
+from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.ledger import count
+from gateway.stores.sqlite.runs import settle_reply
+from gateway.stores.sqlite.unreadable import Fields, Query, Reading, read_on
+from gateway.stores.unreadable import UNREADABLE_REPLY, moment_of, text_of
+
+Values = Mapping[str, str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteOutbox:
+    """Implements `Outbox`."""
+
+    commits: GroupCommit
+    clock: Clock
+    unsure_kept: int
+    """How many unsure sends are listed at most; the oldest go first."""
+
+    async def unfinished(self) -> Sequence[OutboxRow]:
+        return (await self.commits.run(partial(_unfinished, self.clock.now()))).told()
+
+    async def begin_part(self, row: OutboxId, part: int, at: datetime) -> None:
+        values: Values = {"row": row, "part": part, "at": encode_time(at)}
+        await self.commits.run(partial(_change, _BEGIN_PART, values))
+
+    async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
+        state = OutboxState.SENT if is_last else OutboxState.QUEUED
+        values: Values = {"row": row, "part": part, "state": state, "message_id": message_id, "now": self._now()}
+        await self.commits.run(partial(_part_sent, row if is_last else None, values))
+
+    async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
+        values: Values = {"row": row, "not_before": encode_time(not_before), "why": why, "now": self._now()}
+        await self.commits.run(partial(_change, _PUT_BACK, values, reason=SEND_DELAYED))
+
+    async def record_unsure(self, row: OutboxId, part: int, why: str) -> None:
+        values: Values = {"row": row, "part": part, "why": why, "now": self._now(), "kept": self.unsure_kept}
+        await self.commits.run(partial(_record_unsure, values))
+
+    async def finish(self, row: OutboxId) -> None:
+        await self.commits.run(partial(_finish, row, {"row": row, "now": self._now()}))
+
+    async def bury(self, row: OutboxId, why: str) -> None:
+        await self.commits.run(partial(_bury, row, {"row": row, "why": why, "now": self._now()}))
+
+    def _now(self) -> str:
+        return encode_time(self.clock.now())
+
+
+# What follows runs on the writer's thread, inside a transaction.
+
+
+def enqueue(turn_id: TurnId, outgoing: Outgoing, now: datetime, db: sqlite3.Connection) -> OutboxRow:
+    """Store a new reply."""
+    values = (turn_id, encode_outgoing(outgoing), encode_time(now), encode_time(now))
+    inserted = db.execute(_ENQUEUE, values)
+    (row,) = inserted.fetchall()
+    return _row(row)
+
+
+def unsure_sends(db: sqlite3.Connection) -> list[UnsureSend]:
+    """Return the unsure sends that are kept, oldest first."""
+    return [
+        UnsureSend(OutboxId(row), Address(*json.loads(address)), part, datetime.fromisoformat(at), why)
+        for row, address, part, at, why in db.execute(
+            "SELECT outbox_id, address, part, at, why FROM unsure ORDER BY id"
+        )
+    ]
+
+
+_COLUMNS = "id, turn_id, outgoing, created_at, state, parts_sent, attempts, not_before, begun_at"
+_UNFINISHED = f"SELECT {_COLUMNS} FROM outbox WHERE state IN ('queued', 'sending') ORDER BY id"  # noqa: S608  # constants
+_ENQUEUE = f"""
+    INSERT INTO outbox (turn_id, outgoing, created_at, changed_at, state) VALUES (?, ?, ?, ?, 'queued')
+    RETURNING {_COLUMNS}"""  # noqa: S608  # constants
+_BEGIN_PART = """
+    UPDATE outbox SET state = 'sending', not_before = NULL, changed_at = :at,
+        begun_at = CASE WHEN :part = 0 THEN :at ELSE begun_at END
+    WHERE id = :row AND state = 'queued' AND parts_sent = :part"""
+_PART_SENT = """
+    UPDATE outbox SET state = :state, parts_sent = :part + 1, changed_at = :now
+    WHERE id = :row AND state = 'sending' AND parts_sent = :part"""
+_PUT_BACK = """
+    UPDATE outbox SET state = 'queued', not_before = :not_before, attempts = attempts + 1, why = :why, changed_at = :now
+    WHERE id = :row AND state IN ('queued', 'sending')"""
+_UNSURE = """
+    UPDATE outbox SET state = 'queued', attempts = attempts + 1, why = :why, changed_at = :now
+    WHERE id = :row AND state = 'sending' AND parts_sent = :part"""
+_FINISH = """
+    UPDATE outbox SET state = 'sent', changed_at = :now WHERE id = :row AND state = 'queued'"""
+_BURY = """
+    UPDATE outbox SET state = 'dead', why = :why, changed_at = :now
+    WHERE id = :row AND state IN ('queued', 'sending')"""
+_LIST_UNSURE = """
+    INSERT INTO unsure (outbox_id, address, part, at, why)
+    SELECT id, json_extract(outgoing, '$.body.address.channel', '$.body.address.account', '$.body.address.chat',
+        '$.body.address.thread'), :part, :now, :why
+    FROM outbox WHERE id = :row"""
+
+
+def _change(statement: str, values: Values, db: sqlite3.Connection, *, reason: str | None = None) -> None:
+    """Move one row to its next state, if it is in one that *statement* starts from, and count *reason*."""
+    if not db.execute(statement, values).rowcount:
+        found = db.execute("SELECT state, parts_sent FROM outbox WHERE id = ?", (values["row"],)).fetchone()
+        stands = "does not exist" if found is None else f"is {found[0]} with {found[1]} parts sent"
+        raise RowStateError(f"outbox row {values['row']} {stands}: the change does not start from there")
+    if reason:
+        count(reason, 1, db)
+
+
+def _part_sent(sent: OutboxId | None, values: Values, db: sqlite3.Connection) -> None:
+    """Note the receipt of a part; of the last one, that all of the reply was *sent*."""
+    _change(_PART_SENT, values, db)
+    db.execute("INSERT INTO receipts VALUES (:row, :part, :message_id, :now)", values)
+    if sent is not None:
+        settle_reply(sent, RunState.DELIVERED, db)
+
+
+def _finish(row: OutboxId, values: Values, db: sqlite3.Connection) -> None:
+    _change(_FINISH, values, db)
+    settle_reply(row, RunState.DELIVERED, db)
+
+
+def _bury(row: OutboxId, values: Values, db: sqlite3.Connection) -> None:
+    _change(_BURY, values, db, reason=DEAD_LETTER)
+    settle_reply(row, RunState.DEAD, db)
+
+
+def _record_unsure(values: Values, db: sqlite3.Connection) -> None:
+    _change(_UNSURE, values, db, reason=SEND_UNSURE)
+    db.execute(_LIST_UNSURE, values)
+    db.execute("DELETE FROM unsure WHERE id <= (SELECT max(id) FROM unsure) - :kept", values)
+
+
+def _unfinished(now: datetime, db: sqlite3.Connection) -> Reading[OutboxRow]:
+    return read_on(Query(UNREADABLE_REPLY, _UNFINISHED), _row, now, db)
+
+
+def _row(row: Fields) -> OutboxRow:
+    id_, turn_id, outgoing, created_at, state, parts_sent, attempts, not_before, begun_at = row
+    return OutboxRow(
+        id=OutboxId(id_),
+        turn_id=TurnId(text_of(turn_id)),
+        outgoing=decode_outgoing(outgoing),
+        created_at=moment_of(created_at),
+        state=OutboxState(state),
+        parts_sent=parts_sent,
+        attempts=attempts,
+        not_before=_time(not_before),
+        begun_at=_time(begun_at),
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else moment_of(text)

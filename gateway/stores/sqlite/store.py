@@ -1,0 +1,167 @@
+"""This file keeps the gateway's durable state in one SQLite file."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from gateway.runtime.clock import Clock, SystemClock
+from gateway.runtime.threads import Threads
+from gateway.stores.codec import encode_time
+from gateway.stores.door import Overheard, Pairings, Silences
+from gateway.stores.jobs import Jobs
+from gateway.stores.ports import (
+    NOTICE_PREFIX,
+    Changes,
+    Inbox,
+    Outbox,
+    OutboxRow,
+    Outgoing,
+    StoreReport,
+    TurnCommit,
+    TurnId,
+)
+from gateway.stores.retention import Retention
+from gateway.stores.spending import Spending
+from gateway.stores.sqlite.changes import SqliteChanges, expire
+from gateway.stores.sqlite.door import SqliteOverheard, SqlitePairings, SqliteSilences
+from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.inbox import SqliteInbox
+from gateway.stores.sqlite.jobs import SqliteJobs
+from gateway.stores.sqlite.ledger import count, counters
+from gateway.stores.sqlite.outbox import SqliteOutbox, enqueue, unsure_sends
+from gateway.stores.sqlite.runs import settle_turn
+from gateway.stores.sqlite.schema import open_database
+from gateway.stores.sqlite.spending import SqliteSpending
+from workspaces.fault_points import Checkpoint, unchecked
+
+
+class SqliteStore:
+    """Implements `Store`; made by `open`."""
+
+    def __init__(self, commits: GroupCommit, clock: Clock, retention: Retention) -> None:
+        self._commits = commits
+        self._clock = clock
+        self._retention = retention
+        self.inbox: Inbox = SqliteInbox(commits, clock, retention.dedupe)
+        self.outbox: Outbox = SqliteOutbox(commits, clock, retention.unsure)
+        self.changes: Changes = SqliteChanges(commits, clock)
+        self.jobs: Jobs = SqliteJobs(commits, clock, retention.dedupe)
+        self.pairings: Pairings = SqlitePairings(commits, clock)
+        self.overheard: Overheard = SqliteOverheard(commits, clock, retention.heard)
+        self.silences: Silences = SqliteSilences(commits)
+        self.spending: Spending = SqliteSpending(commits)
+
+    @classmethod
+    async def open(
+        cls,
+        path: Path,
+        *,
+        clock: Clock | None = None,
+        retention: Retention | None = None,
+        checkpoint: Checkpoint = unchecked,
+    ) -> "SqliteStore":
+        """Open the state at *path*, made if absent; the clock is the machine's unless one is given.
+
+        Raises StoreError, with the file untouched, if it is damaged, from a newer version, or cannot be written.
+        """
+        thread = Threads("state")
+        try:
+            connection = await thread(open_database, path)
+        except BaseException:
+            thread.close(wait=False)
+            raise
+        commits = GroupCommit(path, connection, thread, checkpoint)
+        return cls(commits, clock or SystemClock(), retention or Retention())
+
+    def measure(self, on_commit: Callable[[float], None]) -> None:
+        """Tell *on_commit* from now on how many seconds each commit took."""
+        self._commits.on_commit = on_commit
+
+    async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
+        return await self._commits.run(partial(_commit_turn, commit, self._clock.now()))
+
+    async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
+        return await self._commits.run(partial(_notify, key, outgoing, self._clock.now()))
+
+    async def count(self, reason: str, amount: int = 1) -> None:
+        await self._commits.run(partial(count, reason, amount))
+
+    async def get(self, key: str) -> str | None:
+        return await self._commits.run(partial(_get, key))
+
+    async def put(self, key: str, value: str) -> None:
+        await self._commits.run(partial(_put, key, value))
+
+    async def report(self) -> StoreReport:
+        return await self._commits.run(partial(_report, self._clock.now()))
+
+    async def prune(self, now: datetime) -> int:
+        return await self._commits.run(partial(_prune, now, self._retention))
+
+    async def close(self) -> None:
+        await self._commits.close()
+
+
+# What follows runs on the writer's thread, inside a transaction.
+
+
+def _commit_turn(commit: TurnCommit, now: datetime, db: sqlite3.Connection) -> list[OutboxRow]:
+    if db.execute("SELECT 1 FROM turns WHERE id = ?", (commit.turn_id,)).fetchone():
+        return []
+    answered = sum(db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount for row in commit.answers)
+    if commit.answers and not answered:
+        return []
+    db.execute("INSERT INTO turns VALUES (?, ?)", (commit.turn_id, encode_time(now)))
+    settle_turn(commit, db)
+    return [enqueue(commit.turn_id, outgoing, now, db) for outgoing in commit.outgoing]
+
+
+def _notify(key: str, outgoing: Outgoing, now: datetime, db: sqlite3.Connection) -> OutboxRow | None:
+    if not db.execute("INSERT OR IGNORE INTO notices VALUES (?, ?)", (key, encode_time(now))).rowcount:
+        return None
+    return enqueue(TurnId(NOTICE_PREFIX + key), outgoing, now, db)
+
+
+def _get(key: str, db: sqlite3.Connection) -> str | None:
+    row = db.execute("SELECT value FROM kv WHERE key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _put(key: str, value: str, db: sqlite3.Connection) -> None:
+    db.execute("INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2", (key, value))
+
+
+def _report(now: datetime, db: sqlite3.Connection) -> StoreReport:
+    waiting, queued, dead, undecided = db.execute(
+        "SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')), "
+        "(SELECT count(*) FROM outbox WHERE state = 'dead'), "
+        "(SELECT count(*) FROM changes WHERE state = 'waiting' AND expires_at > ?)",
+        (encode_time(now),),
+    ).fetchone()
+    return StoreReport(waiting, queued, dead, unsure_sends(db), counters(db), undecided)
+
+
+_PRUNING = (
+    "DELETE FROM seen WHERE expires_at <= :now",
+    "DELETE FROM outbox WHERE state = 'sent' AND changed_at <= :sent",
+    "DELETE FROM outbox WHERE state = 'dead' AND changed_at <= :dead",
+    "DELETE FROM changes WHERE state != 'waiting' AND changed_at <= :decided",
+    "DELETE FROM turns WHERE committed_at <= :keys",
+    "DELETE FROM notices WHERE at <= :keys",
+    "DELETE FROM jobs WHERE is_enabled AND next_slot IS NULL AND last_slot <= :dead",
+    "DELETE FROM pairings WHERE until <= :now",
+    "DELETE FROM heard WHERE at <= :heard",
+    "DELETE FROM silences WHERE at <= :silences",
+    "DELETE FROM spending WHERE day <= :spending",
+)
+
+
+def _prune(now: datetime, retention: Retention, db: sqlite3.Connection) -> int:
+    expire(now, db)
+    ages = {"sent": retention.sent, "dead": retention.dead, "decided": retention.decided, "keys": retention.keys}
+    ages |= {"heard": retention.heard, "silences": retention.silences}
+    limits = {"now": encode_time(now)} | {name: encode_time(now - age) for name, age in ages.items()}
+    limits["spending"] = (now - retention.spending).date().isoformat()
+    return sum(db.execute(statement, limits).rowcount for statement in _PRUNING)

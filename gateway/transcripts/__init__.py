@@ -1,0 +1,1 @@
+"""The journal of each conversation: codec, writer, readers."""

@@ -1,0 +1,122 @@
+"""This file reads the conversations that are kept, those that have ended too, for whoever may see them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from urllib.parse import unquote
+
+from gateway.agent.entries import CallStartEntry, LoggedEntry
+from gateway.transcripts.codec import Fault, Record, in_line, is_whole, to_line
+from gateway.transcripts.memory_source import SUFFIX, scope_of_session
+from gateway.transcripts.read_tail import NewestFirst
+from gateway.transcripts.store import ARCHIVE
+from workspaces.access import Access, readable_scopes
+
+PAGE_BYTES = 1_000_000
+"""An export is read in parts of about so much."""
+_SAID = re.compile(rb'"type":"(?:user|reply)","entry":\{"text":"(?!")')
+"""A message or a reply with some text, as `record.py` writes it."""
+_ENDED = re.compile(r"(.+)\.(\d{8}T\d{12}Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A conversation on the disk."""
+
+    name: str
+    """What its file is called: the session's name, and for one that has ended the moment of it."""
+    ended: datetime | None
+    """`None` while it goes on."""
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much a conversation is."""
+
+    messages: int
+    """Messages and replies that say something."""
+    size: int
+    """In bytes."""
+    last: datetime
+    """When it was last written to."""
+
+
+@dataclass(slots=True)
+class Part:
+    """Some records of a conversation, in their order, and what stood between them."""
+
+    records: list[Record] = field(default_factory=list)
+    lines: list[bytes] = field(default_factory=list)
+    """As they are stored, those that this program does not know included."""
+    faults: Counter[Fault] = field(default_factory=Counter)
+    next_at: int | None = None
+    """The byte at which the part after it begins; `None` after the last one."""
+
+
+def kept_sessions(folder: Path, access: Access) -> list[Kept]:
+    """Return the conversations in *folder* that *access* may read: those that go on, then the latest that ended."""
+    scopes = readable_scopes(access)
+    found = [*_kept(folder, is_over=False), *_kept(folder / ARCHIVE, is_over=True)]
+    readable = [each for each, session in found if scopes is None or scope_of_session(session) in scopes]
+    return sorted(readable, key=lambda each: (each.ended is None, each.ended, each.name), reverse=True)
+
+
+def _kept(folder: Path, *, is_over: bool) -> Iterator[tuple[Kept, str]]:
+    """Give each conversation with the name of its session."""
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        name = unquote(path.stem)
+        if not path.is_file() or path.is_symlink():
+            continue
+        if not is_over:
+            yield Kept(name, None, path), name
+        elif over := _ENDED.fullmatch(name):
+            ended = datetime.strptime(over[2], "%Y%m%dT%H%M%S%fZ").replace(tzinfo=UTC)
+            yield Kept(name, ended, path), over[1]
+
+
+def extent(kept: Kept) -> Extent:
+    """Return how much there is of it; the file is gone through and not parsed."""
+    facts = kept.path.stat()
+    with kept.path.open("rb") as lines:
+        messages = sum(len(_SAID.findall(line)) for line in lines)
+    return Extent(messages, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
+
+
+def latest_part(kept: Kept, limit: int) -> Part:
+    """Return the last *limit* records that tell something; no more of the file is read."""
+    with kept.path.open("rb") as file:
+        newest_first = NewestFirst(file)
+        telling = (record for record in newest_first if not isinstance(record.entry, CallStartEntry | LoggedEntry))
+        records = list(islice(telling, limit))[::-1]
+    return Part(records, faults=newest_first.faults)
+
+
+def part_at(kept: Kept, offset: int) -> Part:
+    """Return the records from the byte *offset* on, about a megabyte of them; what is damaged is counted."""
+    part = Part()
+    with kept.path.open("rb") as file:
+        file.seek(offset)
+        for line in file:
+            _take(part, line)
+            if file.tell() - offset >= PAGE_BYTES:
+                part.next_at = file.tell()
+                return part
+    return part
+
+
+def _take(part: Part, line: bytes) -> None:
+    stored = line.rstrip(b"\n")
+    if is_whole(stored):
+        part.lines.append(stored + b"\n")
+    for found in in_line(stored):
+        if isinstance(found, Record):
+            part.records.append(found)
+            if not is_whole(stored):  # damage ran it together with another one
+                part.lines.append(to_line(found))
+        else:
+            part.faults[found] += 1

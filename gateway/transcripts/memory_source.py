@@ -1,0 +1,172 @@
+"""This file offers an agent's conversations to its memory: what was said and answered, a line a message.
+
+Results of tools are left out, and commands with their answers: what a note says is found in the note.
+"""
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, tzinfo
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.transcripts.codec import Record, command_turns, numbered_records
+from gateway.transcripts.store import ARCHIVE
+from workspaces.access import PRIVATE, AgentId, Scope, SessionType
+from workspaces.memory.entry import Document, UnreadableDocumentError
+
+FOLDER = "sessions"
+SUFFIX = ".jsonl"
+AFTER_BYTES = 100_000
+AFTER_MESSAGES = 50
+"""A conversation that goes on is indexed again after so much more of it (the figures of the systems this follows)."""
+QUIET_S = 600.0
+"""One that rests so long is indexed to its end."""
+SETTLE_S = 5.0
+"""How long after a change it is looked at: a turn writes several times."""
+LONGEST_TALK = 32 * 1024 * 1024
+"""Of what was said, as records, in bytes: some hundred thousand messages."""
+
+_MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
+"""Cannot stand inside a text, where quotation marks are escaped."""
+_NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
+"""Numbers that count the messages of all chats: one chat's transcript is not to be found sooner for their length."""
+_NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
+_LONGEST_NAME = 30
+
+
+@dataclass(slots=True)
+class _Count:
+    """How much a transcript holds, as far as it was read."""
+
+    inode: int
+    read: int = 0
+    size: int = 0
+    messages: int = 0
+
+    def add(self, line: bytes) -> None:
+        if line.endswith(b"\n"):  # another one is being written
+            self.read += len(line)
+            self.size += len(line) - sum(map(len, _NUMBERED.findall(line)))
+            self.messages += len(_MESSAGE.findall(line))
+
+
+class TranscriptNotes:
+    """The `Source` of an agent's conversations; the main one is private, every other belongs to its own chat."""
+
+    def __init__(self, agent: AgentId, folder: Path, zone: tzinfo, now_s: Callable[[], float] = time.time) -> None:
+        """*folder* holds the transcripts; days and times are shown in *zone*; *now_s* is a Unix time."""
+        self._agent = agent
+        self._folder = folder
+        self._zone = zone
+        self._now_s = now_s
+        self._counts: dict[str, _Count] = {}
+
+    def stamps(self) -> dict[str, str]:
+        """Return a mark of each transcript, which changes with every 100 kB, every 50 messages and every rest."""
+        files = self._files()
+        for gone in self._counts.keys() - {file.name for file in files}:
+            del self._counts[gone]
+        return {f"{FOLDER}/{file.relative_to(self._folder)}": self._stamp(file) for file in files}
+
+    def read(self, path: str) -> Document | None:
+        """Return the conversation, or `None` if it is gone. Raises UnreadableDocumentError if it is too long."""
+        file = self._folder / path.removeprefix(f"{FOLDER}/")
+        if self.audience(path) is None or not file.is_file():
+            return None
+        with file.open("rb") as content:
+            shown = list(self._shown(list(numbered_records(_spoken(content)))))
+        text, lines = "".join(f"{line}\n" for _, line in shown), tuple(number for number, _ in shown)
+        scope = scope_of_session(_session(path))
+        digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{text}".encode()).hexdigest()
+        return Document(path, scope, text, None, digest, lines)
+
+    def audience(self, path: str) -> Scope | None:
+        """Return who may find the transcript at *path*; `None` if it is no transcript's path."""
+        folder, _, name = path.partition("/")
+        if folder != FOLDER or "/" in name.removeprefix(f"{ARCHIVE}/") or not name.endswith(SUFFIX):
+            return None
+        return scope_of_session(_session(path))
+
+    def _files(self) -> list[Path]:
+        found = [*self._folder.glob(f"*{SUFFIX}"), *self._folder.glob(f"{ARCHIVE}/*{SUFFIX}")]
+        return sorted(file for file in found if file.is_file() and not file.is_symlink())
+
+    def _stamp(self, file: Path) -> str:
+        facts = file.stat()
+        if self._now_s() - facts.st_mtime > QUIET_S:
+            self._counts.pop(file.name, None)
+            return f"{facts.st_ino}-{facts.st_size}"
+        size, messages = self._measured(file, facts)
+        return f"{facts.st_ino}-{size // AFTER_BYTES}-{messages // AFTER_MESSAGES}"
+
+    def _measured(self, file: Path, facts: os.stat_result) -> tuple[int, int]:
+        """Return how many bytes, apart from numbers, and how many messages the transcript has; reads what is new."""
+        known = self._counts.get(file.name)
+        if known is None or known.inode != facts.st_ino or known.read > facts.st_size:
+            known = self._counts[file.name] = _Count(facts.st_ino)
+        with file.open("rb") as lines:
+            lines.seek(known.read)
+            for line in lines:
+                known.add(line)
+        return known.size, known.messages
+
+    def _shown(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
+        """Give each line of the document with the line of the file that it comes from."""
+        day: date | None = None
+        orders = command_turns(record for _, record in records)
+        for number, record in records:
+            said = self._said(record) if record.turn_id not in orders else None
+            if said is None:
+                continue
+            at = record.at.astimezone(self._zone)
+            if at.date() != day:
+                day = at.date()
+                yield number, f"## {day}"
+                yield number, ""
+            yield number, f"{at:%H:%M} {said}"
+
+    def _said(self, record: Record) -> str | None:
+        match record.entry:
+            case UserEntry(text=text, sender=sender) if text.strip():
+                return f"{_name(sender) or 'Owner'}: {_one_line(text)}"
+            case ReplyEntry(text=text) if text.strip():
+                return f"{self._agent}: {_one_line(text)}"
+            case _:
+                return None
+
+
+def _spoken(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Give the lines with every one empty in which nobody speaks: results of tools are most of a long transcript."""
+    size = 0
+    for line in lines:
+        is_said = _MESSAGE.search(line) is not None
+        size += is_said * len(line)
+        if size > LONGEST_TALK:
+            raise UnreadableDocumentError(f"more than {LONGEST_TALK:,} bytes were said; so many are indexed")
+        yield line if is_said else b""
+
+
+def _session(path: str) -> str:
+    """Return the name of the session whose transcript is at *path*; one that was put away has its end in its name."""
+    file = PurePosixPath(path)
+    return unquote(file.stem.rpartition(".")[0] if file.parent.name == ARCHIVE else file.stem)
+
+
+def scope_of_session(name: str) -> Scope:
+    """Return the audience of the session called *name*, as `SessionKey` names it: what is no chat's is private."""
+    kind, _, address = name.partition(":")
+    return Scope(f"shared:{address}") if kind in {SessionType.GUEST, SessionType.GROUP} and address else PRIVATE
+
+
+def _name(sender: str) -> str:
+    return " ".join(_NOT_IN_A_NAME.sub(" ", sender).split())[:_LONGEST_NAME].strip()
+
+
+def _one_line(text: str) -> str:
+    """Return *text* as the rest of a line that opens no comment, which would hide what others say after it."""
+    return " ".join(text.split()).replace("<!--", "<! --")

@@ -1,0 +1,129 @@
+"""This file leads a memory back: from a line of a note to the commit that wrote it and the message it came from."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from glob import escape
+from pathlib import Path
+
+from gateway.admission.routing import SessionKey
+from gateway.agent.agent import Agent
+from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.errors import StrandlineError
+from gateway.transcripts.codec import Record, numbered_records
+from gateway.transcripts.memory_source import FOLDER
+from gateway.transcripts.store import ARCHIVE, Sessions
+from workspaces.access import Access, AgentId
+from workspaces.files import clean_path, no_such_file
+from workspaces.history import Commit, History, Origin
+from workspaces.history.visibility import sees_all
+
+_CITATION = re.compile(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines of a note or of a conversation, as a citation names them."""
+
+    path: str
+    lines: range
+    """From 1."""
+    day: date | None = None
+    """As they were at the end of this day; `None` is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that wrote some lines of a note."""
+
+    commit: Commit
+    said: Record | None
+    """The message that led to it; `None` where there was none, or its transcript is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOrigin:
+    """Where a memory comes from."""
+
+    citation: str
+    text: str
+    """The lines as they stand there."""
+    steps: tuple[Change | Record, ...]
+    """The newest first; none while the lines are not in the history yet. A conversation is its own source."""
+
+
+async def origin_of(agent: Agent, sessions: Sessions, citation: str, access: Access) -> MemoryOrigin:
+    """Return where the lines of *citation* (`path#L3`, `path#L3-L5`, either with `@2026-03-03`) come from.
+
+    Raises StrandlineError for what is no citation; NoSuchFileError for what is not there, and for everybody who does
+    not see all of the agent's history; HistoryUnusableError.
+    """
+    passage = passage_of(citation)
+    if not sees_all(access) or access.agent != agent.id:
+        raise no_such_file(clean_path(passage.path))
+    history = await agent.keeper.history()
+    find = _spoken if passage.path.startswith(f"{FOLDER}/") else _written
+    return await agent.keeper.ask(find, passage, history, sessions, access)
+
+
+def passage_of(citation: str) -> Passage:
+    """Read *citation*. Raises StrandlineError."""
+    match = _CITATION.fullmatch(citation.strip())
+    try:
+        path, first, last, day = match.groups() if match else ("", "", "", "")
+        return Passage(path, range(int(first), int(last or first) + 1), date.fromisoformat(day) if day else None)
+    except ValueError as exc:
+        shown = citation.strip()[:80]
+        raise StrandlineError(
+            f"{shown!r} is no place in memory; one looks like MEMORY.md#L3 or MEMORY.md#L3-L5"
+        ) from exc
+
+
+def _written(passage: Passage, history: History, sessions: Sessions, access: Access) -> MemoryOrigin:
+    authors = history.authors(passage.path, passage.lines, access, passage.day)
+    steps = [Change(commit, _message(commit.origin, sessions, access.agent)) for commit in authors.commits]
+    return MemoryOrigin(_cited(passage), authors.text, tuple(steps))
+
+
+def _spoken(passage: Passage, _: History, sessions: Sessions, access: Access) -> MemoryOrigin:
+    file = sessions.folder(access.agent) / passage.path.removeprefix(f"{FOLDER}/")
+    here = sessions.folder(access.agent)
+    if file.parent not in {here, here / ARCHIVE} or not file.is_file():
+        raise no_such_file(clean_path(passage.path))
+    with file.open("rb") as lines:
+        found = [record for number, record in numbered_records(lines) if number in passage.lines]
+    said = [record for record in found if isinstance(record.entry, UserEntry | ReplyEntry)]
+    return MemoryOrigin(_cited(passage), "\n".join(map(_text, said)), tuple(said))
+
+
+def _message(origin: Origin | None, sessions: Sessions, agent: AgentId) -> Record | None:
+    """Return the message that *origin* names, from the session's transcript or from one that was put away."""
+    owner, _, name = origin.session.partition("/") if origin else ("", "", "")
+    if origin is None or not origin.turn or owner != agent or not name:
+        return None
+    files = _transcripts(sessions.path(SessionKey(agent, name)))
+    return next((record for file in files for record in _said_in(file, origin.turn)), None)
+
+
+def _transcripts(present: Path) -> Iterator[Path]:
+    if present.is_file():
+        yield present
+    yield from sorted(present.parent.glob(f"*/{escape(present.stem)}*{present.suffix}"), reverse=True)
+
+
+def _said_in(file: Path, turn: str) -> Iterator[Record]:
+    """Give the messages of *turn*; only lines that name it are parsed, for a transcript may be long."""
+    with file.open("rb") as lines:
+        for _, record in numbered_records(line for line in lines if turn.encode() in line):
+            if record.turn_id == turn and isinstance(record.entry, UserEntry):
+                yield record
+
+
+def _text(record: Record) -> str:
+    return record.entry.text if isinstance(record.entry, UserEntry | ReplyEntry) else ""
+
+
+def _cited(passage: Passage) -> str:
+    day = f"@{passage.day}" if passage.day else ""
+    return f"{passage.path}#L{passage.lines.start}-L{passage.lines.stop - 1}{day}"

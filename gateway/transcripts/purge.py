@@ -1,0 +1,58 @@
+"""This file takes a passage out of transcripts: the one thing that changes what they hold; every line keeps its number.
+
+Lines are read as JSON, whatever they record, so that no kind of record is overlooked.
+"""
+
+import json
+import os
+from pathlib import Path
+
+from gateway.stores.disk import disk_trouble, sync_folder
+from workspaces.redact import Redaction
+
+
+def redacted(content: bytes, redaction: Redaction) -> tuple[bytes, int]:
+    """Return the *content* of a transcript without the passage, and how many lines held it.
+
+    Lines that are no JSON, as a crash may leave them, are taken as text.
+    """
+    lines = content.split(b"\n")
+    clean = [_redacted_line(line, redaction) for line in lines]
+    return b"\n".join(clean), sum(old != new for old, new in zip(lines, clean, strict=True))
+
+
+def redact_file(path: Path, redaction: Redaction) -> int:
+    """Replace the file by one without the passage, unless it holds none; return how many lines did. Raises StoreError.
+
+    Nobody else may write to it meanwhile.
+    """
+    try:
+        clean, count = redacted(path.read_bytes(), redaction)
+        if count:
+            _replace(path, clean)
+    except OSError as exc:
+        raise disk_trouble(path, exc) from exc
+    return count
+
+
+def _redacted_line(line: bytes, redaction: Redaction) -> bytes:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return str(redaction.over(line.decode("utf-8", "surrogateescape"))).encode("utf-8", "surrogateescape")
+    clean = redaction.over(record)
+    return (
+        line
+        if clean == record
+        else json.dumps(clean, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    )
+
+
+def _replace(path: Path, content: bytes) -> None:
+    beside = path.with_name(f"{path.name}.new")
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    sync_folder(path.parent)

@@ -1,0 +1,72 @@
+"""This file holds the records of one conversation so that a turn finds its own without going through all of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+from gateway.agent.entries import Entry, Mark, UserEntry
+from gateway.agent.window.rounds import Rounds
+from gateway.stores.ports import InboxId, TurnId
+from gateway.transcripts.codec import Record
+
+
+class Records(Sequence[Record]):
+    """The records of one conversation, in their order; more may come, none goes."""
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self._records: list[Record] = []
+        self._first: dict[TurnId, int] = {}
+        """Where the first record of each turn stands."""
+        self._latest: dict[type[Entry | Mark], Record] = {}
+        self._joined: set[str] = set()
+        """The inbox's ids of the messages that joined a turn of another."""
+        self.rounds = Rounds()
+        """As requests show them."""
+        self.extend(records)
+
+    def extend(self, records: Iterable[Record]) -> None:
+        """Take what was written down next."""
+        for record in records:
+            self._first.setdefault(record.turn_id, len(self._records))
+            self._records.append(record)
+            self._latest[type(record.entry)] = record
+            if isinstance(record.entry, UserEntry) and record.entry.joins:
+                self._joined.add(record.entry.message_id)
+            self.rounds.add(record)
+
+    def of(self, turn_id: TurnId) -> list[Record]:
+        """Return the records of one turn."""
+        first = self._first.get(turn_id, len(self._records))
+        return [record for record in self._records[first:] if record.turn_id == turn_id]
+
+    def knows(self, turn_id: TurnId) -> bool:
+        """Say whether a turn has begun."""
+        return turn_id in self._first
+
+    def latest(self, kind: type[Entry | Mark]) -> Record | None:
+        """Return the last record whose entry is of this *kind*."""
+        return self._latest.get(kind)
+
+    def has_joined(self, message_id: InboxId) -> bool:
+        """Say whether a message was taken into the turn of another one."""
+        return str(message_id) in self._joined
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def __reversed__(self) -> Iterator[Record]:
+        return reversed(self._records)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._records == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # they change
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Record]: ...
+    def __getitem__(self, place: int | slice) -> Record | Sequence[Record]:
+        return self._records[place]

@@ -1,0 +1,191 @@
+"""This file finds the transcript of a session, and keeps those in use open."""
+
+import asyncio
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from glob import escape
+from pathlib import Path
+from urllib.parse import quote, unquote
+from weakref import WeakValueDictionary
+
+import structlog
+
+from gateway.admission.routing import SessionKey, is_session
+from gateway.agent.tools.tool import Run
+from gateway.runtime.clock import utc_now
+from gateway.stores.disk import disk_trouble, sync_folder
+from gateway.transcripts.purge import redact_file
+from gateway.transcripts.writer import Follower, Now, Repairs, Transcript
+from workspaces.access import AgentId
+from workspaces.fault_points import Checkpoint, unchecked
+from workspaces.redact import Redaction
+
+log = structlog.get_logger()
+
+ARCHIVE = "archive"
+"""The folder, beside the transcripts, of sessions that have ended: `<session>.<UTC time>.jsonl`."""
+OPEN_AT_MOST = 256
+"""Transcripts kept in memory; the least recently used is let go, to be read again when its chat speaks."""
+OPEN_BYTES = 64 * 1024 * 1024
+"""Bytes of their lines that are kept in memory together; the one in use is, however long it is."""
+REPAIRS_TOLD = 100
+"""Sessions of which the status says what was found damaged, the latest; the log has them all."""
+
+
+class Sessions:
+    """The conversations of all agents; each session is used by its own lane only."""
+
+    def __init__(
+        self, folders: Mapping[AgentId, Path], run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now
+    ) -> None:
+        """*folders* holds each agent's transcripts; *run* does the reading and writing."""
+        self._folders = folders
+        self.run = run
+        """For whoever else reads transcripts."""
+        self._checkpoint = checkpoint
+        self._now = now
+        self._open: OrderedDict[SessionKey, Transcript] = OrderedDict()
+        self._sizes: dict[SessionKey, int] = {}
+        """Of each of these, in bytes, when it was last asked for."""
+        self._held = 0
+        """Their sum: to add them up anew took a quarter of a millisecond at every turn of 200 chats."""
+        self._in_use: WeakValueDictionary[SessionKey, Transcript] = WeakValueDictionary()
+        """What a turn still holds, though it was let go here: a session must not have two writers."""
+        self._opening: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()
+        self._repairs: dict[SessionKey, Repairs] = {}
+        self._followers: defaultdict[SessionKey, list[Follower]] = defaultdict(list)
+        self.is_alone: Callable[[SessionKey], bool] = _never
+        """Says of a session whether each of its turns knows nothing of those before it; set before one is opened."""
+
+    async def open(self, key: SessionKey) -> Transcript:
+        """Return the transcript of *key*, begun if there is none. Raises StoreError."""
+        if (transcript := self._in_use.get(key)) is None:
+            async with self._opening.setdefault(key, asyncio.Lock()):
+                transcript = self._in_use[key] = self._in_use.get(key) or await self._read(key)
+        self._keep(key, transcript)
+        return transcript
+
+    def follow(self, key: SessionKey, follower: Follower) -> None:
+        """Tell *follower* of all that is written down in the session of *key* from its next opening on."""
+        self._followers[key].append(follower)
+
+    def _keep(self, key: SessionKey, transcript: Transcript) -> None:
+        """Hold on to *transcript* as the latest one used, and let go of as many of the others as it takes."""
+        self._held += transcript.size - self._sizes.get(key, 0)
+        self._sizes[key] = transcript.size
+        self._open[key] = transcript
+        self._open.move_to_end(key)
+        while len(self._open) > OPEN_AT_MOST or (len(self._open) > 1 and self._held > OPEN_BYTES):
+            self._let_go(next(iter(self._open)))
+
+    def _let_go(self, key: SessionKey) -> None:
+        self._open.pop(key, None)
+        self._held -= self._sizes.pop(key, 0)
+
+    async def _read(self, key: SessionKey) -> Transcript:
+        is_alone = self.is_alone(key)
+        transcript = await Transcript.open(self.path(key), self.run, self._checkpoint, self._now, is_alone=is_alone)
+        transcript.followers = tuple(self._followers.get(key, ()))
+        if transcript.repairs != Repairs():
+            self._repairs[key] = transcript.repairs
+            while len(self._repairs) > REPAIRS_TOLD:
+                del self._repairs[next(iter(self._repairs))]
+            log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
+        return transcript
+
+    async def archive(self, key: SessionKey, ended: datetime) -> None:
+        """Put the transcript of *key* away, whole, under the time when it *ended*. Raises StoreError."""
+        await self.run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
+        self._let_go(key)
+        self._in_use.pop(key, None)
+
+    async def purge(self, agent: AgentId, redaction: Redaction) -> int:
+        """Take a passage out of all conversations of *agent*, ended ones too; return how many lines held it.
+
+        Raises StoreError; done again, it goes on.
+        """
+        count = 0
+        for file in await self.run(_files_below, self._folders[agent]):
+            key = SessionKey(agent, unquote(file.stem))
+            if file == self.path(key):
+                count += await (await self.open(key)).purge(redaction)
+            else:
+                count += await self.run(redact_file, file, redaction)
+        return count
+
+    def known(self, since: datetime) -> dict[SessionKey, datetime]:
+        """Return the sessions whose transcripts were written to *since* then, and when; it blocks."""
+        found = {}
+        for agent, folder in self._folders.items():
+            for file in folder.glob("*.jsonl"):
+                with suppress(FileNotFoundError):  # put away, or removed, since the folder was listed
+                    at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+                    if at >= since and is_session(name := unquote(file.stem)):
+                        found[SessionKey(agent, name)] = at
+        return found
+
+    def silent_since(self, agent: AgentId, moment: datetime) -> list[SessionKey]:
+        """Return the sessions of *agent* whose transcripts were not written to since *moment*; it blocks."""
+        found = self.known(datetime.min.replace(tzinfo=UTC))
+        return [key for key, at in found.items() if key.agent == agent and at < moment]
+
+    async def remove(self, key: SessionKey) -> None:
+        """Forget the conversation of *key*, in which nobody will speak again. Raises StoreError."""
+        await self.run(_remove, self.path(key))
+        self._let_go(key)
+        self._in_use.pop(key, None)
+
+    def path(self, key: SessionKey) -> Path:
+        """Return where the transcript of *key* lies."""
+        return self._folders[key.agent] / f"{quote(key.name, safe=':.-')}.jsonl"
+
+    def folder(self, agent: AgentId) -> Path:
+        """Return where the transcripts of *agent* lie."""
+        return self._folders[agent]
+
+    def repairs(self) -> Iterator[str]:
+        """Say, a line a session, what was found damaged lately; what is older than the start nobody knows."""
+        for key, repairs in self._repairs.items():
+            yield f"session {key}: {_in_words(repairs)}"
+
+
+def _never(_: SessionKey) -> bool:
+    """Let every turn know of those before it."""
+    return False
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """Return all transcripts, and what a crash left of one."""
+    return sorted(file for file in folder.rglob("*.jsonl*") if file.is_file() and not file.is_symlink())
+
+
+def _remove(present: Path) -> None:
+    """Remove a transcript, with what a crash left of it beside it."""
+    try:
+        for file in present.parent.glob(f"{escape(present.name)}*"):
+            file.unlink(missing_ok=True)
+        sync_folder(present.parent)
+    except OSError as exc:
+        raise disk_trouble(present, exc) from exc
+
+
+def _put_away(present: Path, ended: str) -> None:
+    archive = present.parent / ARCHIVE
+    try:
+        archive.mkdir(mode=0o700, exist_ok=True)
+        present.rename(archive / f"{present.stem}.{ended}{present.suffix}")
+        sync_folder(archive)
+        sync_folder(present.parent)
+    except OSError as exc:
+        raise disk_trouble(present, exc) from exc
+
+
+def _in_words(repairs: Repairs) -> str:
+    parts = (
+        (repairs.torn, "torn last line cut and kept beside the file"),
+        (repairs.damaged, "damaged lines skipped"),
+        (repairs.unknown, "lines of an unknown kind skipped"),
+    )
+    return ", ".join(f"{count} {what}" for count, what in parts if count)

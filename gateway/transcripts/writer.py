@@ -1,0 +1,234 @@
+"""This file is the one writer of transcripts: a JSONL file a session, append-only, the journal of its turns.
+
+In memory it keeps what a turn needs (`tail.py`); `record.py` says what a line is, and how a new type is added.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from gateway.agent.entries import Entry, Mark, SummaryEntry, UsedEntry, UsedMemory, UserEntry
+from gateway.agent.tools.tool import Run
+from gateway.runtime.clock import utc_now
+from gateway.stores.disk import disk_trouble, sync_folder
+from gateway.stores.ports import TurnId
+from gateway.transcripts.codec import Fault, Record, command_turns, header, in_line, is_whole, to_line
+from gateway.transcripts.purge import redact_file
+from gateway.transcripts.read_tail import NewestFirst, lines_backwards, needed
+from gateway.transcripts.records import Records
+from workspaces.fault_points import Checkpoint, unchecked
+from workspaces.redact import Redaction
+
+__all__ = ["Follower", "Now", "Record", "Repairs", "Transcript"]
+
+Now = Callable[[], datetime]
+"""Tells the time in UTC."""
+MOST_ALONE = 1_000
+"""Records: some days of a job's turns, and a few hundred kilobytes. Our choice."""
+Follower = Callable[[Sequence[Record]], None]
+"""Told, at once and in the event loop, what was written down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """What was wrong with a transcript, as far back as it was read, when it was opened."""
+
+    torn: int = 0
+    """1 if the last line was cut short by a crash; its bytes were moved to `<name>.torn`."""
+    damaged: int = 0
+    """Lines that cannot be read; they stay in the file."""
+    unknown: int = 0
+    """Lines of a kind or version that this program does not know; they stay in the file."""
+
+
+class Transcript:
+    """The records of one session, in memory and on disk; made by `open`, used by one lane."""
+
+    def __init__(self, path: Path, run: Run, checkpoint: Checkpoint, now: Now) -> None:
+        self._path = path
+        self._run = run
+        self._checkpoint = checkpoint
+        self._now = now
+        self._leftover_at: int | None = None
+        """Where a failed write begins that could not be cut off yet."""
+        self._one_write = threading.Lock()
+        self.records = Records()
+        """What a turn needs; a summary lets go of what it stands for."""
+        self.is_whole = True
+        """Whether these are all records that there are."""
+        self.size = 0
+        """Of the lines of `records`, in bytes."""
+        self.repairs = Repairs()
+        self.followers: Sequence[Follower] = ()
+        """Told of what is written down, once it is."""
+        self.is_alone = False
+        """Each turn knows nothing of those before it, and nothing is ever summarised."""
+        self._most = MOST_ALONE
+        """Records of such turns that are kept until they are looked through anew."""
+
+    @classmethod
+    async def open(
+        cls, path: Path, run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now, *, is_alone: bool = False
+    ) -> "Transcript":
+        """Read the end of the transcript at *path* and mend it; an absent one is empty, and made when it is written to.
+
+        Where each turn *is_alone*, only the latest ones are kept in memory.
+        Raises StoreError if the file cannot be read or mended; damage inside it is skipped and counted in `repairs`.
+        """
+        transcript = cls(path, run, checkpoint, now)
+        transcript.is_alone = is_alone
+        await run(transcript._read)
+        return transcript
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The conversation, as a model may see it, as far as a turn needs it."""
+        return [record.entry for record in self.records if not isinstance(record.entry, Mark)]
+
+    def entries_of(self, turn_id: TurnId) -> list[Entry]:
+        """Return what one turn wrote down, without what it noted for who asks why."""
+        return [record.entry for record in self.records.of(turn_id) if not isinstance(record.entry, Mark)]
+
+    def question(self, back: int = 1) -> tuple[TurnId, UserEntry] | None:
+        """Return the latest message that a model was to answer, or an earlier one: 2 is the one before it.
+
+        Unless the transcript `is_whole`, there may be more than these.
+        """
+        orders = command_turns(self.records)
+        asked = (
+            (record.turn_id, record.entry)
+            for record in reversed(self.records)
+            if isinstance(record.entry, UserEntry) and record.turn_id not in orders
+        )
+        return next(islice(asked, back - 1, None), None)
+
+    def used_by(self, turn_id: TurnId) -> tuple[UsedMemory, ...]:
+        """Return the memories that a turn used, each once, the best of its scores, those with the best first."""
+        best: dict[str, UsedMemory] = {}
+        for record in self.records.of(turn_id):
+            if isinstance(record.entry, UsedEntry):
+                for memory in record.entry.memories:
+                    if memory.citation not in best or memory.relevance > best[memory.citation].relevance:
+                        best[memory.citation] = memory
+        return tuple(sorted(best.values(), key=lambda memory: -memory.relevance))
+
+    async def append(self, turn_id: TurnId, *entries: Entry | Mark) -> None:
+        """Write *entries* down, durably, all or none. Raises StoreError; the file is then what it was before."""
+        now = self._now()
+        records = [Record(turn_id, now, entry) for entry in entries]
+        await self._run(self._write, records)
+        for follower in self.followers:
+            follower(records)
+
+    async def purge(self, redaction: Redaction) -> int:
+        """Take a passage out of all lines, for good; return how many held it. Raises StoreError."""
+        return await self._run(self._redact, redaction)
+
+    def _read(self) -> None:
+        try:
+            if self._path.exists():
+                torn = _mend_end(self._path)
+                self._load(torn)
+        except OSError as exc:
+            raise disk_trouble(self._path, exc) from exc
+
+    def _load(self, torn: int) -> None:
+        with self._path.open("rb") as file:
+            records = NewestFirst(file)
+            found, self.is_whole = needed(records, is_alone=self.is_alone)
+        self.records = Records(found)
+        self.size = records.size
+        self.repairs = Repairs(torn, records.faults[Fault.DAMAGED], records.faults[Fault.UNKNOWN])
+
+    def _write(self, records: Sequence[Record]) -> None:
+        lines = [to_line(record) for record in records]
+        with self._one_write:
+            try:
+                self._store(b"".join(lines))
+            except OSError as exc:
+                raise disk_trouble(self._path, exc) from exc
+            self._remember(lines)
+
+    def _remember(self, lines: Sequence[bytes]) -> None:
+        """Keep what was stored, as a restart would read it; of what a summary now stands for, no more than needed."""
+        stored = [found for line in lines for found in in_line(line) if isinstance(found, Record)]
+        self.size += sum(map(len, lines))
+        is_long = self.is_alone and len(self.records) + len(stored) > self._most
+        if not (is_long or any(isinstance(record.entry, SummaryEntry) for record in stored)):
+            self.records.extend(stored)
+            return
+        found, reaches_back = needed(reversed([*self.records, *stored]), is_alone=self.is_alone)
+        self.records = Records(found)
+        self.is_whole = self.is_whole and reaches_back
+        self.size = sum(len(to_line(record)) for record in self.records)
+        self._most = max(MOST_ALONE, 2 * len(self.records))
+
+    def _redact(self, redaction: Redaction) -> int:
+        with self._one_write:
+            if not self._path.exists():
+                return 0
+            if self._leftover_at is not None:
+                os.truncate(self._path, self._leftover_at)
+                self._leftover_at = None
+            count = redact_file(self._path, redaction)
+            if count:
+                self._load(self.repairs.torn)
+            return count
+
+    def _store(self, content: bytes) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            self._cut_leftover(file)
+            end = os.fstat(file).st_size
+            self._leftover_at = end
+            self._write_all(file, content if end else header(self._path.stem, self._now()) + content)
+            if not end:
+                sync_folder(self._path.parent)
+            self._leftover_at = None
+        except OSError:
+            self._cut_leftover(file)
+            raise
+        finally:
+            os.close(file)
+
+    def _cut_leftover(self, file: int) -> None:
+        if self._leftover_at is not None:
+            os.ftruncate(file, self._leftover_at)
+            self._leftover_at = None
+
+    def _write_all(self, file: int, content: bytes) -> None:
+        while content:
+            size = self._checkpoint("transcript.write", len(content))
+            content = content[os.write(file, content[:size]) :]
+        self._checkpoint("transcript.sync", 0)
+        os.fsync(file)
+
+
+def _mend_end(path: Path) -> int:
+    """Take a last line that was cut short out of the file, once it is kept beside it; return how many there were."""
+    with path.open("rb") as file:
+        tail = next(lines_backwards(file))
+        end = file.seek(0, os.SEEK_END)
+    if not tail:
+        return 0
+    if is_whole(tail):  # only its end of line is missing
+        _append_to(path, b"\n")
+        return 0
+    _append_to(path.with_name(f"{path.name}.torn"), tail + b"\n")
+    os.truncate(path, end - len(tail))
+    return 1
+
+
+def _append_to(path: Path, content: bytes) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        while content:
+            content = content[os.write(file, content) :]
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,1 @@
+"""One message becomes one answer."""

@@ -1,0 +1,240 @@
+"""This file takes in what comes with a message: its files are fetched once, kept beside the notes, and described."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from adapters.channel import Attachment, AttachmentKind, ChannelError, ChatKind, InboundMessage
+from gateway.agent.agent import Agent
+from gateway.agent.entries import Picture
+from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
+from gateway.turns.downloads import Fetcher, TooLargeToTakeError, once
+from workspaces.access import Access, AgentId
+from workspaces.attachments import Incoming, cleaned_name, store
+from workspaces.errors import TooLargeError, WorkspaceError, WorkspaceUnusableError
+
+log = structlog.get_logger()
+
+TOO_LARGE = "attachment_too_large"
+TOO_MANY = "attachment_too_many"
+NO_ROOM = "attachment_no_room"
+NOT_FETCHED = "attachment_not_fetched"
+LONG_PASTE = "long_paste"
+"""Reason codes: what was not taken in as it came."""
+
+LONGEST_SIDE = 8_000
+"""Of a picture that models are shown, in pixels: providers refuse larger ones, or make them smaller. Our choice."""
+_HEAD_CHARS, _TAIL_CHARS = 4_000, 1_000
+"""What a model is shown of a long paste: as much of it as of a long tool result."""
+_PASTE_BYTES = 1_000_000
+"""Largest file that a paste is cut into: `read_file` takes twice as much."""
+_MIME = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
+_TEXTS = frozenset({".txt", ".md", ".csv", ".json", ".yaml", ".yml", ".toml", ".xml", ".html", ".py", ".log", ".ics"})
+_WORDS = {
+    AttachmentKind.PHOTO: "photo",
+    AttachmentKind.DOCUMENT: "file",
+    AttachmentKind.VOICE: "voice note",
+    AttachmentKind.AUDIO: "sound",
+    AttachmentKind.VIDEO: "video",
+    AttachmentKind.STICKER: "sticker",
+}
+_SPOKEN = {AttachmentKind.VOICE, AttachmentKind.AUDIO, AttachmentKind.VIDEO}
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeSettings:
+    """How much a message may bring; the defaults are ours, 20 MB is what Telegram gives a bot."""
+
+    file_bytes: int = 20 * 1024 * 1024
+    per_message: int = 10
+    paste_chars: int = 50_000
+    """A longer text is kept as files; a model is shown its beginning and its end."""
+    pictures: int = 4
+    """Of one message, that a model that sees is shown."""
+    picture_bytes: int = 4 * 1024 * 1024
+    """Of one; how much all of a request may have is the model's `pictures_mb`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """One message on its way in, for one turn."""
+
+    row: InboxRow
+    access: Access
+    agent: Agent
+    lines: list[str] = field(default_factory=list)
+    """What the model is told of the files, a line each."""
+    notices: list[str] = field(default_factory=list)
+    """What the sender is told: sentences."""
+    pictures: list[Picture] = field(default_factory=list)
+
+    @property
+    def message(self) -> InboundMessage:
+        return self.row.message
+
+    def tells(self, line: str, notice: str = "") -> None:
+        """Describe a file to the model, and say to its sender what became of it unless all is well."""
+        self.lines.append(f"[{line}]")
+        if notice:
+            self.notices.append(notice)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """A message as the conversation keeps it."""
+
+    text: str
+    """Its words, and a line for each file."""
+    pictures: tuple[Picture, ...] = ()
+    """Those of its files that a model that sees may be shown."""
+
+
+TakeIn = Callable[[InboxRow, Access, Agent], Awaitable[TakenIn]]
+"""What `Intake` does."""
+
+
+async def text_alone(row: InboxRow, _: Access, __: Agent) -> TakenIn:
+    """Return the text: what comes with it is left where it is."""
+    return TakenIn(row.message.text)
+
+
+class Intake:
+    """Brings what a message carries into the workspace of the agent that answers it.
+
+    It is done before the message stands in the transcript: after a crash between the two it is done again, and finds
+    the files that are there already.
+    """
+
+    def __init__(self, store: Store, fetcher: Fetcher, folders: Mapping[AgentId, Path]) -> None:
+        """*folders*, by agent, hold what is being fetched."""
+        self._store = store
+        self._fetcher = fetcher
+        self._folders = folders
+        self.settings = IntakeSettings()
+        self.wake: Callable[[Sequence[OutboxRow]], None] = _leave
+        """Told of each notice that now waits to be sent."""
+
+    async def __call__(self, row: InboxRow, access: Access, agent: Agent) -> TakenIn:
+        """Return the message as the conversation keeps it, its files described.
+
+        Raises WorkspaceUnusableError and StoreError: then nothing is lost, and it is to be called again.
+        """
+        taken = _Taken(row, access, agent)
+        text = await self._text(taken)
+        most = self.settings.per_message
+        for number, attachment in enumerate(row.message.attachments[:most]):
+            await self._take(taken, attachment, self._folders[agent.id] / f"{row.turn_id}.{number}")
+        if (count := len(row.message.attachments)) > most:
+            taken.tells(
+                f"{count - most} more files: not taken", f"I took {most} of your {count} files: send the others again."
+            )
+            await self._store.count(TOO_MANY, count - most)
+        await self._tell(taken)
+        return TakenIn("\n".join(filter(None, [text, *taken.lines])), tuple(taken.pictures))
+
+    async def _take(self, taken: _Taken, attachment: Attachment, spool: Path) -> None:
+        if attachment.kind is AttachmentKind.STICKER:  # its meaning is its emoji, which is the text
+            taken.tells("sticker")
+            return
+        name, kind = cleaned_name(attachment.name, attachment.mime), _WORDS[attachment.kind]
+        try:
+            incoming = await self._fetcher.fetch(taken.message, attachment, spool, name, self.settings.file_bytes)
+            path = await taken.agent.run(store, taken.agent.workspace, taken.access, incoming)
+        except TooLargeToTakeError:
+            most = f"{self.settings.file_bytes // 1024 // 1024} MB"
+            taken.tells(f"{kind}: {name}; not taken: larger than {most}", f"{name} is larger than {most}: not taken.")
+            await self._store.count(TOO_LARGE)
+        except TooLargeError:
+            taken.tells(f"{kind}: {name}; not kept: no room", f"I have no room for {name}: it is not kept.")
+            await self._store.count(NO_ROOM)
+        except WorkspaceUnusableError:
+            raise
+        except (ChannelError, TimeoutError, WorkspaceError) as exc:
+            taken.tells(f"{kind}: {name}; it could not be fetched", f"I could not fetch {name}: please send it again.")
+            log.warning("attachment not fetched", why=type(exc).__name__)
+            await self._store.count(NOT_FETCHED)
+        else:
+            taken.tells(_described(attachment, incoming, str(path)))
+            await self._note_picture(taken, incoming, str(path))
+        finally:
+            await self._fetcher.remove(spool)
+
+    async def _note_picture(self, taken: _Taken, incoming: Incoming, path: str) -> None:
+        """Note that *incoming*, still where it was fetched to, is a picture, if it is one that models take."""
+        if len(taken.pictures) == self.settings.pictures or incoming.size > self.settings.picture_bytes:
+            return
+        facts = await self._fetcher.picture(incoming)
+        if facts is not None and max(facts.width, facts.height) <= LONGEST_SIDE:
+            taken.pictures.append(Picture(path, facts.mime, incoming.size, facts.width, facts.height))
+
+    async def _text(self, taken: _Taken) -> str:
+        """Return the message's text; one that is very long is kept as files, and cut to its ends."""
+        text = taken.message.text
+        if len(text) <= self.settings.paste_chars:
+            return text
+        await self._store.count(LONG_PASTE)
+        spool = self._folders[taken.agent.id] / f"{taken.row.turn_id}.text"
+        try:
+            paths = [await self._kept_paste(taken, part, spool) for part in pasted_parts(text)]
+        except TooLargeError:  # the transcript keeps it whole, then
+            await self._store.count(NO_ROOM)
+            return text
+        finally:
+            await self._fetcher.remove(spool)
+        count = text.count("\n") + 1
+        lines = f"{count:,} lines"
+        taken.notices.append(
+            f"Your message has {lines}: I keep all of it as a file, and read its beginning and its end."
+        )
+        marker = f"[… of {lines}, {len(text):,} characters. read_file shows all of it: {', '.join(paths)} …]"
+        return f"{text[:_HEAD_CHARS]}\n{marker}\n{text[-_TAIL_CHARS:]}"
+
+    async def _kept_paste(self, taken: _Taken, part: bytes, spool: Path) -> str:
+        incoming = await self._fetcher.spool(once(part), spool, "message.txt", len(part))
+        return str(await taken.agent.run(store, taken.agent.workspace, taken.access, incoming))
+
+    async def _tell(self, taken: _Taken) -> None:
+        """Tell the sender, in one message, what was not taken as it came; in a group only who asked us something."""
+        message = taken.message
+        if not (taken.notices and message.is_for_us):
+            return
+        reply_to = message.reply_target if message.kind is ChatKind.GROUP else None
+        said = Outgoing(message.address, "\n".join(taken.notices), reply_to)
+        if notice := await self._store.notify(f"files:{taken.row.turn_id}", said):
+            self.wake([notice])
+
+
+def pasted_parts(text: str) -> Iterator[bytes]:
+    """Cut *text*, at line ends where there are any, into parts of at most a megabyte that together are all of it."""
+    rest = text.encode("utf-8", "replace")
+    while len(rest) > _PASTE_BYTES:
+        end = rest.rfind(b"\n", 0, _PASTE_BYTES) + 1 or _PASTE_BYTES
+        while (rest[end] & 0xC0) == 0x80:  # in the middle of a character
+            end -= 1
+        yield rest[:end]
+        rest = rest[end:]
+    if rest:
+        yield rest
+
+
+def _described(attachment: Attachment, incoming: Incoming, path: str) -> str:
+    """Return what the model is told: what it is, what it is called, its type, its size, where it lies."""
+    kind = _WORDS[attachment.kind]
+    named = incoming.name if attachment.name else ""
+    mime = attachment.mime if _MIME.fullmatch(attachment.mime) else ""
+    facts = ", ".join(filter(None, [named, mime, f"{incoming.size:,} bytes", path]))
+    return f"{kind}: {facts}{_hint(attachment, path)}"
+
+
+def _hint(attachment: Attachment, path: str) -> str:
+    if attachment.kind in _SPOKEN:
+        return "; not transcribed"
+    is_text = attachment.mime.startswith("text/") or Path(path).suffix.lower() in _TEXTS
+    return "; read_file shows it" if is_text else ""
+
+
+def _leave(_: Sequence[OutboxRow]) -> None:
+    """Leave a notice in the outbox: what is there is sent at the next start."""

@@ -1,0 +1,43 @@
+"""This file says what a turn asks its model for, and how somebody is told that the day's budget is spent."""
+
+from dataclasses import replace
+
+from adapters.channel import InboundMessage
+from gateway.admission.internal_channels import CLOCK
+from gateway.admission.routing import Envelope
+from gateway.agent.agent import Agent
+from gateway.agent.budget import Cause
+from gateway.agent.models.paid import paid_for
+from gateway.errors import BudgetError
+from workspaces.access import SessionType
+
+_OTHERS_ARE_TOLD = "I cannot answer any more today. Please ask again tomorrow."
+
+_CAUSES = {
+    SessionType.HEARTBEAT: Cause.HEARTBEAT,
+    SessionType.CRON: Cause.CRON,
+    SessionType.SUBAGENT: Cause.SUBAGENT,
+}
+_OF_THE_OWNER = frozenset({SessionType.MAIN, SessionType.HEARTBEAT, SessionType.CRON, SessionType.SUBAGENT})
+"""Sessions whose answers nobody but the owner, or their agent, reads."""
+
+
+def cause_of(message: InboundMessage, session_type: SessionType) -> Cause:
+    """Return what the turn of *message* asks a model for; a job that runs in the owner's chat is still a job."""
+    if message.address.channel == CLOCK and session_type is SessionType.MAIN:
+        return Cause.CRON
+    return _CAUSES.get(session_type, Cause.CHAT)
+
+
+def asked_for(agent: Agent, message: InboundMessage, envelope: Envelope) -> Agent:
+    """Return *agent*, its model paid as what the turn of *message* is."""
+    return replace(agent, model=paid_for(agent.model, cause_of(message, envelope.access.session_type)))
+
+
+def told_of_budget(exc: BudgetError, envelope: Envelope) -> tuple[str, str]:
+    """Return a key and a sentence: each session is told once of each limit that stops it on a day.
+
+    What is left, and how to raise it, is the owner's business alone.
+    """
+    said = str(exc) if envelope.access.session_type in _OF_THE_OWNER else _OTHERS_ARE_TOLD
+    return f"budget:{envelope.key}:{exc.mark}", said

@@ -1,0 +1,111 @@
+"""This file fetches a file from its platform onto the disk, piece by piece, under a cap and a deadline."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from adapters.abilities import FetchesFiles
+from adapters.channel import Attachment, ChannelUnavailableError, FetchRefusedError, InboundMessage
+from gateway.agent.tools.tool import Run
+from gateway.delivery.sender import Adapters
+from gateway.runtime.clock import Clock
+from gateway.stores.disk import disk_trouble
+from workspaces.attachments import Incoming
+from workspaces.image_info import PictureFacts, picture_facts
+
+FETCH_TIMEOUT_S = 60.0
+"""How long one file may take; our choice."""
+RETRIES_S = (1.0, 4.0, 10.0)
+"""Waits before a file is asked for again: right after a start a channel needs some seconds until it can be asked."""
+
+
+class TooLargeToTakeError(Exception):
+    """The file is larger than what is taken."""
+
+
+class Fetcher:
+    """Asks the channel that brought a message for its files."""
+
+    def __init__(self, adapters: Adapters, run: Run, clock: Clock) -> None:
+        """*run* does blocking work."""
+        self._adapters = adapters
+        self._run = run
+        self._clock = clock
+
+    async def fetch(
+        self, message: InboundMessage, attachment: Attachment, spool: Path, name: str, most: int
+    ) -> Incoming:
+        """Fetch a file of at most *most* bytes into *spool*, again after a while where that may help.
+
+        Raises TooLargeToTakeError, ChannelError, TimeoutError, and StoreError when the disk refuses.
+        """
+        if attachment.size is not None and attachment.size > most:
+            raise TooLargeToTakeError
+        for wait_s in RETRIES_S:
+            try:
+                return await self._fetched(message, attachment, spool, name, most)
+            except (ChannelUnavailableError, TimeoutError):
+                await self._clock.wait(asyncio.Event(), wait_s)
+        return await self._fetched(message, attachment, spool, name, most)
+
+    async def spool(self, pieces: AsyncIterator[bytes], spool: Path, name: str, most: int) -> Incoming:
+        """Write *pieces* into *spool*. Raises TooLargeToTakeError, and StoreError when the disk refuses."""
+        size, digest = 0, hashlib.sha256()
+        with _on_disk(spool):
+            file = await self._run(_opened, spool)
+            try:
+                async for piece in pieces:
+                    size += len(piece)
+                    if size > most:
+                        raise TooLargeToTakeError
+                    digest.update(piece)
+                    await self._run(file.write, piece)
+            finally:
+                await self._run(file.close)
+        return Incoming(spool, name, size, digest.hexdigest())
+
+    async def picture(self, incoming: Incoming) -> PictureFacts | None:
+        """Return what a fetched file says of itself if it is a picture. Raises StoreError when the disk refuses."""
+        with _on_disk(incoming.place):
+            return picture_facts(await self._run(incoming.place.read_bytes))
+
+    async def remove(self, spool: Path) -> None:
+        """Remove what was fetched, if it is there."""
+        with _on_disk(spool):
+            await self._run(_remove, spool)
+
+    async def _fetched(
+        self, message: InboundMessage, attachment: Attachment, spool: Path, name: str, most: int
+    ) -> Incoming:
+        adapter = self._adapters.of(message.address)
+        if not isinstance(adapter, FetchesFiles):
+            raise FetchRefusedError(f"the channel {adapter.channel} brings no files")
+        async with asyncio.timeout(FETCH_TIMEOUT_S):
+            return await self.spool(adapter.fetch(attachment), spool, name, most)
+
+
+async def once(piece: bytes) -> AsyncIterator[bytes]:
+    """Yield *piece* alone."""
+    yield piece
+
+
+@contextmanager
+def _on_disk(spool: Path) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError:  # an OSError too, and none of the disk's
+        raise
+    except OSError as exc:
+        raise disk_trouble(spool, exc) from exc
+
+
+def _opened(spool: Path) -> BinaryIO:
+    spool.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return spool.open("wb")
+
+
+def _remove(spool: Path) -> None:
+    spool.unlink(missing_ok=True)

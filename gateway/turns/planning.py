@@ -1,0 +1,264 @@
+"""This file plans a turn that a language model answers: its prompt, what it shows of the conversation, its tools."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from itertools import chain
+from types import MappingProxyType
+
+from gateway.admission.routing import session_of
+from gateway.agent.entries import CallStartEntry, Entry, UsedEntry, UsedMemory
+from gateway.agent.loop import TurnLimits
+from gateway.agent.mcp.servers import ToolServers
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.port import ModelRequest
+from gateway.agent.prompt import build_prompt
+from gateway.agent.prompt_files import final_prompt, project_context, turn_context
+from gateway.agent.recall import Recalled, RecallSettings, recall
+from gateway.agent.tool_hooks import lead_past
+from gateway.agent.tools.conversation import asked_focus
+from gateway.agent.tools.memory import Used
+from gateway.agent.tools.send import send_tools
+from gateway.agent.tools.tool import Toolbox
+from gateway.agent.window.compact import CompactSettings
+from gateway.agent.window.count import CAUTIOUS, Scale, measured_scale, request_characters
+from gateway.agent.window.prune import PruneSettings
+from gateway.agent.window.rounds import Rounds
+from gateway.agent.window.shown import Shown, Window, show
+from gateway.agent.window.use import WindowUse, window_use
+from gateway.agent.write_guard import Guard
+from gateway.approvals.approvals import Approvals
+from gateway.automation.job_requests import job_tools
+from gateway.automation.subagents import Subagents, is_task
+from gateway.delivery.outgoing_files import Enclosures
+from gateway.errors import HookError, StoreError
+from gateway.hooks import Hooks
+from gateway.sessions.compaction import Compacted, Compaction, Crowded, SummaryOrder
+from gateway.sessions.flush import FlushSettings
+from gateway.sessions.hook_events import conversation_of
+from gateway.sessions.session import Session
+from gateway.sessions.turn_request import Asked, Plan
+from gateway.transcripts.records import Records
+from gateway.transcripts.writer import Record
+from gateway.turns.vision import sight_of
+from workspaces.access import AgentId, SessionType, rights
+from workspaces.bootstrap import BootstrapFile, Limits
+from workspaces.errors import WorkspaceError
+
+_TOO_LONG = (
+    "(Your message is longer than my window: I read its beginning and its end. All of it is kept. "
+    "Smaller parts, one at a time, I can read whole.)"
+)
+_WORTH_TELLING = 0.5
+"""Part of the window from which on the agent is told how full it is."""
+_AFTER_OVERFLOW = 0.75
+"""Part of a request that was too large which certainly fits; our choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """What the configuration says about turns."""
+
+    bootstrap: Limits = field(default_factory=Limits)
+    limits: TurnLimits = field(default_factory=TurnLimits)
+    recall: RecallSettings = field(default_factory=RecallSettings)
+    prune: PruneSettings = field(default_factory=PruneSettings)
+    compact: CompactSettings = field(default_factory=CompactSettings)
+    flush: FlushSettings = field(default_factory=FlushSettings)
+    jobs_remember: bool = False
+    """Whether a job that runs in a session of its own is shown its earlier times."""
+    temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
+    seeing: frozenset[str] = frozenset()
+    """The names of the models that take pictures."""
+
+    def is_alone(self, kind: SessionType) -> bool:
+        """Say whether a turn knows nothing of those before it: a heartbeat or a job never costs more than the last."""
+        return kind is SessionType.HEARTBEAT or (kind is SessionType.CRON and not self.jobs_remember)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A request before memories were brought up, with what it was made of."""
+
+    request: ModelRequest
+    files: Sequence[BootstrapFile]
+    shown: Shown
+    scale: Scale
+    window_tokens: int
+    tokens: int
+    """How many of them the request takes."""
+
+    @property
+    def fullness(self) -> str:
+        """Return a line for the agent about how full its window is; none before half of it is."""
+        share = self.tokens / self.window_tokens
+        return f"\nYour context window is {share:.0%} full." if share >= _WORTH_TELLING else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans turns; what it reads, it reads by the turn's access."""
+
+    settings: TurnSettings
+    hooks: Hooks
+    approvals: Approvals
+    compaction: Compaction
+    clock: Callable[[], datetime]
+    """Now, in the owner's zone."""
+    enclosures: Enclosures | None = None
+    """Where what a turn sends is kept; without it no turn sends files."""
+    subagents: Subagents | None = None
+    """Gives turns helpers; without it no turn has any."""
+    tool_servers: ToolServers = field(default_factory=ToolServers)
+    """Give turns the tools of other programs."""
+
+    async def plan(self, asked: Asked) -> Plan:
+        """Return what the agent's own model is asked, with the tools of this turn; first, room is made if need be."""
+
+        async def used(memories: Sequence[UsedMemory]) -> None:
+            if memories:
+                await asked.transcript.append(asked.row.turn_id, UsedEntry(tuple(memories)))
+
+        guard = self._guard(asked)
+        toolbox = await self._toolbox(asked, guard, used)
+        draft = await self._draft(asked, toolbox)
+        order = _ordered(asked)
+        if (order or self._is_full(draft)) and await self._made_room(asked, draft, order):
+            draft = await self._draft(asked, toolbox)
+        recalled = await self._recalled(asked, draft)
+        await used(recalled.used)
+        request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
+        if asked.agent.model.name in self.settings.seeing:  # a summary or a flush of the draft is shown no pictures
+            request, guard.sees = replace(request, look=sight_of(asked.agent, asked.access)), True
+        guard.hears(*request.entries)
+        return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
+
+    async def make_room(self, asked: Asked, focus: str = "") -> Compacted | None:
+        """Summarise the older part of the conversation, as somebody asked for; `None` if there is nothing to summarise.
+
+        Raises StoreError and WorkspaceError when it could not be noted before, HookError when a hook refused it.
+        """
+        draft = await self._draft(asked, await self._unused_toolbox(asked))
+        return await self._compacted(asked, draft, SummaryOrder(focus))
+
+    async def make_room_at_overflow(self, asked: Asked) -> Compacted | None:
+        """Summarise after a provider said that the request is larger than the model's window.
+
+        Then the window is smaller than the configuration says, so all is fitted into part of what was sent: it ends
+        whatever the window really is, as each further overflow leaves less.
+        """
+        toolbox = await self._unused_toolbox(asked)
+        sent = await self._draft(asked, toolbox)
+        return await self._made_room(asked, await self._draft(asked, toolbox, int(sent.tokens * _AFTER_OVERFLOW)))
+
+    async def window(self, asked: Asked) -> WindowUse:
+        """Return how full the model's window would be if it were asked now, without memories brought up."""
+        draft = await self._draft(asked, await self._unused_toolbox(asked))
+        return window_use(draft.request, draft.files, draft.shown, draft.window_tokens, draft.scale)
+
+    async def between_turns(self, session: Session, records: Sequence[Record]) -> ModelRequest:
+        """Return a request that shows *records* of a session in which nobody waits for an answer; it has no tools."""
+        agent, access, now = session.agent, session.access, self.clock()
+        files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
+        prompt = build_prompt(files, access.session_type, recall=False, now=now)
+        prompt = await final_prompt(agent, access, prompt, self.hooks)
+        window = Window(agent.model.window_tokens, self.settings.prune, self.compaction.settings)
+        shown = show(Rounds(records), window, CAUTIOUS.tokens(len(prompt.stable)))
+        return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
+
+    def _is_full(self, draft: _Draft) -> bool:
+        """Say whether it is time for a summary; what had to make way without one is made up for."""
+        compact = self.compaction.settings
+        is_over = draft.shown.left_out > 0 or draft.tokens >= compact.limit(draft.window_tokens)
+        return compact.is_on and is_over
+
+    async def _made_room(self, asked: Asked, draft: _Draft, order: SummaryOrder | None = None) -> Compacted | None:
+        """Summarise if that is possible now; if not, the turn goes on with what fits."""
+        with suppress(StoreError, WorkspaceError, HookError):
+            return await self._compacted(asked, draft, order)
+        return None
+
+    async def _compacted(self, asked: Asked, draft: _Draft, order: SummaryOrder | None) -> Compacted | None:
+        session = Session(session_of(asked.access), asked.agent, asked.transcript)
+        crowded = Crowded(session, asked.row.turn_id, draft.request, draft.window_tokens, order)
+        return await self.compaction.make_room(crowded)
+
+    async def _draft(self, asked: Asked, toolbox: Toolbox, window_tokens: int | None = None) -> _Draft:
+        """Return the request of the turn, which offers *toolbox*, in the model's own window or in a smaller one."""
+        agent, access, now = asked.agent, asked.access, asked.now
+        files, skills = await turn_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
+        recalls = rights(access).memory_tools
+        prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills)
+        prompt = await final_prompt(agent, access, prompt, self.hooks)
+        sees = agent.model.name in self.settings.seeing
+        tokens = window_tokens or agent.model.window_tokens
+        window = Window(tokens, self.settings.prune, self.compaction.settings, sees)
+        records = self._remembered(asked)
+        scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
+        bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
+        shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
+        request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries)
+        return _Draft(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
+
+    def _remembered(self, asked: Asked) -> Records:
+        """Return what the turn knows of its session."""
+        records = asked.transcript.records
+        is_alone = self.settings.is_alone(asked.access.session_type)
+        return Records(records.of(asked.row.turn_id)) if is_alone else records
+
+    def _guard(self, asked: Asked) -> Guard:
+        """Return the guard of a turn that has seen nothing yet."""
+        message = asked.row.message
+        tray = self.approvals.tray(asked.agent.id, asked.origin, message.answers_to or message.address)
+        return Guard(asked.access, (), tray)
+
+    async def _unused_toolbox(self, asked: Asked) -> Toolbox:
+        """Return what a turn would offer; nobody calls its tools."""
+        return await self._toolbox(asked, self._guard(asked), _unused)
+
+    async def _toolbox(self, asked: Asked, guard: Guard, used: Used) -> Toolbox:
+        toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
+        if self.enclosures is not None and not is_task(asked.row.message.address):  # a model reads what a helper says
+            toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))
+        if asked.agent.model.name != OFFLINE:
+            toolbox.add(await self.tool_servers.tools(asked.access))
+        if self.subagents is not None:
+            toolbox.add(self.subagents.tools(asked))
+        toolbox.add(job_tools(self.approvals, asked, guard))
+        lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))
+        return toolbox
+
+    async def _recalled(self, asked: Asked, draft: _Draft) -> Recalled:
+        agent = asked.agent
+        if agent.model.name == OFFLINE:
+            return Recalled()
+        texts = chain((file.text for file in draft.files), _texts(draft.shown.entries))
+        message, today = asked.row.message.text, asked.now.date()
+        return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
+
+
+def _ordered(asked: Asked) -> SummaryOrder | None:
+    """Return the model's own wish for a summary; it can have one in its owner's own chat."""
+    if asked.access.session_type is not SessionType.MAIN:
+        return None
+    focus = asked_focus(each.entry for each in reversed(asked.transcript.records))
+    return None if focus is None else SummaryOrder(focus)
+
+
+async def _unused(_: Sequence[UsedMemory]) -> None:
+    """Keep no note: nothing is answered."""
+
+
+def _texts(entries: Iterable[Entry]) -> Iterator[str]:
+    for entry in entries:
+        if not isinstance(entry, CallStartEntry):
+            yield entry.text
+
+
+def _left_out(shown: Shown) -> str:
+    if not shown.left_out:
+        return ""
+    left_out = f"{shown.left_out} earlier messages of this conversation no longer fit here"
+    return f"\n{left_out}; memory_search may find what was noted."

@@ -1,0 +1,138 @@
+"""This file shows, where a channel can, that an answer is being written, and as much of it as there is."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+
+import structlog
+
+from adapters.abilities import Reacts, ShowsDrafts, ShowsTyping
+from adapters.channel import Adapter, Address, ChannelError, InboundMessage, Via
+from gateway.turns.drafts import Draft
+
+log = structlog.get_logger()
+
+FIRST_AFTER_S = 1.0
+"""An answer that comes sooner needs no sign and no draft: each is a call of the platform."""
+REFRESH_S = 4.0
+"""Telegram's sign fades after five seconds, Discord's after ten."""
+DRAFT_EVERY_S = 1.0
+"""How often a channel is shown how far an answer has come; platforms allow about one change of a chat a second."""
+REACTION_TIMEOUT_S = 10.0
+"""How long a channel may take over a reaction; our choice."""
+
+Follower = Callable[[str, str], None]
+"""Told the platform's id of a message and the whole draft of its answer so far, at once and in the event loop."""
+
+
+class Presence:
+    """Keeps the signs of turns alive while they run; `async with` owns their tasks.
+
+    A sign that fails never disturbs the turn.
+    """
+
+    def __init__(self, adapters: Mapping[tuple[str, str], Adapter], reaction: str = "") -> None:
+        """*reaction* is the emoji that stands on a message while it is being answered; empty for none."""
+        self._adapters = adapters
+        self._reaction = reaction
+        self._followers: defaultdict[Address, list[Follower]] = defaultdict(list)
+        self._signs = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> "Presence":
+        await self._signs.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._signs.__aexit__(None, None, None)
+
+    @contextmanager
+    def follow(self, address: Address, follower: Follower) -> Iterator[None]:
+        """Tell *follower* of every draft at *address* until the block ends."""
+        self._followers[address].append(follower)
+        try:
+            yield
+        finally:
+            self._followers[address].remove(follower)
+            if not self._followers[address]:
+                del self._followers[address]
+
+    @asynccontextmanager
+    async def answering(self, message: InboundMessage) -> AsyncIterator[Draft]:
+        """Show all signs that the channel of *message* has until the block ends; the draft is what they tell."""
+        adapter = self._adapters.get((message.address.channel, message.address.account))
+        shown = _Shown()
+        draft = Draft(lambda text: self._tell(message, shown, text))
+        over = asyncio.Event()
+        fading: list[asyncio.Task[None]] = []
+
+        def show() -> None:
+            fading.extend(map(self._signs.create_task, _fading(adapter, message.address, shown)))
+
+        first = asyncio.get_running_loop().call_later(FIRST_AFTER_S, show)
+        if self._reaction and isinstance(adapter, Reacts) and message.via in {Via.TEXT, Via.EDIT}:
+            self._signs.create_task(_keep_reaction(adapter, message, self._reaction, over))
+        try:
+            yield draft
+        finally:
+            over.set()
+            first.cancel()
+            for sign in fading:
+                sign.cancel()
+
+    def _tell(self, message: InboundMessage, shown: "_Shown", text: str) -> None:
+        shown.text = text
+        shown.has_changed.set()
+        for follower in tuple(self._followers.get(message.address, ())):
+            follower(message.id, text)
+
+
+class _Shown:
+    """The newest draft of one answer, for a channel that is shown one now and then."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.has_changed = asyncio.Event()
+
+
+def _fading(adapter: Adapter | None, address: Address, shown: _Shown) -> Iterator[Coroutine[None, None, None]]:
+    """Give the signs that end by themselves once nobody keeps them up."""
+    if isinstance(adapter, ShowsTyping):
+        yield _keep_typing(adapter, address)
+    if isinstance(adapter, ShowsDrafts):
+        yield _keep_draft(adapter, address, shown)
+
+
+async def _keep_typing(adapter: ShowsTyping, address: Address) -> None:
+    try:
+        while True:
+            await adapter.show_typing(address)
+            await asyncio.sleep(REFRESH_S)
+    except ChannelError as exc:
+        log.info("no typing sign", detail=str(exc))
+
+
+async def _keep_draft(adapter: ShowsDrafts, address: Address, shown: _Shown) -> None:
+    try:
+        while True:
+            await shown.has_changed.wait()
+            shown.has_changed.clear()
+            await adapter.show_draft(address, shown.text)
+            await asyncio.sleep(DRAFT_EVERY_S)
+    except ChannelError as exc:
+        log.info("no draft shown", detail=str(exc))
+
+
+async def _keep_reaction(adapter: Reacts, message: InboundMessage, emoji: str, over: asyncio.Event) -> None:
+    """Put *emoji* on the message, and take it away when its turn is over."""
+    try:
+        await _react(adapter, message, emoji)
+        await over.wait()
+        await _react(adapter, message, "")
+    except (ChannelError, TimeoutError) as exc:
+        log.info("no reaction", detail=str(exc))
+
+
+async def _react(adapter: Reacts, message: InboundMessage, emoji: str) -> None:
+    async with asyncio.timeout(REACTION_TIMEOUT_S):
+        await adapter.react(message.address, message.reply_target, emoji)

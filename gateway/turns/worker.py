@@ -1,0 +1,63 @@
+"""This file is what the lane of a session works on: a message to answer, or a pause or an end that is due."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from gateway.admission.routing import SessionKey, route
+from gateway.errors import StoreError
+from gateway.inbound.edits import as_edited, why_void
+from gateway.inbound.queue_modes import Item
+from gateway.runtime.lanes import RetryLater
+from gateway.sessions.lifecycle import Due, Lifecycle
+from gateway.stores.ports import InboxRow
+from gateway.turns.turn import Turns
+
+__all__ = ["Item", "LaneWork"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneWork:
+    """Does one item at a time; a lane calls it."""
+
+    turns: Turns
+    lifecycle: Lifecycle
+
+    async def __call__(self, item: Item) -> RetryLater | None:
+        """Do *item*; the result asks to be called again when that is not possible now."""
+        if isinstance(item, Due):
+            await self.lifecycle.settle(item)
+            return None
+        key = route(item.message, self.turns.routes).key
+        if pause_s := self.turns.queueing.pause_s(key, item):
+            return RetryLater(pause_s, next_wakes=False)
+        with suppress(StoreError):  # the turn meets it too, and tells
+            if await self._needs_no_turn(key, item):
+                return None
+            item = await self._newest(key, item)
+        await self.lifecycle.enter(key, item.turn_id)
+        return await self.turns.answer(item)
+
+    async def _newest(self, key: SessionKey, row: InboxRow) -> InboxRow:
+        """Return *row* as it was edited while it waited; once its turn has begun, as it was then."""
+        records = (await self.turns.sessions.open(key)).records
+        return row if records.knows(row.turn_id) else as_edited(row, self.turns.queueing.queues.behind(key))
+
+    async def _needs_no_turn(self, key: SessionKey, row: InboxRow) -> bool:
+        """Say whether an earlier turn answered *row*, or it was stopped before its own began, and see to that."""
+        records = (await self.turns.sessions.open(key)).records
+        if records.has_joined(row.id):
+            return True
+        is_begun = records.knows(row.turn_id)
+        behind = self.turns.queueing.queues.behind(key)
+        if not is_begun and (void := why_void(row.message, records, behind, self.turns.planner.clock())):
+            await self.turns.store.inbox.drop(row.id, void.value)
+            self.turns.outcome(row, [])
+            return True
+        if is_begun or not self.turns.queueing.is_stopped(key, row):
+            return False
+        rows = self.turns.queueing.clear(key, row)
+        await asyncio.gather(*(self.turns.store.inbox.drop(each.id, "stopped") for each in rows))
+        for each in rows:
+            self.turns.outcome(each, [])
+        return True

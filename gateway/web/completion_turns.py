@@ -1,0 +1,160 @@
+"""This file asks an agent for a program, and hears what that comes to: the drafts, then the outcome of the turn."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+from uuid_utils import uuid7
+
+from adapters.channel import Adapter, Address, ChannelUnavailableError, ChatKind, InboundMessage, Quote, Sender
+from adapters.http import CHANNEL, HttpAdapter
+from gateway.admission.routing import Routes, route
+from gateway.agent.entries import ReplyEntry, Usage
+from gateway.errors import StoreError
+from gateway.inbound.outcomes import Outcome, Outcomes
+from gateway.transcripts.store import Sessions
+from gateway.turns.presence import Presence
+from gateway.web.errors import NOT_TAKEN, PERMISSION, SERVER, HttpError
+from gateway.web.wire import Completion
+
+PATIENCE_S = 600.0
+"""How long a program waits for an answer: as long as OpenAI's client does."""
+SYSTEM_AUTHOR = "what the program is set to say first"
+PREFACES = 1_000
+"""Chats of which it is known what their program says first; the oldest are forgotten, and hear it once more."""
+WAITING = 20
+"""Drafts that a program is given one by one, though it reads slower than the model writes."""
+
+
+class Prefaces:
+    """What the program of each chat says before everything else: told to the agent when it is new, not each time."""
+
+    def __init__(self) -> None:
+        self._told: dict[Address, str] = {}
+        """Their digests: a program may say very much."""
+
+    def new(self, address: Address, text: str) -> Quote | None:
+        """Return *text* as words of the program, `None` if they were the same last time."""
+        digest = _digest(text)
+        was_told = self._told.pop(address, None) == digest
+        self._keep(address, digest)
+        return None if was_told or not text.strip() else Quote(SYSTEM_AUTHOR, text, is_ours=True)
+
+    def _keep(self, address: Address, digest: str) -> None:
+        self._told[address] = digest
+        while len(self._told) > PREFACES:
+            del self._told[next(iter(self._told))]
+
+
+class Heard:
+    """What is heard of a turn and not taken yet; whoever reads slowly has the newest draft waiting, not each one."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[str | Outcome] = deque()
+        self._comes = asyncio.Event()
+
+    def draft(self, text: str) -> None:
+        """Hear the whole draft so far; where many wait, the latest makes way if this one begins with it."""
+        if len(self._waiting) >= WAITING:
+            before = self._waiting[-1]
+            if isinstance(before, str) and text.startswith(before):
+                self._waiting.pop()
+        self._waiting.append(text)
+        self._comes.set()
+
+    def outcome(self, outcome: Outcome) -> None:
+        """Hear what the turn committed."""
+        self._waiting.append(outcome)
+        self._comes.set()
+
+    async def get(self) -> str | Outcome:
+        """Return what was heard next, when there is something."""
+        while not self._waiting:
+            self._comes.clear()
+            await self._comes.wait()
+        return self._waiting.popleft()
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Says things to agents as the holders of tokens do."""
+
+    routes: Routes
+    adapters: Mapping[tuple[str, str], Adapter]
+    """Those that are loaded, by channel and account."""
+    outcomes: Outcomes
+    presence: Presence
+    sessions: Sessions
+    prefaces: Prefaces
+
+    def message(self, account: str, chat: str, asked: Completion, key: str | None) -> InboundMessage:
+        """Return what is asked as a message; the same *key* in the same chat is the same message."""
+        address = Address(CHANNEL, account, chat, asked.model)
+        return InboundMessage(
+            address,
+            _digest(f"{address}\0{key}") if key else str(uuid7()),
+            Sender(account, account),
+            ChatKind.DIRECT,
+            asked.text,
+            is_for_us=True,
+            sent_at=datetime.now(UTC),
+            quote=self.prefaces.new(address, asked.system),
+            attachments=asked.images,
+        )
+
+    async def take(self, message: InboundMessage) -> None:
+        """Make *message* durable. Raises HttpError where it may not be, or cannot be now."""
+        adapter = self.adapters.get((message.address.channel, message.address.account))
+        try:
+            if not isinstance(adapter, HttpAdapter):
+                raise ChannelUnavailableError("the gateway is starting")
+            refusal = await adapter.take(message)
+        except (ChannelUnavailableError, StoreError) as exc:
+            raise HttpError(503, f"not taken: {exc}; ask again", SERVER, code=NOT_TAKEN) from exc
+        if refusal is not None:
+            raise HttpError(403, f"refused: {refusal}", PERMISSION, code=refusal)
+
+    @contextmanager
+    def listening(self, message: InboundMessage) -> Iterator[Heard]:
+        """Give what is heard of the turn of *message*: texts of drafts, then what it committed."""
+        heard = Heard()
+
+        def on_draft(message_id: str, text: str) -> None:
+            if message_id == message.id:
+                heard.draft(text)
+
+        with (
+            self.presence.follow(message.address, on_draft),
+            self.outcomes.awaited(message.id, heard.outcome),
+        ):
+            yield heard
+
+    def answer(self, outcome: Outcome) -> str:
+        """Return the answer that a turn committed. Raises HttpError where it must wait."""
+        if any(reply.is_notice for reply in outcome):
+            raise HttpError(503, _said(outcome), SERVER, code="postponed")
+        return _said(outcome)
+
+    async def usage(self, message: InboundMessage, outcome: Outcome) -> Usage:
+        """Return what the turn cost, as far as the provider said; nothing for a silent one."""
+        transcript = await self.sessions.open(route(message, self.routes).key)
+        turns = {reply.turn_id for reply in outcome}
+        replies = [record.entry for record in transcript.records if record.turn_id in turns]
+        usages = [entry.usage for entry in replies if isinstance(entry, ReplyEntry)]
+        return Usage(
+            sum(each.input_tokens for each in usages),
+            sum(each.output_tokens for each in usages),
+            sum(each.cached_tokens for each in usages),
+        )
+
+
+def _said(outcome: Outcome) -> str:
+    return "\n\n".join(reply.outgoing.text for reply in outcome)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

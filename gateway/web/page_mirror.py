@@ -1,0 +1,76 @@
+"""This file shows on an agent's page what its owner and it say to each other elsewhere, and what of it is shown.
+
+The owner's direct chats with an agent are one conversation, on whatever channel they are held. No other conversation
+is looked at here.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from adapters.channel import Adapter, InboundMessage
+from adapters.web import CHANNEL, Kind, Told, WebAdapter
+from gateway.admission.routing import Routes, SessionKey, route
+from gateway.agent.entries import HALTED, ReplyEntry, UserEntry
+from gateway.agent.loop import NO_REPLY
+from gateway.inbound.edits import source_of
+from gateway.inbound.outcomes import Outcome
+from gateway.stores.ports import InboxRow
+from gateway.transcripts.codec import Record
+from gateway.transcripts.store import Sessions
+from workspaces.access import AgentId, SessionType
+
+
+def told(record: Record) -> Told | None:
+    """Return what a page shows of *record*; nothing of what nobody said, of steps before an answer, and of silence."""
+    match record.entry:
+        case UserEntry(text=text, source=source, is_ours=False):
+            return Told(Kind.SAID, text, record.at, source or record.turn_id)
+        case ReplyEntry(text=text, calls=(), model=model) if model != HALTED:
+            is_silent = text.strip().upper() in {"", NO_REPLY}
+            return None if is_silent else Told(Kind.ANSWER, text, record.at, record.turn_id)
+    return None
+
+
+def show_said(page: WebAdapter, message: InboundMessage) -> None:
+    """Show on *page* what was said there."""
+    page.tell(Told(Kind.SAID, message.text, message.sent_at, source_of(message)))
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Follows the owner's conversation with one agent, for its page."""
+
+    agent: AgentId
+    routes: Routes
+    adapters: Mapping[tuple[str, str], Adapter]
+    """Those that are loaded, by channel and account."""
+    now: Callable[[], datetime]
+
+    def begin(self, sessions: Sessions) -> None:
+        """Follow what is written down from now on."""
+        sessions.follow(self._key, self.written)
+
+    def written(self, records: Sequence[Record]) -> None:
+        """Show what was said; what was said on the page stands there already."""
+        for each in map(told, records):
+            if each is not None and each.kind is Kind.SAID:
+                self._tell(each)
+
+    def committed(self, row: InboxRow, replies: Outcome) -> None:
+        """Show what is answered in another chat; what goes to the page itself is brought there by delivery."""
+        if route(row.message, self.routes).key != self._key:
+            return
+        for reply in replies:
+            to = reply.outgoing.address
+            if reply.outgoing.text.strip() and (to.channel, to.account) != (CHANNEL, self.agent):
+                self._tell(Told(Kind.ANSWER, reply.outgoing.text, self.now(), reply.turn_id))
+
+    @property
+    def _key(self) -> SessionKey:
+        return SessionKey(self.agent, SessionType.MAIN)
+
+    def _tell(self, each: Told) -> None:
+        page = self.adapters.get((CHANNEL, self.agent))
+        if isinstance(page, WebAdapter):
+            page.tell(each)

@@ -1,0 +1,156 @@
+"""How strangers are let in, and how they are taken out again."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from gateway.admission.pairing import ALPHABET, CODE_LENGTH, MOST_WAITING, Pairing, examine, named, new_code, shown
+from gateway.admission.policy import AccountPolicy, Admitted, DirectPolicy, Policy, Reason, Refused
+from gateway.errors import PairingError
+from gateway.stores.door import Visitor
+from gateway.stores.ports import OutboxRow
+from gateway.stores.sqlite.store import SqliteStore
+from tests.fakes.clock import START, ManualClock
+
+POLICY = Policy(
+    frozenset({"telegram:7"}),
+    {("telegram", account): AccountPolicy(DirectPolicy.PAIRING) for account in ("home", "work")},
+)
+EVE = InboundMessage(
+    Address("telegram", "home", "99"), "1", Sender("99", "Eve\nthe owner"), ChatKind.DIRECT, "hello", True, START
+)
+
+
+@dataclass
+class Door:
+    """A door on a real store."""
+
+    store: SqliteStore
+    clock: ManualClock
+    told: list[OutboxRow]
+
+    def __post_init__(self) -> None:
+        self.pairing = Pairing(POLICY, self.store, self.clock.now, self.told.extend)
+
+    async def greet(self, message: InboundMessage = EVE) -> str:
+        """Return the code that *message*'s sender was told, empty if none."""
+        before = len(self.told)
+        await self.pairing.greet(message)
+        new = self.told[before:]
+        return new[0].outgoing.text.split("`")[1] if new else ""
+
+    async def examine(self, message: InboundMessage = EVE) -> Admitted | Refused:
+        return await examine(message, POLICY, self.store.pairings)
+
+
+@pytest.fixture
+async def door(tmp_path: Path) -> AsyncIterator[Door]:
+    clock = ManualClock()
+    store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
+    yield Door(store, clock, [])
+    await store.close()
+
+
+def test_a_code_is_worth_forty_bits_and_more() -> None:
+    """Of letters that nobody mistakes for one another; no two are alike."""
+    assert len(set(ALPHABET)) == 32
+    assert CODE_LENGTH * 5 >= 40
+    assert len({new_code() for _ in range(1_000)}) == 1_000
+    assert set("".join(new_code() for _ in range(1_000))) == set(ALPHABET)
+
+
+async def test_a_stranger_is_told_a_code_once_and_nothing_else(door: Door) -> None:
+    """Neither who the owner is nor who answers; who goes on writing hears nothing more for an hour."""
+    code = await door.greet()
+    assert code == shown(door.told[0].outgoing.text.split("`")[1].replace("-", ""))
+    assert door.told[0].outgoing.address == EVE.address
+    assert [await door.greet() for _ in range(3)] == ["", "", ""]
+    door.clock.advance(3601)
+    assert await door.greet() not in {"", code}
+
+
+async def test_the_code_in_the_owners_hand_lets_its_bearer_in(door: Door) -> None:
+    """However it is typed; once; and to that account alone."""
+    code = await door.greet()
+    assert await door.examine() == Refused(Reason.UNPAIRED)
+    assert "`Eve the owner (telegram:99)` may now write to telegram.home" in await door.pairing.approve(
+        f" {code.lower().replace('-', ' ')} "
+    )
+    assert await door.examine() == Admitted()
+    assert await door.examine(replace(EVE, address=Address("telegram", "work", "99"))) == Refused(Reason.UNPAIRED)
+    with pytest.raises(PairingError, match="nobody waits with that code"):
+        await door.pairing.approve(code)
+
+
+async def test_a_code_is_worth_nothing_after_an_hour(door: Door) -> None:
+    """Short-lived, so that a leaked one does little."""
+    code = await door.greet()
+    door.clock.advance(3600)
+    with pytest.raises(PairingError, match="older than an hour"):
+        await door.pairing.approve(code)
+
+
+async def test_who_was_refused_is_left_in_silence_for_a_week(door: Door) -> None:
+    """Their code is gone, and they get no other one."""
+    code = await door.greet()
+    assert "`Eve the owner (telegram:99)` was refused" in await door.pairing.refuse(code)
+    with pytest.raises(PairingError):
+        await door.pairing.refuse(code)
+    door.clock.advance(6 * 86_400)
+    assert await door.greet() == ""
+    door.clock.advance(86_401)
+    assert await door.greet() != ""
+
+
+async def test_a_crowd_of_strangers_cannot_fill_the_waiting_room(door: Door) -> None:
+    """Few wait at an account; the rest hear nothing until there is room."""
+    crowd = [replace(EVE, sender=Sender(str(number), "x")) for number in range(MOST_WAITING + 5)]
+    codes = [await door.greet(each) for each in crowd]
+    assert [bool(code) for code in codes] == [True] * MOST_WAITING + [False] * 5
+    assert len(await door.pairing.waiting()) == MOST_WAITING
+
+
+async def test_revoking_takes_the_guest_out_and_what_they_said_with_them(door: Door) -> None:
+    """Their waiting messages are dropped and counted; others' and groups' stay; it is told in words."""
+    await door.pairing.approve(await door.greet())
+    await door.pairing.approve(await door.greet(replace(EVE, sender=Sender("98", "Gus"))))
+    in_group = replace(EVE, address=Address("telegram", "home", "-100"), kind=ChatKind.GROUP)
+    said = [
+        replace(EVE, id="1"),
+        replace(EVE, id="2"),
+        replace(EVE, id="3", sender=Sender("98", "Gus")),
+        replace(in_group, id="4"),
+    ]
+    for each in said:
+        await door.store.inbox.append(each)
+    assert await door.pairing.revoke("telegram:99") == (
+        "`Eve the owner (telegram:99)` is no guest any more; 2 waiting messages dropped"
+    )
+    assert [row.message.id for row in await door.store.inbox.waiting()] == ["3", "4"]
+    assert (await door.store.report()).reasons == {"revoked.unpaired": 2}
+    assert await door.examine() == Refused(Reason.UNPAIRED)
+    assert [guest.visitor.id for guest in await door.pairing.guests()] == ["98"]
+
+
+@pytest.mark.parametrize("person", ["telegram:5", "Eve", "telegram:", "99", "telegram:99 "])
+async def test_only_a_guest_can_be_revoked(door: Door, person: str) -> None:
+    """Anybody else is named with what to do instead."""
+    with pytest.raises(PairingError, match=r"was not let in by a code|say who, as"):
+        await door.pairing.revoke(person)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("[Approve](https://evil.example)", "`[Approve](https://evil.example) (telegram:99)`"),
+        ("Eve` **you**", "`Eve' **you** (telegram:99)`"),
+        ("Eve\u202e", "`Eve\\u202e (telegram:99)`"),
+        ("", "`telegram:99`"),
+    ],
+)
+def test_a_name_is_quoted_wherever_it_is_told(name: str, shown: str) -> None:
+    """It is no link, ends no quotation and turns nothing round: others choose it, and the owner reads it."""
+    assert named(Visitor("telegram", "home", "99", name)) == shown

@@ -1,0 +1,113 @@
+"""What the offline responder takes a message for."""
+
+import pytest
+
+from gateway.agent.models.offline_intents import Intent, content_words, read_intent
+
+
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        ("remember that the staging database moved to port 5433", "the staging database moved to port 5433"),
+        ("Remember: I prefer tea.", "I prefer tea."),
+        ("Please remember that I am allergic to nuts. Thanks!", "I am allergic to nuts."),
+        ("please remember: the code is 4711", "the code is 4711"),
+        ("remember my sister's birthday is 5 May", "my sister's birthday is 5 May"),
+        ("Don't forget to buy milk", "Don't forget to buy milk"),
+        ("don’t forget that Ann comes on Friday", "Ann comes on Friday"),
+        ("Remember to call Bob tomorrow.", "Remember to call Bob tomorrow."),
+        ("note that we ship on Monday", "we ship on Monday"),
+        ("Note: we ship on Monday", "we ship on Monday"),
+        ("Make a note that the key is under the mat", "the key is under the mat"),
+        ("Could you please remember that my locker is 12?", "my locker is 12"),
+        ("Can you write down: dentist on 3 March", "dentist on 3 March"),
+        ("hey, keep in mind that I work from home on Fridays", "I work from home on Fridays"),
+        ("Add this to my notes: the printer is on floor 3", "the printer is on floor 3"),
+        ("Save this: wifi password is hunter2", "wifi password is hunter2"),
+        ("Remember that the server moved. The new port is 5433. It is behind the VPN.",
+         "the server moved. The new port is 5433. It is behind the VPN."),
+        ("Hello! Remember that I like jazz.", "I like jazz."),
+        ("The server moved. Remember that it is on port 5433 now.", "The server moved. it is on port 5433 now."),
+        ("I was at the dentist. Remember that Ann has a new phone.", "Ann has a new phone."),
+        ("The staging database is on port 5433. Please remember that.", "The staging database is on port 5433."),
+        ("My desk is number 7, remember that!", "My desk is number 7"),
+        ("Remember:\n- eggs\n- milk\n- bread", "- eggs\n- milk\n- bread"),
+        ("(quoting Ann)\n> the gate code is 99\n\nremember this", "the gate code is 99"),
+        ("@our_bot remember that the demo is at ten", "the demo is at ten"),
+        ("OK, remember that v2.1 needs 3.5 GB", "v2.1 needs 3.5 GB"),
+    ],
+)  # fmt: skip
+def test_an_order_to_remember_gives_what_to_note(said: str, note: str) -> None:
+    """The fact is kept as it was said, without the order and the courtesies around it."""
+    assert read_intent([said]).note == note
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do you remember that restaurant?",
+        "Remember when we went to Paris?",
+        "remember what I told you about the port",
+        "Remember that time in Paris?",
+        "What did I tell you to remember?",
+        "Where is the note that I wrote?",
+        "Notes about the port",
+        "Save the whales campaign, when did it begin?",
+        "What is the port of the staging database?",
+        "I had a good day",
+        "サーバーのポートは？",
+    ],
+)
+def test_everything_else_is_looked_for(said: str) -> None:
+    """A question, or any text that orders nothing, is a search for its own words."""
+    assert read_intent([said]) == Intent(query=said)
+
+
+@pytest.mark.parametrize(
+    "said", ["hello", "Hi there!", "Good morning", "help", "What can you do?", "who are you?", " "]
+)
+def test_a_greeting_searches_nothing(said: str) -> None:
+    """Hello and help get an explanation."""
+    assert read_intent([said]) == Intent(wants_help=True)
+
+
+@pytest.mark.parametrize("said", ["Thanks!", "ok, thank you so much", "great"])
+def test_thanks_search_nothing(said: str) -> None:
+    """Thanks are no question."""
+    assert read_intent([said]) == Intent(is_thanks=True)
+
+
+def test_a_note_and_a_question_are_both_heard() -> None:
+    """A message may order a note and ask something."""
+    intent = read_intent(["Remember that Ann likes tea. What does Bob like?"])
+    assert (intent.note, intent.query) == ("Ann likes tea.", "What does Bob like?")
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "query"),
+    [
+        (["Where is the staging database?"], "and when was that?", "and when was that? staging database"),
+        (["Where is the staging database?"], "what about the port?", "what about the port? staging database"),
+        (["Where does Caroline work?"], "Where does she live?", "Where does she live? caroline work"),
+        (["remember that the staging database moved"], "when was that?", "when was that? staging database moved"),
+        (["Where is the staging database?", "what about the port?"], "and then?", "and then? port staging database"),
+        (["Where is the database?"], "When did Caroline visit the museum?", "When did Caroline visit the museum?"),
+        (["Where is the database?"], "What about the gym of Jon?", "What about the gym of Jon?"),
+        ([], "and when was that?", "and when was that?"),
+    ],
+)  # fmt: skip
+def test_a_follow_up_takes_over_what_it_leans_on(before: list[str], said: str, query: str) -> None:
+    """A short question that points back is searched with the words of the one before it."""
+    assert read_intent([*before, said]).query == query
+
+
+def test_an_order_without_a_fact_means_what_was_said_before() -> None:
+    """ "Remember that" after a statement notes the statement; after nothing it asks what."""
+    assert read_intent(["My desk is number 7", "please remember that"]).note == "My desk is number 7"
+    assert read_intent(["remember this"]) == Intent(lacks_note=True)
+    assert read_intent(["Where is my desk?", "remember it"]).lacks_note
+
+
+def test_content_words_leave_out_the_small_ones() -> None:
+    """What a text is about, in small letters, each word once."""
+    assert content_words("What is the Port of the port-db_2 in v1.2?") == ["port", "port-db_2", "v1.2"]

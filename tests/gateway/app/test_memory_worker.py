@@ -1,0 +1,71 @@
+"""This file says how the embedding settings become the worker's: who is asked, with which key, about which notes."""
+
+import pytest
+from pydantic import ValidationError
+
+from gateway.app.memory_worker import qdrant_server, worker_settings
+from gateway.config import Config, EmbeddingSettings
+from gateway.errors import ConfigError
+from workspaces.memory.index.settings import ONE_NODE, QdrantCluster
+
+
+def test_nothing_configured_prefers_the_local_model() -> None:
+    """`auto` names the providers whose usual key is there, Cohere first; without a key there are none."""
+    assert (worker_settings(EmbeddingSettings(), {}).embedder, worker_settings(EmbeddingSettings(), {}).hosted) == (
+        "auto",
+        [],
+    )
+    ready = worker_settings(EmbeddingSettings(), {"VOYAGE_API_KEY": "v", "CO_API_KEY": "c", "OPENAI_API_KEY": " "})
+    assert [(each.provider, each.api_key, each.leaves) for each in ready.hosted] == [
+        ("cohere", "c", "shared"),
+        ("voyage", "v", "shared"),
+    ]
+
+
+def test_a_named_provider_without_its_key_stops_the_start() -> None:
+    """It wins, so it fails where it can be seen, and names what is missing."""
+    settings = EmbeddingSettings(provider="cohere")
+    with pytest.raises(ConfigError, match="CO_API_KEY"):
+        worker_settings(settings, {})
+    chosen = worker_settings(settings, {"CO_API_KEY": "secret-1"})
+    assert (chosen.embedder, chosen.hosted[0].api_key) == ("hosted", "secret-1")
+
+
+def test_a_server_of_ones_own_needs_no_key() -> None:
+    """But the model's name and the length of its vectors."""
+    own = EmbeddingSettings(provider="openai", base_url="http://127.0.0.1:1/v1", model="m", dimension=8)
+    [hosted] = worker_settings(own, {}).hosted
+    assert (hosted.base_url, hosted.model, hosted.dimension, hosted.api_key) == ("http://127.0.0.1:1/v1", "m", 8, "")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"model": "m"}, "needs a provider that is named"),
+        ({"provider": "cohere", "model": "m"}, "needs dimension"),
+        ({"provider": "openai", "base_url": "http://127.0.0.1:1"}, "needs model"),
+        ({"provider": "cohere", "api_key_env": "A", "api_key_file": "b"}, "keep one"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(values: dict[str, str], said: str) -> None:
+    """With what is missing."""
+    with pytest.raises(ValidationError, match=said):
+        EmbeddingSettings.model_validate(values)
+
+
+def test_the_redactor_knows_a_named_providers_key() -> None:
+    """So that it stays out of every sink."""
+    config = Config.model_validate({"memory": {"embeddings": {"provider": "voyage"}}})
+    assert [source.env for source in config.secret_sources()] == ["VOYAGE_API_KEY"]
+
+
+def test_a_servers_nodes_are_set_or_left_to_the_server() -> None:
+    """Replicas, confirmations and agreement go to the worker; writes that nobody could confirm are refused at start."""
+    server = {"url": "http://127.0.0.1:6333"}
+    nodes = {"replication_factor": 3, "write_consistency_factor": 2, "read_consistency": "majority"}
+    for given, expected in ((server, ONE_NODE), (server | nodes, QdrantCluster(3, 2, "majority"))):
+        made = qdrant_server(Config.model_validate({"qdrant": given}).qdrant, {})
+        assert made is not None
+        assert made.cluster == expected
+    with pytest.raises(ValidationError, match="must not be more than replication_factor, which is 1"):
+        Config.model_validate({"qdrant": server | nodes | {"replication_factor": 1}})

@@ -1,0 +1,61 @@
+"""This file checks what the configuration says about tool servers, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.agent.mcp.settings import Program, ServerSettings, Site
+from gateway.app.tool_servers import server_settings
+from gateway.config import read_config
+from gateway.errors import ConfigError
+from workspaces.access import SessionType
+
+
+def servers_of(path: Path, section: str, **environ: str) -> list[ServerSettings]:
+    file = path / "config.toml"
+    file.write_text(section, "utf-8")
+    file.chmod(0o600)
+    return server_settings(read_config(file), environ, path)
+
+
+def test_a_program_is_given_what_it_needs_to_run_and_what_is_named(tmp_path: Path) -> None:
+    """The gateway's own keys are not among it, nor is any secret shown in a log."""
+    (server,) = servers_of(
+        tmp_path,
+        '[mcp.time]\ncommand = ["uvx", "time"]\nenv_from = ["TOKEN"]\nsessions = ["main", "subagent"]\ntools = ["now"]',
+        PATH="/bin",
+        COHERE_API_KEY="a-secret-key",
+        TOKEN="a-secret-token",
+    )
+    assert server.place == Program(("uvx", "time"), {"PATH": "/bin", "TOKEN": "a-secret-token"}, tmp_path)
+    assert server.sessions == {SessionType.MAIN, SessionType.SUBAGENT}
+    assert server.allowed == frozenset({"now"})
+    assert "a-secret-token" not in repr(server)
+
+
+def test_a_site_is_given_its_token(tmp_path: Path) -> None:
+    """And only the owner's own conversation uses it, unless others are named."""
+    section = '[mcp.house]\nurl = "https://house.example/mcp/"\ntoken_env = "TOKEN"'
+    (server,) = servers_of(tmp_path, section, TOKEN="a-secret-token")
+    assert server.place == Site("https://house.example/mcp", "a-secret-token")
+    assert server.sessions == {SessionType.MAIN}
+    assert "a-secret-token" not in repr(server)
+
+
+@pytest.mark.parametrize(
+    ("section", "why"),
+    [
+        ("[mcp.a]", "needs either command"),
+        ('[mcp.a]\ncommand = ["x"]\nurl = "http://127.0.0.1"', "needs either command"),
+        ('[mcp.a]\ncommand = ["x"]\ntoken_env = "T"', "a token is for url"),
+        ('[mcp.a]\nurl = "http://127.0.0.1"\nenv_from = ["T"]', "env_from is for command"),
+        ('[mcp.a]\nurl = "http://127.0.0.1"\ntoken_env = "T"\ntoken_file = "t"', "has both token_env and token_file"),
+        ('[mcp.a]\ncommand = ["x"]\nsessions = ["everybody"]', "mcp.a.sessions"),
+        ('[mcp."a b"]\ncommand = ["x"]', "mcp.a b"),
+        ('[mcp.a]\ncommand = ["x"]\nenv_from = ["T"]', "mcp.a.env_from: the environment variable T is not set"),
+    ],
+)
+def test_a_setting_that_cannot_be_meant_is_refused(tmp_path: Path, section: str, why: str) -> None:
+    """With the key, before anything is started."""
+    with pytest.raises(ConfigError, match=why):
+        servers_of(tmp_path, section)

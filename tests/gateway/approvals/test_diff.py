@@ -1,0 +1,68 @@
+"""What the owner is shown of a change: all of it or a clear word that there is more, and nothing hidden in it."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from gateway.approvals.diff import COMPARED_LINES, SHOWN_LINES, capped, difference, fenced, notice_of
+from gateway.stores.ports import Proposal
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("a\nb\nc\nd\ne\n", "a\nb\nX\nd\ne\n", "@@ -1,5 +1,5 @@\n a\n b\n-c\n+X\n d\n e"),
+        (None, "new\n", "@@ -0,0 +1 @@\n+new"),
+        ("old\n", None, "@@ -1 +0,0 @@\n-old\n(the file is deleted)"),
+        ("a\r\nb\r\n", "a\r\nc\r\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c"),
+        ("a\n", "a\r\n", "(only line ends differ)"),
+        ("a\n", "a", "(only line ends differ)"),
+        ("", None, "(the file is deleted)"),
+    ],
+)
+def test_a_difference_shows_what_goes_and_what_comes(before: str | None, after: str | None, shown: str) -> None:
+    """With two lines around it."""
+    assert difference(before, after) == shown
+
+
+def test_nothing_hides_in_a_difference() -> None:
+    """What turns, hides or ends a line elsewhere is an escape."""
+    shown = difference("", "fine\u202eylno\u202c\u2028# Obey\x0bSam\u200b\x1b[2J\n")
+    assert shown.splitlines()[1:] == [r"+fine\u202eylno\u202c\u2028# Obey\x0bSam\u200b\x1b[2J"]
+
+
+def test_of_long_texts_all_that_differs_is_shown() -> None:
+    """Between the first line that differs and the last; the same beginning and end are left out."""
+    lines = [f"line {n}" for n in range(COMPARED_LINES)]
+    other = [*lines[:100], "evil one", *lines[101:3000], "evil two", *lines[3000:]]
+    shown = difference("\n".join(lines), "\n".join(other)).splitlines()
+    assert shown[0] == "@@ -101,2900 +101,2901 @@"
+    assert [line for line in shown if line.startswith("+evil")] == ["+evil one", "+evil two"]
+    assert "-line 99" not in shown
+    assert "-line 3000" not in shown
+    assert "-line 2999" in shown
+
+
+@pytest.mark.parametrize("text", ["short\nlines", "x" * 20_000, "line\n" * 500, "y" * 5_999])
+def test_a_cut_is_said(text: str) -> None:
+    """An end that is not shown is announced, with the command that shows it."""
+    shown = capped(text, 12)
+    body, _, note = shown.partition("\n… NOT ALL IS SHOWN")
+    assert text.startswith(body)
+    assert len(body.split("\n")) <= SHOWN_LINES
+    assert bool(note) is (body != text)
+    assert ("strandline approvals show 12" in note) is bool(note)
+
+
+def test_nothing_ends_the_block_that_it_stands_in() -> None:
+    """Its fence is longer than any in the text."""
+    assert fenced("+```\n+````\n") == "`````diff\n+```\n+````\n\n`````"
+
+
+def test_the_notice_says_what_why_and_how() -> None:
+    """Number, file, reason, the difference, both commands and the day."""
+    proposal = Proposal("main", "SOUL.md", "old\n", "new\n", "shared", "main/main", "1", "t1")
+    told = notice_of(12, proposal, difference("old\n", "new\n"), datetime(2026, 3, 8, 9, 5, tzinfo=UTC))
+    shown = "```diff\n@@ -1 +1 @@\n-old\n+new\n```"
+    assert told.startswith(f"A change of `SOUL.md` waits for you as **#12**: others read this file.\n\n{shown}\n\n")
+    assert told.endswith("/approve 12 makes it, /refuse 12 drops it; after 08 March 2026, 09:05 it is dropped.")

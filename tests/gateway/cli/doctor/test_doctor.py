@@ -1,0 +1,191 @@
+import json
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from gateway.cli import main
+from gateway.cli.doctor.doctor import _troubles, check_disk, check_python
+from gateway.cli.doctor.finding import Level
+from gateway.control.status_wire import Status
+from gateway.home import Home
+from tests.fakes.desk import FakeDesk, FakeGateway
+
+Usage = namedtuple("Usage", ["total", "used", "free"])
+
+
+class Patient:
+    """A home that a doctor looks at."""
+
+    def __init__(self, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home = Home(path)
+        self.gateway = FakeGateway(FakeDesk())
+        self._capsys = capsys
+
+    def run(self, *argv: str, environ: dict[str, str] | None = None) -> tuple[int, str]:
+        status = main.run([*argv, "--home", str(self.home.path)], environ or {}, "strandline", self.gateway)
+        return status, self._capsys.readouterr().out
+
+    def findings(self, environ: dict[str, str] | None = None) -> tuple[int, dict[str, tuple[str, str]]]:
+        """Return the exit status, and the worst level with its detail by check."""
+        status, out = self.run("doctor", "--json", environ=environ)
+        worst: dict[str, tuple[str, str]] = {}
+        order = list(Level)
+        for found in json.loads(out)["findings"]:
+            before = worst.get(found["check"], ("ok", ""))
+            if order.index(Level(found["level"])) >= order.index(Level(before[0])):
+                worst[found["check"]] = (found["level"], found["detail"] + " → " + found["mend"])
+        return status, worst
+
+
+@pytest.fixture
+def patient(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Patient:
+    patient = Patient(tmp_path / "home", capsys)
+    assert patient.run("init", "--yes")[0] == 0
+    return patient
+
+
+def test_a_sound_home_passes_and_its_limits_are_said(patient: Patient) -> None:
+    """Status 0; no language model and keyword search are warnings, each with its reason."""
+    status, found = patient.findings()
+    assert status == 0
+    assert {check for check, (level, _) in found.items() if level == "ok"} >= {
+        "python",
+        "home",
+        "configuration",
+        "gateway",
+    }
+    assert found["model"][0] == "warn"
+    assert "no embedder" in found["memory"][1] or "not UTF-8" in found["memory"][1]
+    assert patient.gateway.with_channels == [False]
+
+
+def test_each_finding_is_shown_to_people_with_its_mending(patient: Patient) -> None:
+    """One line for what is, one for what to do."""
+    _, out = patient.run("doctor")
+    assert f"ok    home: {patient.home.path}" in out
+    assert "      → name one below [models]; docs/settings.md shows how" in out
+
+
+def test_a_wrong_setting_fails_before_anything_is_tried(patient: Patient) -> None:
+    """The line that `up` would give; no gateway is composed."""
+    patient.home.config_file.write_text("[gatewy]\n", "utf-8")
+    status, found = patient.findings()
+    assert (status, found["configuration"][0]) == (1, "fail")
+    assert "did you mean gateway?" in found["configuration"][1]
+    assert patient.gateway.with_channels == []
+
+
+def test_a_missing_secret_fails_and_names_the_variable(patient: Patient) -> None:
+    """Told before a start is tried; with the variable set it passes."""
+    patient.home.config_file.write_text(
+        '[owner]\npeople = ["telegram:1"]\n[channels.telegram.home]\ntoken_env = "BOT"\n'
+        'base_url = "http://127.0.0.1:9"\n',
+        "utf-8",
+    )
+    status, found = patient.findings()
+    assert (status, found["secret"][0]) == (1, "fail")
+    assert "BOT is not set" in found["secret"][1]
+    status, found = patient.findings({"BOT": "12345:canary"})
+    assert (status, found["secret"][0]) == (0, "ok")
+    assert "canary" not in str(found)
+
+
+def test_a_model_whose_client_is_not_installed_fails_and_says_what_installs_it(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is imported to find out; with the client there the model passes."""
+    patient.home.config_file.write_text(
+        '[agents.main]\nmodel = "claude"\n[models.claude]\nprovider = "anthropic"\nmodel = "claude-sonnet-5"\n'
+        'api_key_env = "ANTHROPIC_API_KEY"\n',
+        "utf-8",
+    )
+    environ = {"ANTHROPIC_API_KEY": "canary"}
+    assert patient.findings(environ)[1]["model"][0] == "ok"
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    status, found = patient.findings(environ)
+    assert (status, found["model"][0]) == (1, "fail")
+    assert "pip install 'strandline[anthropic]'" in found["model"][1]
+
+
+def test_an_open_home_is_a_warning_with_the_command(patient: Patient) -> None:
+    """Other users of the machine could read it."""
+    patient.home.path.chmod(0o755)
+    status, found = patient.findings()
+    assert (status, found["home"][0]) == (0, "warn")
+    assert f"chmod -R go= {patient.home.path}" in found["home"][1]
+
+
+def test_a_guessed_time_zone_is_a_warning(patient: Patient) -> None:
+    """Days would change with the machine's settings."""
+    patient.home.config_file.write_text("", "utf-8")
+    _, found = patient.findings({"TZ": "Asia/Tokyo"})
+    assert found["time zone"][0] == "warn"
+    assert "the environment variable TZ" in found["time zone"][1]
+
+
+def test_a_home_in_use_by_somebody_mute_fails(patient: Patient) -> None:
+    """A process owns it and cannot be asked."""
+    with patient.home.lock("somebody"):
+        status, found = patient.findings()
+    assert (status, found["gateway"][0]) == (1, "fail")
+    assert "in use by" in found["gateway"][1]
+
+
+def test_without_a_home_the_doctor_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And makes none."""
+    patient = Patient(tmp_path / "absent", capsys)
+    status, found = patient.findings()
+    assert (status, found["home"][0]) == (0, "warn")
+    assert "strandline init" in found["home"][1]
+    assert not patient.home.path.exists()
+
+
+@pytest.mark.parametrize(("free", "level"), [(10**11, Level.OK), (5 * 10**8, Level.WARN), (10**7, Level.FAIL)])
+def test_a_full_disk_is_seen(free: int, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measured where the home is, or will be."""
+    asked: list[Path] = []
+
+    def usage(place: Path) -> Usage:
+        asked.append(place)
+        return Usage(10**12, 0, free)
+
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    assert check_disk(Home(tmp_path / "not" / "yet")).level is level
+    assert asked == [tmp_path]
+
+
+def test_an_old_python_fails() -> None:
+    """The packages would not even install."""
+    assert check_python((3, 10)).level is Level.FAIL
+    assert check_python((3, 11)).level is Level.OK
+
+
+@pytest.mark.parametrize(
+    ("extra", "level", "says"),
+    [
+        ("", "warn", "its window is taken for 32,000 tokens"),
+        ("window_tokens = 64000", "ok", "agent main: qwen"),
+    ],
+)
+def test_a_model_whose_window_is_assumed_is_named(patient: Patient, extra: str, level: str, says: str) -> None:
+    """At an address of one's own it may be smaller, and some servers cut what is too long without a word."""
+    model = f'[models.home]\nprovider = "openai"\nmodel = "qwen"\nbase_url = "http://127.0.0.1:9/v1"\n{extra}\n'
+    patient.home.config_file.write_text(f'[agents.main]\nmodel = "home"\n{model}', "utf-8")
+    _, found = patient.findings()
+    assert found["model"][0] == level
+    assert says in found["model"][1]
+
+
+def test_what_was_set_aside_unread_is_a_warning() -> None:
+    """Which kind and how much; rows that can be read are no finding."""
+
+    def finding(reasons: dict[str, int]) -> list[str]:
+        state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", reasons=reasons)
+        return [each.detail for each in _troubles(state) if each.check == "store"]
+
+    assert finding({"unreadable_reply": 2, "duplicate": 9}) == [
+        "unreadable_reply: 2 could not be read and were set aside"
+    ]
+    assert finding({"duplicate": 9}) == []

@@ -1,0 +1,154 @@
+"""What the doctor says of the servers that keep state: whether they can be reached, and whether they keep it."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.doctor.finding import Level
+from gateway.cli.doctor.servers import check_servers, redis_findings
+from gateway.config import Config
+from gateway.stores.redis.about import RedisAbout
+from tests.fakes.qdrant_stub import QdrantStub
+from tests.fakes.redis_server import KEEPS_ALL, KINDS, RedisServer, program, running
+from tests.fakes.redis_several import cluster
+from tests.gateway.cli.doctor.test_doctor import Patient, patient
+
+__all__ = ["patient"]
+
+Told = list[tuple[str, str]]
+"""Each finding's level, and what it says with how to mend it."""
+
+
+@pytest.fixture(params=KINDS)
+def redis(request: pytest.FixtureRequest) -> Iterator[RedisServer]:
+    if program(request.param) is None:
+        pytest.skip(f"no {request.param} server is installed here")
+    with running(request.param, *KEEPS_ALL) as server:
+        yield server
+
+
+@pytest.fixture
+def qdrant() -> Iterator[QdrantStub]:
+    with QdrantStub() as stub:
+        yield stub
+
+
+def told(settings: dict[str, object], environ: dict[str, str] | None = None) -> Told:
+    """Return what the doctor says of the servers in *settings*."""
+
+    async def look() -> Told:
+        findings = check_servers(Config.model_validate(settings), environ or {})
+        return [(each.level.value, f"{each.detail} → {each.mend}") async for each in findings]
+
+    return asyncio.run(look())
+
+
+def test_a_redis_that_keeps_messages_is_said_to(redis: RedisServer) -> None:
+    """Its version and how far its clock is off are told; nothing else is."""
+    ((level, said),) = told({"redis": {"url": redis.url}})
+    assert (level, said.startswith("Redis ")) == ("ok", True)
+    assert "takes writes, keeps a log and evicts nothing; its clock is off by " in said
+
+
+def test_a_redis_that_would_lose_messages_fails_with_the_commands_that_help(redis: RedisServer) -> None:
+    """Each trouble by itself, and what to type; where the owner accepts the loss they are warnings."""
+    redis.tell("CONFIG", "SET", "appendonly", "no")
+    redis.tell("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    redis.tell("REPLICAOF", "127.0.0.1", "1")
+    for accepts, forgets in ((False, "fail"), (True, "warn")):
+        found = told({"redis": {"url": redis.url, "accept_loss": accepts}})
+        assert [level for level, _ in found] == ["fail", forgets, forgets]
+        assert "is a replica, which takes no writes → name the primary" in found[0][1]
+        assert "CONFIG SET appendonly yes" in found[1][1]
+        assert "allkeys-lru" in found[2][1]
+        assert "CONFIG SET maxmemory-policy noeviction" in found[2][1]
+
+
+def test_a_redis_that_lets_nobody_in_fails(redis: RedisServer, tmp_path: Path) -> None:
+    """A wrong password, and a server that is not there."""
+    redis.tell("CONFIG", "SET", "requirepass", "right")
+    settings = {"url": redis.url, "password_env": "REDIS_PASSWORD"}
+    ((level, said),) = told({"redis": settings}, {"REDIS_PASSWORD": "canary-wrong"})
+    assert (level, "refuses the password" in said, "canary" in said) == ("fail", True, False)
+    ((level, _),) = told({"redis": settings}, {"REDIS_PASSWORD": "right"})
+    assert level == "ok"
+    assert told({"redis": settings}) == []  # that the variable is missing is a finding of its own
+    ((level, said),) = told({"redis": {"url": f"unix://{tmp_path}/nothing.sock"}})
+    assert (level, "does not answer" in said) == ("fail", True)
+
+
+def test_a_cluster_that_lacks_slots_fails() -> None:
+    """It takes no writes, whichever node is asked."""
+    if program("redis") is None:
+        pytest.skip("no Redis server is installed here")
+    with cluster("redis") as slots:
+        assert [level for level, _ in told({"redis": {"url": slots.url}})] == ["ok"]
+        slots.nodes[0].tell("CLUSTER", "DELSLOTS", 0)
+        ((level, said),) = told({"redis": {"url": slots.url}})
+    assert (level, "its cluster takes no writes now" in said) == ("fail", True)
+
+
+SOUND = RedisAbout("7.0.15", False, True, "always", False, "noeviction", 0.0, 0.01, "ok")
+
+
+@pytest.mark.parametrize(
+    ("found", "level", "says"),
+    [
+        (SOUND, Level.OK, "Redis 7.0.15"),
+        (replace(SOUND, version="6.2.14"), Level.FAIL, "7.0 or newer"),
+        (replace(SOUND, log_trouble=True), Level.FAIL, "could not write its log"),
+        (replace(SOUND, syncs="everysec"), Level.WARN, "CONFIG SET appendfsync always"),
+        (replace(SOUND, syncs=""), Level.OK, "keeps a log"),
+        (replace(SOUND, memory_share=0.95), Level.WARN, "95% of the memory"),
+        (replace(SOUND, ahead_s=-3.2), Level.WARN, "3.2 s behind"),
+        (replace(SOUND, ahead_s=2.5), Level.WARN, "2.5 s ahead of"),
+    ],
+)
+def test_what_a_redis_says_of_itself_is_judged(found: RedisAbout, level: Level, says: str) -> None:
+    """One finding for each trouble; a sound server has one that says so."""
+    (finding,) = redis_findings(found, accepts_loss=False)
+    assert finding.level is level
+    assert says in f"{finding.detail} → {finding.mend}"
+
+
+def test_a_qdrant_server_is_looked_at(qdrant: QdrantStub) -> None:
+    """Version and layout; what is left of another layout is named."""
+    for name in ("strandline_shared.new", "strandline_main_old", "others_main_old"):
+        qdrant.memory.create_collection(name, vectors_config={})
+    settings = {"url": qdrant.url, "api_key_env": "KEY"}
+    found = told({"qdrant": settings | {"layout": "shared"}}, {"KEY": "canary"})
+    assert [level for level, _ in found] == ["ok", "warn"]
+    assert found[0][1].startswith('Qdrant 1.15.4, layout "shared", 1 of its 3 collections are ours')
+    assert "1 collections of the other layout are not used" in found[1][1]
+    assert found[1][1].endswith("delete them: strandline_main_old")
+
+
+@pytest.mark.parametrize(("version", "layout", "level"), [("1.9.7", "agent", "fail"), ("1.10.0", "agent", "ok")])
+def test_a_qdrant_that_is_too_old_fails(qdrant: QdrantStub, version: str, layout: str, level: str) -> None:
+    """By what each layout asks of it."""
+    qdrant.version = version
+    assert [each for each, _ in told({"qdrant": {"url": qdrant.url, "layout": layout}})] == [level]
+    assert told({"qdrant": {"url": qdrant.url, "layout": "shared"}})[0][0] == "fail"
+
+
+def test_a_qdrant_that_cannot_be_used_fails(qdrant: QdrantStub) -> None:
+    """Nobody there, and somebody else there."""
+    ((level, said),) = told({"qdrant": {"url": "http://127.0.0.1:1"}})
+    assert (level, "does not answer" in said, "by words from the files" in said) == ("fail", True, True)
+    qdrant.fails_with = 404
+    ((level, said),) = told({"qdrant": {"url": qdrant.url}})
+    assert (level, "is no Qdrant server" in said) == ("fail", True)
+
+
+def test_the_doctor_shows_them_before_anything_waits_for_them(patient: Patient) -> None:
+    """A gateway is not composed for a server that cannot keep its messages: a start would try for half a minute."""
+    config = f'[redis]\nurl = "unix://{patient.home.path}/nothing.sock"\n[owner]\ntime_zone = "UTC"\n'
+    patient.home.config_file.write_text(config, "utf-8")
+    status, out = patient.run("doctor", "--json")
+    found = {each["check"]: each["level"] for each in json.loads(out)["findings"]}
+    assert (status, found["redis"], "gateway" in found) == (1, "fail", False)
+    assert patient.gateway.with_channels == []

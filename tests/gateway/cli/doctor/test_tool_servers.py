@@ -1,0 +1,61 @@
+"""This file checks that `strandline doctor` asks each tool server for its tools, and says how to mend what is wrong."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.patience import PATIENCE_S
+from tests.gateway.cli.doctor.test_doctor import Patient, patient
+
+__all__ = ["patient"]
+
+ROOT = Path(__file__).parents[4]
+FAKE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.fakes.tool_server import main; main('wrong')"
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program in Python takes seconds to start on a busy machine."""
+    monkeypatch.setattr("gateway.agent.mcp.server.PATIENCE_S", PATIENCE_S)
+
+
+def with_servers(patient: Patient, *sections: str) -> None:
+    config = patient.home.config_file.read_text("utf-8")
+    patient.home.config_file.write_text("\n".join([config, *sections]), "utf-8")
+
+
+def test_each_tool_server_is_asked_and_a_missing_one_is_no_failure(patient: Patient) -> None:
+    """The gateway works without: a warning, with the line to try by hand."""
+    with_servers(
+        patient,
+        '[mcp.gone]\ncommand = ["/nowhere/at-all", "a b"]',
+        f"[mcp.good]\ncommand = [{json.dumps(sys.executable)}, '-c', {json.dumps(FAKE)}]\ntools = ['good']",
+        '[mcp.closed]\nurl = "http://127.0.0.1:9"',
+    )
+    status, found = patient.findings()
+    assert status == 0
+    level, detail = found["tools of gone"]
+    assert level == "warn"
+    assert "/nowhere/at-all cannot be started: No such file or directory" in detail
+    assert f"try it in {patient.home.path}: /nowhere/at-all 'a b'; the settings are below [mcp.gone]" in detail
+    assert found["tools of good"] == ("warn", f"tool server good: 'good' is there twice → {mend(patient)}")
+    assert found["tools of closed"][0] == "warn"
+    assert "look whether http://127.0.0.1:9 answers" in found["tools of closed"][1]
+
+
+def mend(patient: Patient) -> str:
+    import shlex
+
+    line = shlex.join([sys.executable, "-c", FAKE])
+    return f"try it in {patient.home.path}: {line}; the settings are below [mcp.good]"
+
+
+def test_a_variable_that_is_missing_is_named(patient: Patient) -> None:
+    """With the setting that names it."""
+    with_servers(patient, '[mcp.tracker]\ncommand = ["true"]\nenv_from = ["TRACKER_TOKEN"]')
+    status, found = patient.findings()
+    assert status == 1
+    assert "mcp.tracker.env_from: the environment variable TRACKER_TOKEN is not set" in found["secret"][1]
+    assert "tools of tracker" not in found

@@ -1,0 +1,513 @@
+import asyncio
+import gc
+import io
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gateway.cli import main
+from gateway.cli.invocation import Invocation
+from gateway.cli.memory import found_lines
+from gateway.cli.status import memory_line
+from gateway.cli.up import GARBAGE, serve
+from gateway.config import read_config
+from gateway.control.server import control_app
+from gateway.control.status_wire import MemoryStatus
+from gateway.control.wire import Found
+from gateway.home import ControlFile, Home
+from gateway.runtime.http_server import serving
+from tests.fakes.desk import FakeDesk, FakeGateway
+from tests.fakes.patience import PATIENCE_S
+from tests.fakes.redis_server import free_port
+
+ENVIRON = {"TZ": "Europe/Berlin"}
+
+
+@dataclass
+class Outcome:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Terminal:
+    """Runs commands in this process, on gateways that remember between them."""
+
+    def __init__(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home = home
+        self.gateway = FakeGateway(FakeDesk(("main", "work")))
+        self._capsys = capsys
+
+    def __call__(self, *argv: str, environ: Mapping[str, str] = ENVIRON, home: bool = True) -> Outcome:
+        where = ["--home", str(self.home.path)] if home else []
+        status = main.run([*argv, *where], environ, "strandline", self.gateway)
+        shown = self._capsys.readouterr()
+        return Outcome(status, shown.out, shown.err)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(Home(tmp_path / "home"), capsys)
+
+
+@pytest.fixture
+def at_home(terminal: Terminal) -> Terminal:
+    """A terminal whose home exists."""
+    assert terminal("init", "--yes").status == 0
+    return terminal
+
+
+# --- the home
+
+
+def test_init_makes_a_home_and_repeats_without_harm(terminal: Terminal) -> None:
+    """A commented configuration for the owner's eyes only, a workspace; the second time nothing is changed."""
+    first = terminal("init", "--yes")
+    assert first.status == 0
+    assert stat.S_IMODE(terminal.home.config_file.stat().st_mode) == 0o600
+    assert read_config(terminal.home.config_file).owner.time_zone == "Europe/Berlin"
+    assert (terminal.home.agent("main").workspace / "AGENTS.md").is_file()
+    terminal.home.config_file.write_text("# mine\n", "utf-8")
+    again = terminal("init", "--yes")
+    assert again.status == 0
+    assert again.out.startswith("Kept ")
+    assert terminal.home.config_file.read_text("utf-8") == "# mine\n"
+
+
+@pytest.mark.parametrize("provider", ["offline", "cohere", "openai", "anthropic", "google"])
+def test_init_asks_little_and_writes_what_was_said(
+    terminal: Terminal, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three questions, wrong answers asked again; what comes out is a configuration that is accepted."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"Berlin\nAsia/Tokyo\n@me\n4711\ngpt\n{provider}\n"))
+    assert terminal("init").status == 0
+    config = read_config(terminal.home.config_file)
+    assert config.owner.time_zone == "Asia/Tokyo"
+    assert config.owner.people == ("telegram:4711",)
+    assert config.channels.telegram["home"].token_env == "TELEGRAM_TOKEN"
+    assert config.agents["main"].model == provider
+
+
+def test_every_commented_setting_of_the_starter_is_a_right_one(terminal: Terminal) -> None:
+    """Who takes the comment marks away gets a working configuration."""
+    terminal("init", "--yes")
+    text = terminal.home.config_file.read_text("utf-8")
+    lines = [line.removeprefix("# ") for line in text.splitlines() if not line.startswith("# Strandline")]
+    terminal.home.config_file.write_text("\n".join(lines), "utf-8")
+    config = read_config(terminal.home.config_file)
+    assert set(config.models) == {"cohere", "openai", "anthropic", "google"}
+    assert config.channels.telegram["home"].groups
+
+
+def test_the_home_is_named_before_or_after_the_command_or_by_the_environment(terminal: Terminal) -> None:
+    """After wins over before, both over the environment."""
+    home = str(terminal.home.path)
+    for words, environ in (
+        (["--home", home, "init", "--yes"], {}),
+        (["init", "--yes", "--home", home], {"STRANDLINE_HOME": "/nowhere"}),
+        (["--home", "/nowhere", "init", "--yes", "--home", home], {}),
+        (["init", "--yes"], {"STRANDLINE_HOME": home}),
+    ):
+        assert f"{home}/config.toml" in terminal(*words, environ=environ, home=False).out
+    default = Invocation({}, terminal.gateway).home(None)
+    assert default.path == Path("~/.strandline").expanduser()
+
+
+def test_a_command_that_is_shown_works_in_another_terminal(terminal: Terminal) -> None:
+    """The home is named unless it is the default: the other terminal may have another environment."""
+    here = Invocation({"STRANDLINE_HOME": "/srv/home"}, terminal.gateway)
+    assert here.command("chat", here.home(None)) == "strandline chat --home /srv/home"
+    default = Invocation({}, terminal.gateway)
+    assert default.command("chat", default.home(None)) == "strandline chat"
+
+
+# --- failures
+
+
+def test_a_wrong_setting_is_one_line_and_status_2(at_home: Terminal) -> None:
+    """The line names file, key and the nearest right key; no traceback."""
+    at_home.home.config_file.write_text("[agents.main]\nmodle = 'x'\n", "utf-8")
+    for command in (["up"], ["status"], ["chat", "--message", "x"], ["memory", "status"]):
+        failed = at_home(*command)
+        assert failed.status == 2
+        assert failed.err == (
+            f"strandline: {at_home.home.config_file}: agents.main.modle: unknown key; did you mean model?\n"
+        )
+
+
+def test_a_missing_secret_stops_up_with_status_2(at_home: Terminal) -> None:
+    """The variable and the setting are named."""
+    at_home.home.config_file.write_text(
+        "[models.c]\nprovider = 'cohere'\nmodel = 'm'\napi_key_env = 'CO_API_KEY'\n[agents.main]\nmodel = 'c'\n",
+        "utf-8",
+    )
+    failed = at_home("up")
+    assert failed.status == 2
+    assert "models.c.api_key_env: the environment variable CO_API_KEY is not set" in failed.err
+    assert at_home.gateway.with_channels == []
+
+
+def test_a_locked_home_is_status_3(at_home: Terminal) -> None:
+    """The owner is named, and nothing is composed."""
+    with at_home.home.lock("somebody"):
+        for command in (["up"], ["status"], ["init", "--yes"], ["memory", "search", "x"]):
+            failed = at_home(*command)
+            assert (failed.status, "is in use by" in failed.err) == (3, True)
+    assert at_home.gateway.with_channels == []
+
+
+def test_without_a_home_a_question_is_answered_with_what_to_do(terminal: Terminal) -> None:
+    """Asking for the state of nothing does not make something."""
+    failed = terminal("status")
+    assert failed.status == 1
+    assert f"strandline init --home {terminal.home.path}" in failed.err
+    assert not terminal.home.path.exists()
+
+
+def test_wrong_usage_is_status_2(terminal: Terminal) -> None:
+    """Unknown commands and options are usage errors."""
+    assert terminal("nonsense").status == 2
+    assert terminal("status", "--nonsense").status == 2
+    assert terminal("chat", "--json").status == 2
+
+
+# --- without a running gateway
+
+
+def test_a_message_is_answered_and_nothing_else_is_printed(at_home: Terminal) -> None:
+    """`--message` is for scripts: the answer on standard output, no channels composed."""
+    said = at_home("chat", "--message", "hello\nworld")
+    assert (said.status, said.out, said.err) == (0, "You said: hello\nYou said: world\n", "")
+    assert at_home.gateway.with_channels == [False]
+
+
+def test_a_message_is_answered_in_json(at_home: Terminal) -> None:
+    """Agent, message and reply, on one line."""
+    said = at_home("chat", "--message", "hello ☂", "--json", "--agent", "work")
+    assert json.loads(said.out) == {"agent": "work", "message": "hello ☂", "reply": "You said: hello ☂"}
+    assert said.out.count("\n") == 1
+
+
+def test_chat_on_a_fresh_machine_makes_its_home(terminal: Terminal) -> None:
+    """The first message needs no other command before it."""
+    assert terminal("chat", "--message", "hello").out == "You said: hello\n"
+    assert terminal.home.config_file.is_file()
+
+
+def test_a_failed_message_is_status_1(at_home: Terminal) -> None:
+    """A model that is down is one sentence."""
+    failed = at_home("chat", "--message", "fail")
+    assert (failed.status, failed.err) == (1, "strandline: the model is down\n")
+
+
+def test_a_conversation_goes_on_until_exit(at_home: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blank lines say nothing, a failure does not end it, /exit does; the gateway is composed once."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one\n\nfail\n**two**\n/exit\nthree\n"))
+    talked = at_home("chat")
+    assert talked.status == 0
+    assert at_home.gateway.desk.said["main"] == ["one", "fail", "**two**"]
+    assert "You said: two" in talked.out
+    assert talked.err == "strandline: the model is down\n"
+    assert at_home.gateway.with_channels == [False]
+
+
+def test_memory_is_searched_in_the_promised_shape(at_home: Terminal) -> None:
+    """Hits with path, lines, score, snippet and citation; the same for people."""
+    at_home("chat", "--message", "port 5433")
+    found = json.loads(at_home("memory", "search", "port", "--json", "--max-results", "3").out)
+    assert found["hits"] == [
+        {
+            "path": "memory/2026-03-03.md",
+            "start_line": 1,
+            "end_line": 1,
+            "score": 1.0,
+            "snippet": "port 5433",
+            "citation": "memory/2026-03-03.md#L1-L1",
+        }
+    ]
+    for_people = at_home("memory", "search", "port").out
+    assert "memory/2026-03-03.md#L1-L1" in for_people
+    assert "Searched by keyword alone: no embedder." in for_people
+    assert at_home("memory", "search", "absent").out.startswith("Nothing found.")
+
+
+def test_memory_is_searched_as_of_a_day(at_home: Terminal) -> None:
+    """A day as machines write it; another spelling is a mistake."""
+    at_home("chat", "--message", "port 5433")
+    assert "5433" in at_home("memory", "search", "port", "--as-of", "2026-03-03").out
+    assert at_home("memory", "search", "port", "--as-of", "2026-03-02").out.startswith("Nothing found.")
+    assert at_home("memory", "search", "port", "--as-of", "3 March").status == 2
+
+
+def test_what_a_search_went_without_is_told() -> None:
+    """By words alone and why, or whatever else its reader should know; nothing where there is nothing."""
+    assert list(found_lines(Found((), "keyword", "no embedder"))) == [
+        "Nothing found.",
+        "Searched by keyword alone: no embedder.",
+    ]
+    assert list(found_lines(Found((), "hybrid", "the history holds no note of 2026-03-03"))) == [
+        "Nothing found.",
+        "(the history holds no note of 2026-03-03)",
+    ]
+    assert list(found_lines(Found((), "hybrid"))) == ["Nothing found."]
+
+
+def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
+    """The question, and each memory with its place, how it came up and its scores; also for machines."""
+    assert at_home("memory", "why").out == "Nothing was asked yet.\n"
+    at_home("chat", "--message", "the port is 1\nof staging")
+    assert at_home("memory", "why").out == "Asked: the port is 1 of staging\nNo memory was used.\n"
+    at_home("chat", "--message", "which port?")
+    told = at_home("memory", "why").out.splitlines()
+    assert told[0] == "Asked: which port?"
+    assert told[1] == "memory/2026-03-03.md#L1-L1  found by a search, relevance 0.60, meaning 0.50, words 2.00"
+    assert json.loads(at_home("memory", "why", "--json").out)["used"][0]["how"] == "search"
+
+
+def test_what_others_wrote_cannot_steer_the_terminal(at_home: Terminal) -> None:
+    """A search at the command line is the owner's, and finds what groups wrote: control characters stand as escapes."""
+    evil = "port \x1b[2J\x9b31m\u202eoops\x07"
+    at_home("chat", "--message", evil)
+    at_home("chat", "--message", f"which {evil}?")
+    for words in (["search", "port"], ["origin", "memory/2026-03-03.md#L1"], ["why"]):
+        out = at_home("memory", *words).out
+        assert r"port \x1b[2J\x9b31m\u202eoops\x07" in out, words
+        assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(out), words
+
+
+def test_a_passage_leads_back_to_its_message(at_home: Terminal) -> None:
+    """The passage, the change, the session and the words; also for machines."""
+    at_home("chat", "--message", "the port is 1\nof staging")
+    assert at_home("memory", "origin", "memory/2026-03-03.md#L1").out.splitlines() == [
+        "memory/2026-03-03.md#L1",
+        "    - the port is 1",
+        "    of staging",
+        "0000000001 2026-03-03 09:30 note the port is 1",
+        "of staging",
+        "from main, message 1",
+        "    > the port is 1",
+        "    > of staging",
+    ]
+    assert json.loads(at_home("memory", "origin", "x.md#L1", "--json").out)["steps"][0]["message"] == "1"
+
+
+def test_memory_is_indexed_and_its_state_told(at_home: Terminal) -> None:
+    """The outcome in words, entries, mode with its reason, and the files that were left out."""
+    at_home("chat", "--message", "one")
+    assert at_home("memory", "index").out == "1 entries\n"
+    assert json.loads(at_home("memory", "index", "--json").out)["outcome"] == "1 entries"
+    told = at_home("memory", "status").out
+    assert told == "memory: 1 entry, keyword search (no embedder)\nnot indexed: memory/photo.md: not UTF-8\n"
+    assert json.loads(at_home("memory", "status", "--json").out)["entries"] == 1
+    assert at_home("memory", "status", "--agent", "wrok").status == 2
+
+
+def test_what_an_index_still_has_to_do_is_told() -> None:
+    """Entries without a provider's vector, and an index that is being built; nothing where all is done."""
+    assert memory_line(MemoryStatus(9, "hybrid")) == "memory: 9 entries, hybrid search"
+    assert memory_line(MemoryStatus(9_000, "hybrid", owing=1_200, rebuilding=True)) == (
+        "memory: 9,000 entries, hybrid search; 1,200 wait for the provider's vector; not all notes are indexed yet"
+    )
+
+
+def test_status_says_that_nothing_runs_and_what_was_counted(at_home: Terminal) -> None:
+    """Everything dropped has a line of its own."""
+    told = at_home("status").out
+    assert f"not running; start it: strandline up --home {at_home.home.path}" in told
+    assert "time zone Europe/Berlin (from owner.time_zone)" in told
+    assert "counted   refused.stranger: 2" in told
+    state = json.loads(at_home("status", "--json").out)
+    assert (state["running"], state["reasons"]) == (False, {"refused.stranger": 2})
+
+
+# --- with one
+
+
+@pytest.fixture
+async def running(at_home: Terminal) -> AsyncIterator[FakeDesk]:
+    """A gateway that owns the terminal's home."""
+    desk = FakeDesk(("main",))
+    with at_home.home.lock("strandline up"):
+        async with serving(control_app(desk, desk, "token"), "127.0.0.1", 0, grace_s=0) as address:
+            with at_home.home.announced(ControlFile(address, "token", os.getpid())):
+                yield desk
+
+
+async def test_commands_use_the_gateway_that_runs(at_home: Terminal, running: FakeDesk) -> None:
+    """They neither wait for its lock nor compose another."""
+    said = await asyncio.to_thread(at_home, "chat", "--message", "hello")
+    assert (said.status, said.out) == (0, "You said: hello\n")
+    state = json.loads((await asyncio.to_thread(at_home, "status", "--json")).out)
+    assert state["running"]
+    assert "ready at http://127.0.0.1:" in (await asyncio.to_thread(at_home, "status")).out
+    found = await asyncio.to_thread(at_home, "memory", "search", "hello", "--json")
+    assert len(json.loads(found.out)["hits"]) == 1
+    assert running.said["main"] == ["hello"]
+    assert at_home.gateway.with_channels == []
+
+
+async def test_a_second_gateway_is_refused(at_home: Terminal, running: FakeDesk) -> None:
+    """Status 3, with the address of the first."""
+    refused = await asyncio.to_thread(at_home, "up")
+    assert refused.status == 3
+    assert "at http://127.0.0.1:" in refused.err
+    assert running.ready
+
+
+def test_what_a_killed_gateway_announced_does_not_mislead(at_home: Terminal) -> None:
+    """Nobody answers at the address: the command composes its own gateway."""
+    home = at_home.home
+    home.write(home.control_file, json.dumps({"address": "http://127.0.0.1:1", "token": "t", "pid": 1}))
+    assert at_home("chat", "--message", "hello").out == "You said: hello\n"
+    assert at_home.gateway.with_channels == [False]
+
+
+# --- up
+
+
+@asynccontextmanager
+async def up(terminal: Terminal, port: int | None = None) -> AsyncIterator[asyncio.Task[None]]:
+    """A gateway in this process that was told to start and does run."""
+    invocation = Invocation(ENVIRON, terminal.gateway)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(serve(invocation, terminal.home, port))
+        await terminal.gateway.running.wait()
+        yield task
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_stops_a_gateway_in_good_order(
+    terminal: Terminal, number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fresh home is made ready, the address printed; the signal drains, and leaves neither lock nor announcement."""
+    handler = signal.getsignal(number)
+    async with up(terminal):
+        control = terminal.home.control()
+        assert control is not None
+        assert f"Strandline 0.1.0 is running at {control.address}" in capsys.readouterr().out
+        assert terminal.gateway.with_channels == [True]
+        os.kill(os.getpid(), number)
+    assert terminal.gateway.stopped.is_set()
+    assert terminal.home.control() is None
+    assert signal.getsignal(number) == handler
+    with terminal.home.lock("the next"):
+        assert capsys.readouterr().out == "Stopped.\n"
+
+
+async def test_a_gateway_looks_for_garbage_seldom(terminal: Terminal) -> None:
+    """As long as it runs: whoever runs it in a process of their own gets their thresholds back."""
+    before = gc.get_threshold()
+    async with up(terminal):
+        assert gc.get_threshold() == GARBAGE > before
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert gc.get_threshold() == before
+
+
+def test_the_greeting_says_how_to_go_on(at_home: Terminal) -> None:
+    """What runs, with which model, what is open, and the command to talk to it."""
+    port = free_port()
+
+    async def start() -> None:
+        async with up(at_home, port):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    asyncio.run(start())
+    shown = at_home("--version", home=False)
+    assert f"http://127.0.0.1:{port}\n" in shown.out
+    assert "main: no language model is configured" in shown.out
+    assert "terminal (everything else is closed)" in shown.out
+    assert f"strandline chat --home {at_home.home.path}" in shown.out
+
+
+STUCK = """
+import sys, asyncio
+from contextlib import asynccontextmanager
+from gateway.cli.invocation import Composed
+from gateway.cli.main import run
+from tests.fakes.desk import FakeDesk
+
+@asynccontextmanager
+async def stuck(home, config, environ, *, channels):
+    async def never(stop):
+        print("running", flush=True)
+        await stop.wait()
+        print("stopping", flush=True)
+        await asyncio.Event().wait()
+    desk = FakeDesk()
+    yield Composed(desk, desk, never)
+
+sys.exit(run(["up", "--home", sys.argv[1]], {}, "strandline", stuck))
+"""
+
+
+def test_a_second_signal_ends_a_stuck_gateway_at_once(tmp_path: Path) -> None:
+    """Who asks twice does not wait for the drain."""
+    with subprocess.Popen(
+        [sys.executable, "-c", STUCK, str(tmp_path)], stdout=subprocess.PIPE, text=True, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "")
+        assert "running\n" in lines
+        process.terminate()
+        assert "stopping\n" in lines
+        process.terminate()
+        assert process.wait(PATIENCE_S) == -signal.SIGTERM
+
+
+# --- the program itself
+
+
+def seconds_of(code: str) -> tuple[float, subprocess.CompletedProcess[str]]:
+    """Return how much processor time a program takes, and what it says."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said
+
+
+def test_what_asks_a_gateway_loads_no_log() -> None:
+    """`strandline status` and its like talk to the gateway's door: what writes and colours logs would cost a fifth."""
+    code = (
+        "import sys\nimport gateway.cli.main, gateway.cli.status, gateway.control.remote\n"
+        "heavy = {'httpx', 'starlette', 'uvicorn', 'numpy', 'aiogram', 'structlog', 'rich'}\n"
+        "print(heavy & set(sys.modules))"
+    )
+    assert seconds_of(code)[1].stdout == "set()\n"
+
+
+def test_help_is_quick_and_loads_nothing_heavy() -> None:
+    """Heavy libraries wait until a command needs them: it takes less than eight times what its framework does.
+
+    Who shares the core costs processor time too, so no seconds are named, and the best of three counts.
+    """
+    code = (
+        "import sys\nfrom gateway.cli.main import run\nrun(['--help'], {}, 'strandline')\n"
+        "heavy = {'pydantic', 'httpx', 'starlette', 'uvicorn', 'numpy', 'aiogram', 'structlog', 'rich'}\n"
+        "print(heavy & set(sys.modules), file=sys.stderr)"
+    )
+    took, framework = [], []
+    for _ in range(3):
+        seconds, shown = seconds_of(code)
+        assert shown.stderr == "set()\n"
+        assert "Commands:" in shown.stdout
+        took.append(seconds)
+        framework.append(seconds_of("import asyncio, typer")[0])
+    assert min(took) < 8 * min(framework)
+
+
+def test_the_installed_command_tells_its_version() -> None:
+    """`python -m gateway` and `strandline` are the same program."""
+    shown = subprocess.run([sys.executable, "-m", "gateway", "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("strandline 0.")

@@ -1,0 +1,145 @@
+"""A gateway whose store is away stands by, says so, and goes on; it ends for what an operator has to mend."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from gateway.cli import standby
+from gateway.cli.invocation import Composed, Invocation
+from gateway.cli.standby import Doorway, composed_again
+from gateway.cli.up import serve
+from gateway.config import OwnerZone, owner_zone
+from gateway.control.remote import reached
+from gateway.control.wire import AgentOrder
+from gateway.errors import ConfigError, StoreError, StrandlineError
+from gateway.home import Home
+from gateway.runtime.clock import unless
+from tests.fakes.desk import FakeDesk
+from tests.fakes.patience import PATIENCE_S
+
+AWAY = "the store does not answer"
+
+
+class Store:
+    """Lets a gateway be composed once it is back."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error: Exception | None = error
+        self.asked = 0
+        self.asked_often = asyncio.Event()
+        self.composed: Composed
+
+    @asynccontextmanager
+    async def compose(self) -> AsyncIterator[Composed]:
+        self.asked += 1
+        if self.asked > 3:
+            self.asked_often.set()
+        if self.error is not None:
+            raise self.error
+        yield self.composed
+
+
+@pytest.fixture
+def doorway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doorway:
+    monkeypatch.setattr(standby, "SHORT_S", 0.01)
+    monkeypatch.setattr(standby, "PAUSE_S", 0.05)
+    home = Home(tmp_path)
+    home.create()
+    zone: OwnerZone = owner_zone("Europe/Berlin", {})
+    return Doorway(home, zone, "127.0.0.1", 0, "token")
+
+
+async def said_by(doorway: Doorway) -> tuple[str, ...]:
+    """Return what the gateway says that it waits for, once it says more than that it waits; it refuses all else."""
+    while True:
+        if (control := doorway.home.control()) is None:
+            await asyncio.sleep(0.01)
+            continue
+        async with reached(control) as desk:
+            assert desk is not None
+            state = await desk.status()
+            if AWAY in state.waits_for:
+                assert (state.ready, state.standby, state.time_zone) == (False, True, "Europe/Berlin")
+                with pytest.raises(StrandlineError, match=f"stands by: {AWAY}"):
+                    await desk.why(AgentOrder(None))
+                return state.waits_for
+
+
+async def test_a_store_that_is_away_is_waited_for(doorway: Doorway) -> None:
+    """However often it is tried, it is logged once; then the gateway is what was composed, and speaks for itself."""
+    store, desk = Store(StoreError(AWAY)), FakeDesk()
+    store.composed = Composed(desk, desk, lambda _: asyncio.sleep(0))
+    async with asyncio.timeout(PATIENCE_S), AsyncExitStack() as stack:
+        with capture_logs() as logs:
+            composing = asyncio.ensure_future(composed_again(stack, store.compose, doorway))
+            assert await said_by(doorway) == (AWAY,)
+            await store.asked_often.wait()
+            store.error = None
+            assert await composing is store.composed
+    assert [log["detail"] for log in logs] == [AWAY]
+    assert doorway.home.control() is None
+
+
+async def test_who_waits_for_a_store_can_be_stopped(doorway: Doorway) -> None:
+    """At once, and nothing is left announced."""
+    stop, store = asyncio.Event(), Store(StoreError(AWAY))
+    async with asyncio.timeout(PATIENCE_S), AsyncExitStack() as stack:
+        waiting = asyncio.ensure_future(unless(stop, composed_again(stack, store.compose, doorway)))
+        await said_by(doorway)
+        stop.set()
+        assert await waiting is None
+    assert doorway.home.control() is None
+
+
+async def test_what_an_operator_has_to_mend_is_not_waited_for(doorway: Doorway) -> None:
+    """A store that is there and would forget ends the gateway, with its reason."""
+    store = Store(ConfigError("redis.url: it would forget"))
+    async with AsyncExitStack() as stack:
+        with pytest.raises(ConfigError, match="would forget"):
+            await composed_again(stack, store.compose, doorway)
+    assert store.asked == 1
+
+
+class Runs:
+    """Composes gateways whose runs end one after the other: for each an error, or `None` for a share that changed."""
+
+    def __init__(self, *ends: Exception | None) -> None:
+        self.ends = list(ends)
+
+    @asynccontextmanager
+    async def compose(self, home: Home, config: object, environ: object, *, channels: bool) -> AsyncIterator[Composed]:
+        desk = FakeDesk()
+        async with asyncio.TaskGroup():  # as a gateway's own tasks are held
+            yield Composed(desk, desk, self._run)
+
+    async def _run(self, stop: asyncio.Event) -> None:
+        if not self.ends:
+            stop.set()
+        elif (end := self.ends.pop(0)) is not None:
+            raise end
+
+
+@pytest.mark.parametrize("ends", [(None, StoreError(AWAY), StoreError(AWAY), None), ()])
+async def test_a_store_that_goes_away_again_ends_a_run_and_not_the_gateway(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Sequence[Exception | None]
+) -> None:
+    """It was back for a moment, long enough to begin; the run that follows waits for it."""
+    monkeypatch.setattr(standby, "PAUSE_S", 0.01)
+    runs = Runs(*ends)
+    async with asyncio.timeout(PATIENCE_S):
+        await serve(Invocation({"TZ": "Europe/Berlin"}, runs.compose), Home(tmp_path / "home"), 0)
+    assert runs.ends == []
+
+
+@pytest.mark.parametrize("ends", [(StoreError(AWAY),), (None, ZeroDivisionError())])
+async def test_what_ends_the_first_run_or_is_no_fault_of_the_store_ends_the_gateway(
+    tmp_path: Path, ends: Sequence[Exception | None]
+) -> None:
+    """An operator who starts it hears at once; a defect is not tried again and again."""
+    with pytest.raises(ExceptionGroup) as raised:
+        await serve(Invocation({"TZ": "Europe/Berlin"}, Runs(*ends, None).compose), Home(tmp_path / "home"), 0)
+    assert raised.group_contains(type(ends[-1]))  # type: ignore[arg-type]

@@ -1,0 +1,133 @@
+"""What the owner sets about prompts and files arrives where prompts are made and files are written."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from gateway.agent.window.compact import CompactSettings
+from gateway.agent.window.prune import PruneSettings
+from gateway.app.agents import file_caps, hosted_settings, turn_settings
+from gateway.config import Config, LimitSettings
+from gateway.sessions.flush import FlushSettings
+from gateway.turns.planning import TurnSettings
+from tests.journeys.house import make_home, running
+from tests.workspaces.turns import MAIN
+from workspaces.bootstrap import Limits
+from workspaces.errors import TooLargeError
+from workspaces.files import DEFAULT_CAPS
+
+
+def test_every_length_of_the_prompt_can_be_set() -> None:
+    """Each key of `[memory]` that limits files reaches the limit of its name, and nothing else."""
+    chars = {
+        "file_chars": 601,
+        "total_chars": 1_002,
+        "today_chars": 3,
+        "yesterday_chars": 4,
+        "memory_share_chars": 5,
+        "file_share_chars": 6,
+    }
+    config = Config.model_validate({"memory": chars | {"daily_notes_in_prompt": False, "preset": "oneclaw"}})
+    assert turn_settings(config).bootstrap == Limits(**chars, daily_notes=False, oneclaw=True)
+
+
+def test_jobs_may_remember() -> None:
+    """They do not unless it is set."""
+    assert not turn_settings(Config()).jobs_remember
+    assert turn_settings(Config.model_validate({"schedule": {"remembers": True}})).jobs_remember
+
+
+def test_the_defaults_are_the_same_in_both_places() -> None:
+    """Who sets nothing gets what the bootstrap files' own limits say."""
+    assert turn_settings(Config()).bootstrap == Limits()
+    assert file_caps(LimitSettings()) == DEFAULT_CAPS
+
+
+def test_every_setting_of_the_context_arrives() -> None:
+    """Each key of `[context]` reaches what it is about, and nothing else."""
+    settings = turn_settings(
+        Config.model_validate(
+            {
+                "context": {
+                    "prune_ttl_s": 60,
+                    "prune_only": ["read_*"],
+                    "prune_never": ["read_file"],
+                    "trim_share": 0.1,
+                    "clear_share": 0.2,
+                    "least_cleared_chars": 3,
+                    "long_chars": 500,
+                    "head_chars": 5,
+                    "tail_chars": 6,
+                    "whole_turns": 7,
+                    "compact": False,
+                    "reserve_tokens": 8,
+                    "flush_tokens": 9,
+                    "share": 0.7,
+                    "kept_tokens": 10,
+                    "flush": False,
+                    "flush_prompt": "Save.",
+                    "flush_steps": 11,
+                    "flush_temperature": 1.2,
+                }
+            }
+        )
+    )
+    minute = timedelta(seconds=60)
+    assert settings.prune == PruneSettings(minute, 0.1, 0.2, 3, 500, 5, 6, 7, ("read_*",), ("read_file",))
+    assert settings.compact == CompactSettings(False, 8, 9, 0.7, 10)
+    assert settings.flush == FlushSettings(False, "Save.", 11, 1.2)
+
+
+def test_the_context_s_defaults_are_the_same_in_both_places() -> None:
+    """Who sets nothing gets what each part says itself."""
+    settings = turn_settings(Config())
+    assert settings.prune == PruneSettings()
+    assert settings.compact == CompactSettings()
+    assert settings.flush == FlushSettings()
+
+
+def test_trimming_can_be_off_and_oneclaw_counts_by_share() -> None:
+    """A share that is set wins over the preset's."""
+
+    def made(**tables: dict[str, object]) -> TurnSettings:
+        return turn_settings(Config.model_validate(tables))
+
+    assert made(context={"prune": "off"}).prune.cache_ttl is None
+    assert made(memory={"preset": "oneclaw"}).compact.share == 0.8
+    assert made(memory={"preset": "oneclaw"}, context={"share": 0.6}).compact.share == 0.6
+
+
+def test_the_ends_of_a_long_result_are_shorter_than_it() -> None:
+    """Else trimming would make it longer."""
+    with pytest.raises(ValidationError, match="less than long_chars"):
+        Config.model_validate({"context": {"long_chars": 2_000}})
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [
+        ({}, 128_000),
+        ({"base_url": "http://127.0.0.1:1/v1"}, 32_000),
+        ({"base_url": "http://127.0.0.1:1/v1", "window_tokens": 8_000}, 8_000),
+    ],
+)
+def test_the_window_of_a_model_is_as_set_or_safe_to_assume(model: dict[str, object], window: int) -> None:
+    """A server of one's own is often started with a small one."""
+    section = {"provider": "openai", "model": "m", "api_key_env": "MODEL_KEY", **model}
+    config = Config.model_validate({"models": {"m": section}})
+    assert hosted_settings("m", config, {"MODEL_KEY": "k"}).window_tokens == window
+
+
+async def test_the_quotas_of_a_workspace_can_be_set(tmp_path: Path) -> None:
+    """The agent's own workspace refuses what is over the configured number, and names the setting."""
+    home = make_home(tmp_path / "home")
+    text = home.config_file.read_text("utf-8")
+    home.config_file.write_text(f"{text}\n[limits]\nworkspace_files = 20\n", "utf-8")
+    for number in range(20):
+        (home.agent("main").workspace / f"{number}.md").write_text("x", "utf-8")
+    async with running(home) as app:
+        workspace = app.desk.agents[app.desk.default_agent].workspace
+        with pytest.raises(TooLargeError, match=r"20 files .* workspace_files in \[limits\]"):
+            workspace.write("new.md", "x", MAIN, None)

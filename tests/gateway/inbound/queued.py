@@ -1,0 +1,120 @@
+"""This file is a chat whose messages go through lanes, with a model that answers when the test lets it."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, timedelta
+from itertools import count
+
+from adapters.channel import InboundMessage
+from gateway.admission.routing import SessionKey
+from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.agent.models.port import ModelRequest, OnText
+from gateway.approvals.approvals import Approvals
+from gateway.inbound.queue_modes import Queueing, QueueMode, QueueRules
+from gateway.runtime.lanes import Lanes
+from gateway.runtime.queues import Queues
+from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
+from gateway.stores.ports import InboxRow
+from gateway.turns.turn import Turns
+from gateway.turns.worker import Item, LaneWork
+from tests.fakes.model import ScriptedModel, Step
+from tests.fakes.patience import PATIENCE_S
+from tests.gateway.turns.test_turn import DIRECT, House, session_of
+
+
+class HeldModel(ScriptedModel):
+    """A scripted model whose requests wait, those with the numbers that a test holds."""
+
+    def __init__(self, *script: Step) -> None:
+        super().__init__(*script)
+        self.held: dict[int, asyncio.Event] = {}
+        self._asked: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
+
+    def hold(self, number: int) -> asyncio.Event:
+        """Let request *number*, from 1, wait until the returned event is set."""
+        return self.held.setdefault(number, asyncio.Event())
+
+    async def asked(self, number: int) -> None:
+        """Return once request *number* was made."""
+        await self._asked[number].wait()
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        number = len(self.requests) + 1
+        self._asked[number].set()
+        if number in self.held:
+            self.requests.append(request)
+            await self.held[number].wait()
+            self.requests.pop()
+        return await super().reply(request, on_text)
+
+    def saw(self, number: int) -> list[str]:
+        """Return what people said, as request *number* shows it."""
+        return [entry.text for entry in self.requests[number - 1].entries if isinstance(entry, UserEntry)]
+
+
+@dataclass
+class Chat:
+    """People who write to one agent, and its lanes."""
+
+    house: House
+    lanes: Lanes[SessionKey, Item]
+    turns: Turns
+    work: LaneWork
+    told: list[str] = field(default_factory=list)
+    """The ids of messages that had an outcome."""
+    _ids: "count[int]" = field(default_factory=lambda: count(1))
+
+    @property
+    def queueing(self) -> Queueing:
+        return self.turns.queueing
+
+    async def says(self, text: str, message: InboundMessage = DIRECT) -> InboxRow:
+        """Take in *text*, as *message*'s sender writes it there, and hand it to its lane."""
+        row = await self.house.take_in(replace(message, id=str(next(self._ids)), text=text))
+        self.queueing.arrived(session_of(row), row)
+        self.lanes.submit(session_of(row), row)
+        return row
+
+    async def stops(self, message: InboundMessage = DIRECT) -> InboxRow:
+        """Give `/stop`, as a gateway takes it."""
+        row = await self.house.take_in(replace(message, id=str(next(self._ids)), text="/stop"))
+        self.queueing.stop(session_of(row), row.id)
+        self.lanes.submit(session_of(row), row)
+        self.lanes.wake(lambda key: key == session_of(row))
+        return row
+
+    async def answered(self) -> list[str]:
+        """Return all answers, once nothing is left to do."""
+        async with asyncio.timeout(PATIENCE_S):
+            await self.lanes.idle()
+        return await self.house.outbox()
+
+    async def reasons(self) -> dict[str, int]:
+        return (await self.house.store.report()).reasons
+
+
+@asynccontextmanager
+async def chatting(house: House, model: ScriptedModel, rules: QueueRules | QueueMode) -> AsyncIterator[Chat]:
+    """Give a chat by these rules."""
+    if isinstance(rules, QueueMode):
+        rules = QueueRules(rules)
+    queues: Queues[SessionKey, Item] = Queues()
+    told: list[str] = []
+    plain = house.turns(model)
+    approvals = Approvals(plain.agents, house.store, timedelta(days=7), house.clock.now, lambda _: None)
+    turns = replace(
+        plain,
+        planner=replace(plain.planner, approvals=approvals),
+        queueing=Queueing(rules, queues, now=house.clock.now),
+        outcome=lambda row, _: told.append(row.message.id),
+    )
+    settings = LifecycleSettings(zone=UTC)
+    lifecycle = Lifecycle(turns.agents, turns.sessions, settings, house.clock, house.store.count)
+    work = LaneWork(turns, lifecycle)
+    async with asyncio.TaskGroup() as tasks:
+        lanes: Lanes[SessionKey, Item] = Lanes(tasks, work, house.clock, queues=queues)
+        yield Chat(house, lanes, turns, work, told)
+        await lanes.drain(0)

@@ -1,0 +1,105 @@
+"""How a bot account is kept listening."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from adapters.channel import (
+    Adapter,
+    Body,
+    ChannelConfigError,
+    ChannelError,
+    ChannelUnavailableError,
+    InboundMessage,
+    OutboundMessage,
+    Receive,
+    Sent,
+)
+from gateway.errors import ConfigError, StoreError
+from gateway.inbound.listener import Account, ListeningState, listen
+from tests.fakes.patience import PATIENCE_S
+
+
+class Scripted:
+    """An adapter whose every `listen` ends as scripted, and the last one never."""
+
+    channel = "scripted"
+    account = "home"
+
+    def __init__(self, *endings: ChannelError | StoreError) -> None:
+        self.endings = list(endings)
+        self.listening = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    def render(self, markdown: str) -> Sequence[Body]:
+        return [Body(markdown)]
+
+    async def listen(self, receive: Receive) -> None:
+        if self.endings:
+            self.ended.set()
+            raise self.endings.pop(0)
+        self.listening.set()
+        await asyncio.Event().wait()
+
+    async def send(self, message: OutboundMessage) -> Sent:
+        return Sent("1")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def account(adapter: Adapter) -> Account:
+    async def build() -> Adapter:
+        return adapter
+
+    return Account("scripted", "home", build)
+
+
+async def receive(_: InboundMessage) -> None:
+    """Take nothing."""
+
+
+async def run(account: Account, until: Callable[[], Awaitable[object]]) -> list[Adapter]:
+    loaded: list[Adapter] = []
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        task = group.create_task(listen(account, receive, loaded.append))
+        await until()
+        task.cancel()
+    return loaded
+
+
+@pytest.mark.parametrize("ending", [ChannelUnavailableError("gone", retry_after_s=0.0), StoreError("disk full")])
+async def test_an_outage_is_waited_out(ending: ChannelError | StoreError, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lost connection or a full disk only delays the next try; the adapter is made once."""
+    monkeypatch.setattr("gateway.inbound.listener.FIRST_WAIT_S", 0.0)
+    adapter = Scripted(ending, ending)
+    kept = account(adapter)
+    assert await run(kept, adapter.listening.wait) == [adapter]
+    assert kept.state is ListeningState.LISTENING
+
+
+async def test_while_an_outage_lasts_the_account_says_why() -> None:
+    """`status` shows what the platform said."""
+    adapter = Scripted(ChannelUnavailableError("no route to the platform", retry_after_s=60))
+    kept = account(adapter)
+    await run(kept, adapter.ended.wait)
+    assert (kept.state, kept.detail) == (ListeningState.WAITING, "no route to the platform")
+
+
+async def test_a_wrong_token_ends_the_account_and_nothing_else() -> None:
+    """An account that cannot work as configured says so and returns; it takes no other down."""
+    kept = account(Scripted(ChannelConfigError("the token is wrong")))
+    await listen(kept, receive, lambda _: None)
+    assert (kept.state, kept.detail) == (ListeningState.REFUSED, "the token is wrong")
+
+
+async def test_an_account_that_cannot_be_made_is_refused() -> None:
+    """A missing secret is told like a wrong one."""
+
+    async def build() -> Adapter:
+        raise ConfigError("TOKEN is not set")
+
+    kept = Account("scripted", "home", build)
+    await listen(kept, receive, lambda _: None)
+    assert (kept.state, kept.detail) == (ListeningState.REFUSED, "TOKEN is not set")

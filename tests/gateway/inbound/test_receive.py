@@ -1,0 +1,227 @@
+"""How a message is taken in, on a real store."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, Heard, InboundMessage, Sender, Via
+from gateway.admission.gate import HEARD_CAP, Doorkeeper
+from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy, Reason
+from gateway.admission.rate_limits import Rates
+from gateway.admission.routing import Routes, SessionKey
+from gateway.inbound.receive import Reception
+from gateway.stores.ports import InboxRow, OutboxRow
+from gateway.stores.sqlite.store import SqliteStore
+from gateway.turns.group_context import context_lines
+from tests.fakes.adapter import message
+from tests.fakes.clock import START, ManualClock
+from workspaces.access import AgentId
+
+GROUPS = {"-1": GroupPolicy(heard=3), "-2": GroupPolicy(mention=False, bots=True, bot_turns=2)}
+ACCOUNTS = {
+    ("fake", "home"): AccountPolicy(DirectPolicy.OWNER, GROUPS, frozenset({"fake:greta"})),
+    ("fake", "open"): AccountPolicy(DirectPolicy.PAIRING),
+}
+ROUTES = Routes([], AgentId("main"), Policy(frozenset({"fake:alice"}), ACCOUNTS))
+
+
+class Desk:
+    """A reception whose lanes are a list."""
+
+    def __init__(self, store: SqliteStore, clock: ManualClock) -> None:
+        self.store = store
+        self.submitted: list[tuple[str, str]] = []
+        self.clock = clock
+        self.told: list[OutboxRow] = []
+        door = Doorkeeper(ROUTES.policy, store, Rates(20, 3, self.clock.now), self.clock.now, self.told.extend)
+        self.reception = Reception(ROUTES, store, self._submit, door)
+
+    def _submit(self, key: SessionKey, row: InboxRow) -> None:
+        self.submitted.append((str(key), row.message.text))
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    clock = ManualClock()
+    store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
+    yield Desk(store, clock)
+    await store.close()
+
+
+async def test_a_message_is_durable_before_its_lane_has_it(desk: Desk) -> None:
+    """When `receive` returns, the inbox holds the message and its session knows of it."""
+    assert await desk.reception.receive(message("hello", id="1")) is None
+    assert [row.message.text for row in await desk.store.inbox.waiting()] == ["hello"]
+    assert desk.submitted == [("main/main", "hello")]
+
+
+async def test_the_same_message_twice_is_one(desk: Desk) -> None:
+    """A platform that repeats itself is recognised, and counted."""
+    for _ in range(2):
+        await desk.reception.receive(message("hello", id="1"))
+    assert desk.submitted == [("main/main", "hello")]
+    assert (await desk.store.report()).reasons == {"duplicate": 1}
+
+
+async def test_a_stranger_leaves_no_trace_but_a_count_and_a_line_of_the_ledger(desk: Desk) -> None:
+    """What was refused is not stored and reaches no lane; the adapter hears why, the ledger who and why."""
+    assert await desk.reception.receive(message("hello", chat="eve", id="1")) == "stranger"
+    report = await desk.store.report()
+    assert (desk.submitted, report.inbox_waiting, report.reasons) == ([], 0, {"refused.stranger": 1})
+    (line,) = await desk.store.silences.latest()
+    assert (line.address.chat, line.person, line.reason, line.times) == ("eve", "fake:eve", "stranger", 1)
+
+
+async def test_after_a_crash_every_waiting_message_is_handed_on_in_order(desk: Desk) -> None:
+    """What an earlier run accepted and did not answer comes first, and only what this run serves."""
+    for number in range(3):
+        await desk.store.inbox.append(message(f"{number}", id=f"{number}"))
+    await desk.store.inbox.append(_elsewhere(message("not here", id="9")))
+    assert await desk.reception.recover(lambda address: address.channel == "fake") == 3
+    assert [text for _, text in desk.submitted] == ["0", "1", "2"]
+
+
+async def test_a_flood_of_a_stranger_costs_a_few_rows(desk: Desk) -> None:
+    """Three hundred messages: one reply with a code, every refusal counted, two lines in the ledger."""
+    for number in range(300):
+        await desk.reception.receive(message("hello", chat="eve", account="open", id=f"{number}"))
+    report = await desk.store.report()
+    assert report.reasons == {"refused.unpaired": 3, "refused.rate": 297}
+    assert (len(desk.told), report.outbox_queued, report.inbox_waiting) == (1, 1, 0)
+    assert {(line.reason, line.times) for line in await desk.store.silences.latest()} == {
+        ("unpaired", 3),
+        ("rate", 297),
+    }
+
+
+async def test_a_guest_who_writes_too_fast_is_told_once(desk: Desk) -> None:
+    """What came too fast is refused; a pause makes room, and the owner is never held up."""
+    for number in range(6):
+        await desk.reception.receive(message(f"g{number}", chat="greta", id=f"g{number}"))
+        await desk.reception.receive(message(f"a{number}", id=f"a{number}"))
+    assert [text for _, text in desk.submitted if text[0] == "g"] == ["g0", "g1", "g2"]
+    assert [text for _, text in desk.submitted if text[0] == "a"] == [f"a{n}" for n in range(6)]
+    assert [(row.outgoing.address.chat, "Please wait" in row.outgoing.text) for row in desk.told] == [("greta", True)]
+    desk.clock.advance(60)
+    assert await desk.reception.receive(message("later", chat="greta", id="later")) is None
+
+
+async def test_what_waited_for_us_was_not_written_too_fast(desk: Desk) -> None:
+    """A platform brings at once what was said in hours; an edit has the time of what it changes, and counts."""
+    desk.clock.advance(600)
+    for number in range(6):
+        said = message(f"g{number}", chat="greta", id=f"g{number}")
+        paced = replace(said, sent_at=START + timedelta(seconds=4 * number))
+        assert await desk.reception.receive(paced) is None
+    edits = [replace(message("x", chat="greta", id=f"e{n}"), via=Via.EDIT, target="g0") for n in range(6)]
+    assert [await desk.reception.receive(edit) for edit in edits].count("rate") == 3
+
+
+async def test_a_flood_while_nobody_was_there_is_one_all_the_same(desk: Desk) -> None:
+    """It counts as of when it was sent, also where our clock is ahead and all that comes seems to have waited."""
+    desk.clock.advance(600)
+    flood = [message(f"g{number}", chat="greta", id=f"g{number}") for number in range(6)]
+    assert [await desk.reception.receive(each) for each in flood] == [None] * 3 + ["rate"] * 3
+    assert len(desk.told) == 1
+    later = replace(message("later", chat="greta", id="later"), sent_at=START)
+    assert await desk.reception.receive(later) is None
+
+
+def in_group(
+    text: str, number: int, *, is_for_us: bool = False, sender: str = "sam", chat: str = "-1"
+) -> InboundMessage:
+    """Return what somebody says in a group."""
+    direct = message(text, chat=chat, id=f"{chat}.{number}")
+    said = replace(direct, kind=ChatKind.GROUP, is_for_us=is_for_us, sender=Sender(sender, sender.title()))
+    return replace(said, sent_at=START)
+
+
+async def context_of(desk: Desk) -> list[tuple[str, str]]:
+    (*_, row) = await desk.store.inbox.waiting()
+    return [(each.author, each.text) for each in row.message.heard]
+
+
+async def test_what_a_group_said_unasked_comes_with_the_next_question_and_then_no_more(desk: Desk) -> None:
+    """The last ones, oldest first, in their authors' names."""
+    for number in range(5):
+        await desk.reception.receive(in_group(f"chatter {number}", number))
+    await desk.reception.receive(in_group("what now?", 5, is_for_us=True, sender="kim"))
+    assert await context_of(desk) == [("Sam", f"chatter {number}") for number in (2, 3, 4)]
+    await desk.reception.receive(in_group("and now?", 6, is_for_us=True))
+    assert await context_of(desk) == []
+    assert [text for _, text in desk.submitted] == ["what now?", "and now?"]
+
+
+async def test_only_groups_that_are_allowed_are_overheard(desk: Desk) -> None:
+    """Not another group, not a group that keeps nothing, no bot, no direct chat, nothing without words."""
+    said = [
+        in_group("elsewhere", 1, chat="-9"),
+        replace(in_group("a bot", 2), sender=Sender("9", "Bot", is_bot=True)),
+        in_group("  ", 3),
+        message("direct", chat="eve", id="4"),
+    ]
+    for each in said:
+        await desk.reception.receive(each)
+    await desk.reception.receive(in_group("what now?", 5, is_for_us=True))
+    assert await context_of(desk) == []
+    for address in {each.address for each in said}:
+        assert (await desk.store.overheard.of(address)).heard == ()
+
+
+async def test_a_command_leaves_the_context_to_the_next_question(desk: Desk) -> None:
+    """No model reads what comes with a command."""
+    await desk.reception.receive(in_group("chatter", 1))
+    await desk.reception.receive(in_group("/whoami", 2, is_for_us=True))
+    assert await context_of(desk) == []
+    await desk.reception.receive(in_group("what now?", 3, is_for_us=True))
+    assert await context_of(desk) == [("Sam", "chatter")]
+
+
+async def test_an_edit_of_what_was_overheard_replaces_it_and_a_giant_is_cut(desk: Desk) -> None:
+    """As the group reads it now, with a name for what is no text."""
+    photo = Attachment(AttachmentKind.PHOTO, "ref")
+    await desk.reception.receive(replace(in_group("see?", 1), attachments=(photo,)))
+    await desk.reception.receive(in_group("x" * 10_000, 2))
+    await desk.reception.receive(replace(in_group("", 4), attachments=(photo,)))
+    await desk.reception.receive(replace(in_group("seen!", 9), via=Via.EDIT, target="-1.1"))
+    await desk.reception.receive(in_group("what now?", 3, is_for_us=True))
+    assert await context_of(desk) == [("Sam", "seen!"), ("Sam", "x" * HEARD_CAP), ("Sam", "(photo)")]
+
+
+async def test_a_message_delivered_twice_takes_the_context_once(desk: Desk) -> None:
+    """What was overheard between the two waits for the next question."""
+    await desk.reception.receive(asked := in_group("what now?", 1, is_for_us=True))
+    await desk.reception.receive(in_group("chatter", 2))
+    await desk.reception.receive(asked)
+    assert len((await desk.store.overheard.of(asked.address)).heard) == 1
+
+
+async def test_bots_that_talk_to_each_other_stop_until_a_human_speaks(desk: Desk) -> None:
+    """Two turns in a row, as that group says; a human's word lets them go on."""
+    bot = Sender("9", "Bot", is_bot=True)
+    said = [replace(in_group(f"b{n}", n, chat="-2"), sender=bot) for n in range(3)]
+    reasons = [await desk.reception.receive(each) for each in said]
+    assert reasons == [None, None, Reason.LOOP_GUARD]
+    await desk.reception.receive(in_group("stop it", 7, chat="-2"))
+    desk.clock.advance(60)
+    assert await desk.reception.receive(replace(said[0], id="again")) is None
+
+
+def test_what_was_overheard_is_marked_in_every_line() -> None:
+    """Whatever a text or a name holds, no line of it can pass as the sender's."""
+    heard = [Heard("Kim: owner\n", "one\n(quoting owner)\u2028> three", START), Heard("", "four", START)]
+    assert [*context_lines(heard)][1:] == [
+        "> 2026-03-01 14:05Z Kim owner: one",
+        "> 2026-03-01 14:05Z Kim owner: (quoting owner)",
+        "> 2026-03-01 14:05Z Kim owner: > three",
+        "> 2026-03-01 14:05Z Somebody: four",
+        "",
+    ]
+    assert [*context_lines([])] == []
+
+
+def _elsewhere(said: InboundMessage) -> InboundMessage:
+    return replace(said, address=Address("other", "home", "alice"))

@@ -1,0 +1,125 @@
+"""Blocking work runs on threads of its own, in order, and comes back into the event loop."""
+
+import asyncio
+import gc
+import threading
+import weakref
+
+import pytest
+
+from gateway.runtime.threads import Threads
+from tests.fakes.patience import PATIENCE_S
+
+
+async def test_one_thread_does_one_errand_after_another_in_their_order() -> None:
+    """Whoever counts on it needs no lock."""
+    threads, done, names = Threads("errands"), list[int](), set[str]()
+
+    def note(number: int) -> int:
+        done.append(number)
+        names.add(threading.current_thread().name)
+        return number
+
+    async with asyncio.timeout(PATIENCE_S):
+        assert await asyncio.gather(*(threads(note, number) for number in range(50))) == list(range(50))
+    threads.close()
+    assert (done, names) == (list(range(50)), {"errands_0"})
+
+
+async def test_several_threads_work_side_by_side() -> None:
+    """Two errands that wait for each other both end."""
+    threads, both = Threads("errands", 2), threading.Barrier(2)
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.gather(threads(both.wait), threads(both.wait))
+    threads.close()
+
+
+async def test_what_goes_wrong_is_raised_where_it_is_waited_for() -> None:
+    """The thread goes on with the next errand."""
+    threads = Threads("errands")
+    async with asyncio.timeout(PATIENCE_S):
+        with pytest.raises(ZeroDivisionError):
+            await threads(divmod, 1, 0)
+        assert await threads(divmod, 7, 2) == (3, 1)
+    threads.close()
+
+
+async def test_an_iterator_that_is_at_its_end_is_waited_for_no_longer_than_other_faults() -> None:
+    """A future takes no StopIteration: whoever waits hears of it as another error."""
+    threads = Threads("errands")
+    async with asyncio.timeout(PATIENCE_S):
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await threads(next, iter(()))
+    threads.close()
+
+
+async def test_an_errand_that_nobody_waits_for_any_more_is_not_begun() -> None:
+    """One that was begun is finished, and what comes of it is dropped."""
+    threads, may_end, begun, done = Threads("errands"), threading.Event(), asyncio.Event(), list[str]()
+    loop = asyncio.get_running_loop()
+
+    def first() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        may_end.wait()
+        done.append("first")
+
+    async with asyncio.timeout(PATIENCE_S):
+        waits = [threads.begin(first), threads.begin(lambda: done.append("second"))]
+        await begun.wait()
+        for wait in waits:
+            wait.cancel()
+        may_end.set()
+        await threads(done.append, "third")
+    threads.close()
+    assert done == ["first", "third"]
+
+
+async def test_closing_waits_for_what_was_begun_and_takes_nothing_more() -> None:
+    """An errand that comes later says that it is too late."""
+    threads, done = Threads("errands"), list[int]()
+    waits = [threads.begin(lambda number=number: done.append(number)) for number in range(20)]  # type: ignore[misc]
+    threads.close()
+    assert done == list(range(20))
+    await asyncio.gather(*waits)
+    with pytest.raises(RuntimeError, match="closed"):
+        threads.begin(gc.collect)
+    Threads("never used").close()
+
+
+async def test_an_errand_for_which_there_is_no_thread_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system has no more of them: nothing is begun, nobody waits for ever, and later there may be some."""
+    threads, done, left, start = Threads("errands", 2), list[str](), [1, 0, 2], threading.Thread.start
+
+    def start_if_there_is_room(thread: threading.Thread) -> None:
+        if not left[0]:
+            left.pop(0)
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_if_there_is_room)
+    async with asyncio.timeout(PATIENCE_S):
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                await threads(done.append, "refused")
+        await threads(done.append, "done")
+    threads.close()
+    assert done == ["done"]
+    left[:], never_begun = [0], Threads("never begun")
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        never_begun.begin(gc.collect)
+    never_begun.close()
+
+
+async def test_threads_that_nobody_holds_end() -> None:
+    """They, and what their last errand held, cost nothing once they are let go."""
+    threads, kept = Threads("dropped"), threading.Event()
+    held = weakref.ref(kept)
+    await threads(kept.is_set)
+    (thread,) = [each for each in threading.enumerate() if each.name == "dropped_0"]
+    del kept
+    await threads(gc.collect)
+    assert held() is None
+    del threads
+    await asyncio.to_thread(thread.join, PATIENCE_S)
+    assert not thread.is_alive()

@@ -1,0 +1,100 @@
+"""This file checks what the timetable makes of a wish, and what of a job is due."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from gateway.errors import ScheduleError
+from gateway.schedule.jobs import AT_GRACE, Punctuality, Timetable, Wish, due, jitter
+from gateway.stores.jobs import Errand, Job, JobId, Slot
+from gateway.stores.sqlite.store import SqliteStore
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+DAILY = Errand("main", "0 9 * * *", "Europe/Berlin", "tea", NOON)
+
+
+def job(errand: Errand, next_slot: datetime, number: int = 1) -> Job:
+    return Job(JobId(number), errand, is_enabled=True, next_slot=next_slot)
+
+
+@pytest.fixture
+def timetable() -> Timetable:
+    unused: SqliteStore | None = None
+    return Timetable(unused, Punctuality(), lambda: NOON.astimezone(BERLIN))  # type: ignore[arg-type]
+
+
+def test_a_wish_is_read_in_the_owners_zone_or_its_own(timetable: Timetable) -> None:
+    """The errand keeps the words and what they were read as of, so that it is read the same ever after."""
+    errand, first = timetable.check(Wish("main", " 0 9 * * * ", " tea ", "you"))
+    assert errand == Errand("main", "0 9 * * *", "Europe/Berlin", "tea", NOON, made_by="you")
+    assert first == datetime(2026, 3, 2, 8, tzinfo=UTC)
+    _, first = timetable.check(Wish("main", "0 9 * * *", "tea", "you", zone="Asia/Tokyo"))
+    assert first == datetime(2026, 3, 2, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        (Wish("main", "whenever", "tea", "you"), "is no schedule"),
+        (Wish("main", "in 5m", "  ", "you"), "something to do"),
+        (Wish("main", "in 5m", "tea", "you", zone="Mars/Base"), "no time zone"),
+        (Wish("main", "0 0 30 2 *", "tea", "you"), "day of the month|never comes"),
+    ],
+)
+def test_a_wish_that_cannot_be_kept_is_told_with_an_example(timetable: Timetable, wish: Wish, told: str) -> None:
+    """Nothing is kept of it."""
+    with pytest.raises(ScheduleError, match=told):
+        timetable.check(wish)
+
+
+def test_nothing_is_due_before_its_slot() -> None:
+    """Nor is what is disabled, nor what has no time to come."""
+    slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
+    assert due(job(DAILY, slot), Punctuality(), slot - timedelta(seconds=1)) is None
+    assert due(Job(JobId(1), DAILY, is_enabled=False, next_slot=slot), Punctuality(), slot) is None
+    found = due(job(DAILY, slot), Punctuality(), slot)
+    assert found is not None
+    assert (found.slot, found.is_too_late, found.missed) == (Slot(slot, slot, slot + 24 * HOUR), False, 0)
+
+
+@pytest.mark.parametrize(
+    ("late", "runs", "missed"), [(HOUR, True, 0), (HOUR * 1.1, False, 1), (24 * HOUR, True, 1), (60 * HOUR, False, 3)]
+)
+def test_however_many_slots_passed_one_is_run_and_only_within_its_grace(
+    late: timedelta, *, runs: bool, missed: int
+) -> None:
+    """The job moves on to its next time to come either way."""
+    slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
+    found = due(job(DAILY, slot), Punctuality(), slot + late)
+    assert found is not None
+    assert (not found.is_too_late, found.missed) == (runs, missed)
+    assert found.slot.before == slot
+    assert found.slot.after is not None
+    assert found.slot.after > slot + late
+
+
+@pytest.mark.parametrize(("late", "runs"), [(AT_GRACE, True), (AT_GRACE + HOUR, False)])
+def test_what_comes_once_waits_a_day(late: timedelta, *, runs: bool) -> None:
+    """And never comes again."""
+    slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
+    found = due(
+        job(Errand("main", "at 2026-03-02 09:00", "Europe/Berlin", "tea", NOON), slot), Punctuality(), slot + late
+    )
+    assert found is not None
+    assert (not found.is_too_late, found.slot.after) == (runs, None)
+
+
+def test_jitter_is_each_jobs_own_and_always_the_same() -> None:
+    """Within what is set; a reminder comes at its minute."""
+    slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
+    jitters = [jitter(job(DAILY, slot, number), 600) for number in range(1, 40)]
+    assert jitters == [jitter(job(DAILY, slot, number), 600) for number in range(1, 40)]
+    assert len(set(jitters)) > 30
+    assert max(jitters) <= timedelta(seconds=600)
+    assert jitter(job(Errand("main", "in 5m", "UTC", "tea", NOON), slot), 600) == timedelta()
+    late = jitter(job(DAILY, slot), 600)
+    assert due(job(DAILY, slot), Punctuality(jitter_s=600), slot + late - timedelta(seconds=1)) is None
+    assert due(job(DAILY, slot), Punctuality(jitter_s=600), slot + late) is not None

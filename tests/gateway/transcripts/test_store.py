@@ -1,0 +1,149 @@
+"""Where transcripts lie, and what is told of damaged ones."""
+
+import asyncio
+import weakref
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gateway.admission.routing import SessionKey
+from gateway.agent.entries import ReplyEntry, Usage, UserEntry
+from gateway.runtime.threads import Threads
+from gateway.stores.ports import TurnId
+from gateway.transcripts import store as module
+from gateway.transcripts.read_tail import LEAST_MESSAGES
+from gateway.transcripts.store import Sessions
+from tests.gateway.turns.test_turn import MAIN
+
+GROUP = SessionKey(MAIN, "group:telegram.home.-100/../../main")
+
+
+@pytest.fixture
+def threads() -> Iterator[Threads]:
+    threads = Threads("test")
+    yield threads
+    threads.close()
+
+
+async def test_a_torn_transcript_is_used_and_told_of(tmp_path: Path, threads: Threads) -> None:
+    """The torn line is cut and counted, the rest stays, and `status` has a sentence."""
+    key = SessionKey(MAIN, "main")
+    first = Sessions({MAIN: tmp_path}, threads)
+    transcript = await first.open(key)
+    await transcript.append(TurnId("t1"), ReplyEntry("kept", (), "m", Usage()))
+    with first.path(key).open("ab") as file:
+        file.write(b'{"v":1,"turn":"t2","ty')
+    again = Sessions({MAIN: tmp_path}, threads)
+    assert [record.turn_id for record in (await again.open(key)).records] == ["t1"]
+    assert list(again.repairs()) == ["session main/main: 1 torn last line cut and kept beside the file"]
+
+
+async def test_of_what_was_damaged_the_latest_is_told(
+    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many sessions a bad disk has spoiled."""
+    monkeypatch.setattr(module, "REPAIRS_TOLD", 2)
+    sessions = Sessions({MAIN: tmp_path}, threads)
+    for number in range(4):
+        sessions.path(key := SessionKey(MAIN, f"group:{number}")).write_bytes(b"no record\n")
+        await sessions.open(key)
+    assert [line.partition(": ")[0] for line in sessions.repairs()] == [f"session main/group:{n}" for n in (2, 3)]
+
+
+async def test_no_name_of_a_session_leads_out_of_its_folder(tmp_path: Path, threads: Threads) -> None:
+    """A chat's id is a file's name, whatever it holds."""
+    assert Sessions({MAIN: tmp_path}, threads).path(GROUP).parent == tmp_path
+
+
+async def test_a_conversation_that_is_put_away_meanwhile_is_no_fault(tmp_path: Path, threads: Threads) -> None:
+    """Its name was listed, and nothing is there any more; the others are known."""
+    sessions, key = Sessions({MAIN: tmp_path}, threads), SessionKey(MAIN, "main")
+    await (await sessions.open(key)).append(TurnId("t1"), ReplyEntry("kept", (), "m", Usage()))
+    sessions.path(SessionKey(MAIN, "group:1")).symlink_to(tmp_path / "put away")
+    assert set(sessions.known(datetime(2000, 1, 1, tzinfo=UTC))) == {key}
+
+
+async def test_open_transcripts_are_bounded(tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least recently used is let go and read again when it is needed; what a turn still holds stays the one."""
+    monkeypatch.setattr(module, "OPEN_AT_MOST", 2)
+    sessions = Sessions({MAIN: tmp_path}, threads)
+    keys = [SessionKey(MAIN, f"group:{number}") for number in range(3)]
+    held = await sessions.open(keys[0])
+    let_go, latest = [weakref.ref(await sessions.open(key)) for key in keys[1:]]
+    await sessions.open(SessionKey(MAIN, "group:3"))
+    assert (let_go() is None, latest() is None) == (True, False)
+    assert await sessions.open(keys[0]) is held
+
+
+async def test_long_conversations_are_not_all_kept_in_memory(
+    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are let go by how much they hold; one alone may be longer."""
+    monkeypatch.setattr(module, "OPEN_BYTES", 3_000)
+    writer = Sessions({MAIN: tmp_path}, threads)
+    keys = [SessionKey(MAIN, f"group:{number}") for number in range(3)]
+    for key, length in zip(keys, (1_000, 1_000, 5_000), strict=True):
+        await (await writer.open(key)).append(TurnId("t1"), ReplyEntry("x" * length, (), "m", Usage()))
+    sessions = Sessions({MAIN: tmp_path}, threads)
+    one, two = [weakref.ref(await sessions.open(key)) for key in keys[:2]]
+    assert (one() is None, two() is None) == (False, False)
+    three = weakref.ref(await sessions.open(keys[2]))
+    await threads(int)  # lets go of what it read last
+    assert (one() is None, two() is None, three() is None) == (True, True, False)
+
+
+async def test_what_a_job_says_over_months_is_not_kept_in_memory(
+    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of its turns is shown another; on the disk all of them are."""
+    monkeypatch.setattr("gateway.transcripts.writer.MOST_ALONE", 50)
+    sessions, key = Sessions({MAIN: tmp_path}, threads), SessionKey(MAIN, "cron:1")
+    sessions.is_alone = lambda key: key.name.startswith("cron:")
+    transcript = await sessions.open(key)
+    for number in range(120):
+        asked = UserEntry("look", datetime(2026, 3, 4, tzinfo=UTC), "", str(number))
+        await transcript.append(TurnId(f"t{number}"), asked)
+        assert len(transcript.records) <= 2 * LEAST_MESSAGES
+        assert transcript.entries_of(TurnId(f"t{number}")) == [asked]
+    assert transcript.size < sessions.path(key).stat().st_size / 2
+    again = Sessions({MAIN: tmp_path}, threads)
+    again.is_alone = sessions.is_alone
+    assert len((await again.open(key)).records) == LEAST_MESSAGES
+    again = Sessions({MAIN: tmp_path}, threads)
+    assert len((await again.open(key)).records) == 120
+
+
+async def test_a_conversation_that_was_put_away_takes_no_room(
+    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others are not let go for it."""
+    monkeypatch.setattr(module, "OPEN_BYTES", 3_000)
+    sessions = Sessions({MAIN: tmp_path}, threads)
+    long, first, second = (SessionKey(MAIN, f"group:{number}") for number in range(3))
+    await (await sessions.open(long)).append(TurnId("t1"), ReplyEntry("x" * 2_900, (), "m", Usage()))
+    await sessions.open(long)
+    await sessions.archive(long, datetime(2026, 3, 4, tzinfo=UTC))
+    await (await sessions.open(first)).append(TurnId("t2"), ReplyEntry("y", (), "m", Usage()))
+    kept = weakref.ref(await sessions.open(first))
+    await sessions.open(second)
+    assert kept() is not None
+
+
+async def test_what_goes_on_after_an_end_is_another_transcript(tmp_path: Path, threads: Threads) -> None:
+    """Also for who still holds the one that was put away."""
+    sessions, key = Sessions({MAIN: tmp_path}, threads), SessionKey(MAIN, "main")
+    held = await sessions.open(key)
+    await held.append(TurnId("t1"), ReplyEntry("before", (), "m", Usage()))
+    await sessions.archive(key, datetime(2026, 3, 1, tzinfo=UTC))
+    assert (await sessions.open(key)).records == []
+    assert len(held.records) == 1
+
+
+async def test_a_session_has_one_transcript_however_many_ask_at_once(tmp_path: Path, threads: Threads) -> None:
+    """A command at the desk and a turn in its lane must not each have a writer that knows half of what was said."""
+    sessions = Sessions({MAIN: tmp_path}, threads)
+    key = SessionKey(MAIN, "main")
+    first, second = await asyncio.gather(sessions.open(key), sessions.open(key))
+    assert first is second

@@ -1,0 +1,128 @@
+"""The owner's page: who is let in."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from adapters.web import Kind, Told
+from gateway.admission.sign_in import WRONG_AT_MOST
+from gateway.control.browsers import BrowserOrder
+from gateway.web.guard import CONTENT_POLICY
+from tests.gateway.web.browsing import Browser, a_code, browser_at, echo, until
+from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House, bearer, open_house
+
+SHUT = [
+    ("GET", "/chat/me"),
+    ("GET", "/chat/events?agent=main"),
+    ("POST", "/chat/messages"),
+    ("POST", "/sign-out"),
+    ("GET", "/v1/models"),
+    ("GET", "/v1/models/main"),
+    ("POST", "/v1/chat/completions"),
+]
+
+
+async def test_every_path_is_shut_or_known_to_be_open(house: House) -> None:
+    """From the table of routes: what is not named here as open refuses whoever shows nothing."""
+    door = house.app.web({"OWNER_TOKEN": OWNER_TOKEN, "GUEST_TOKEN": GUEST_TOKEN})
+    assert door is not None
+    paths = {route.path for route in door.app.app.routes}  # type: ignore[attr-defined]
+    opened = {"/", "/static/{name}", "/sign-in", "/telegram/{account}"}
+    shut = {path.partition("?")[0].replace("/models/main", "/models/{name}") for _, path in SHUT}
+    assert paths == opened | shut
+    origin = {"origin": house.address}
+    for method, path in SHUT:
+        for shown in ({}, {"cookie": "strandline=wrong"}, bearer("wrong"), {"authorization": "Bearer"}):
+            response = await house.http.request(method, path, headers=origin | dict(shown), json={})
+            assert (response.status_code, path) == (401, path)
+    assert house.model.bodies == []
+
+
+async def test_a_code_counts_once_and_its_session_can_be_revoked(house: House, browser: Browser) -> None:
+    """The cookie is for our own pages alone, and no script reads it."""
+    code = await a_code(house)
+    async with browser_at(house.address) as another:
+        response = await another.sign_in(code.lower())
+        cookie = response.headers["set-cookie"].lower()
+        assert all(each in cookie for each in ("httponly", "samesite=strict", "path=/"))
+    async with browser_at(house.address) as third:
+        assert (await third.sign_in(code)).status_code == 401
+    sessions = (await house.app.desk.browsers(BrowserOrder("sessions"))).sessions
+    assert len(sessions) == 2
+    async with browser.events() as events:
+        await until(events, "history")
+        await house.app.desk.browsers(BrowserOrder("revoke", sessions[0].session))
+        adapter = house.app.adapters.loaded["web", "main"]
+        adapter.tell(Told(Kind.SAID, "said elsewhere", datetime.now(UTC), "t1"))  # type: ignore[attr-defined]
+        assert [event async for event in events] == []
+    assert (await browser.say("hello")).status_code == 401
+
+
+async def test_signing_out_ends_this_session_only(house: House, browser: Browser) -> None:
+    """The browser forgets the cookie, and it counts no more."""
+    async with browser_at(house.address) as another:
+        await another.sign_in(await a_code(house))
+        kept = {"cookie": f"strandline={browser.http.cookies['strandline']}"}
+        shown = browser.origin | {"x-csrf-token": browser.csrf}
+        assert (await browser.http.post("/sign-out", headers=shown)).status_code == 204
+        assert (await house.http.get("/chat/me", headers=kept)).status_code == 401
+        assert (await another.say("still here")).status_code == 200
+
+
+async def test_wrong_codes_are_limited_on_loopback_too(house: House) -> None:
+    """After five within a minute not even a right one is looked at."""
+    async with browser_at(house.address) as stranger:
+        wrong = [(await stranger.sign_in(f"WRONG-{n}")).status_code for n in range(WRONG_AT_MOST + 1)]
+        assert wrong == [401] * WRONG_AT_MOST + [429]
+        assert (await stranger.sign_in(await a_code(house))).status_code == 429
+
+
+async def test_a_page_of_somebody_else_says_nothing(house: House, browser: Browser) -> None:
+    """The cookie alone does not speak for the owner."""
+    evil = {"origin": "http://evil.example"}
+    for headers in ({"x-csrf-token": ""}, {"x-csrf-token": "0" * 32}, evil, {"origin": "null"}):
+        assert (await browser.say("buy it", **headers)).status_code == 403
+    assert house.model.bodies == []
+
+
+async def test_a_request_that_names_no_origin_does_nothing(house: House, browser: Browser) -> None:
+    """Browsers name it with whatever does something."""
+    response = await browser.http.post(
+        "/chat/messages", json={"agent": "main", "text": "hi"}, headers={"x-csrf-token": browser.csrf}
+    )
+    assert response.status_code == 403
+    assert (await browser.http.post("/sign-in", json={"code": "x"})).status_code == 403
+    assert house.model.bodies == []
+
+
+async def test_a_name_that_somebody_else_resolves_is_refused(house: House) -> None:
+    """Whatever it asks for, and whatever it shows."""
+    for path in ("/", "/chat/me", "/v1/models"):
+        shown = {"host": "evil.example", **bearer(OWNER_TOKEN)}
+        assert (await house.http.get(path, headers=shown)).status_code == 421
+
+
+async def test_what_is_answered_tells_a_browser_to_run_nothing_else(house: House) -> None:
+    """Pages, files, refusals alike."""
+    for path in ("/", "/static/page.js", "/chat/me", "/absent"):
+        headers = (await house.http.get(path)).headers
+        assert headers["content-security-policy"] == CONTENT_POLICY
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+    page = (await house.http.get("/")).text
+    assert "<style" not in page
+    assert " style=" not in page
+    assert "onclick" not in page
+    assert page.count("<script") == page.count('<script src="/static/')
+
+
+async def test_behind_a_proxy_its_host_and_origin_count_and_the_cookie_is_for_tls(tmp_path: Path) -> None:
+    """`public_url` lets its own name in beside addresses of this machine, and no other."""
+    extra = '[web]\npublic_url = "https://agents.example.org"\n'
+    async with open_house(tmp_path, echo, extra) as house:
+        shown = {"host": "agents.example.org", "origin": "https://agents.example.org"}
+        code = {"code": await a_code(house)}
+        for wrong in ({"host": "agents.example.com"}, {"origin": "http://agents.example.org"}):
+            assert (await house.http.post("/sign-in", json=code, headers=shown | wrong)).status_code in {403, 421}
+        response = await house.http.post("/sign-in", json=code, headers=shown)
+    assert response.status_code == 204
+    assert "secure" in response.headers["set-cookie"].lower()

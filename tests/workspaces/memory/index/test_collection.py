@@ -1,0 +1,84 @@
+"""This file says what becomes of points that a collection no longer needs."""
+
+import sqlite3
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from workspaces.access import PRIVATE
+from workspaces.memory.entry import Document
+from workspaces.memory.index import collection as collections
+from workspaces.memory.index.collection import LITTER, Collection
+from workspaces.memory.index.index import Index, layout
+
+LINES = LITTER + 200
+DAY = date(2026, 3, 7)
+
+
+def write(collection: Collection, version: int, lines: int = LINES) -> None:
+    """Replace every line of the one note by another."""
+    text = "".join(f"- version {version} of line {n}, about {n * 7} apples\n" for n in range(lines))
+    document = Document("memory/2026-03-07.md", PRIVATE, text, DAY, f"digest {version}")
+    for _ in collection.put(document, f"stamp {version}"):
+        pass
+    collection.commit()
+
+
+def disk(folder: Path) -> int:
+    return sum(file.stat().st_blocks * 512 for file in folder.glob("*/shard/segments/**/*") if file.is_file())
+
+
+def test_a_note_that_keeps_changing_does_not_fill_the_disk(tmp_path: Path) -> None:
+    """Once more points are dead than alive they are swept; what is alive stays. (The WAL has its own bound, 32 MB.)"""
+    index = Index(tmp_path, None)
+    collection = index.building
+    write(collection, 1)
+    once = disk(tmp_path)
+    for version in (2, 3, 4, 5):
+        write(collection, version)
+        assert collection.manifest.dead <= LINES
+    assert disk(tmp_path) < 2 * once
+    assert collection.engine.ids() == collection.manifest.points.keys()
+    assert len(collection.manifest.points) == LINES
+    index.close()
+
+
+def test_dead_points_are_counted_across_restarts(tmp_path: Path) -> None:
+    """Many small changes, each in a process of its own, add up."""
+    for version in (1, 2, 3):
+        index = Index(tmp_path, None)
+        write(index.building, version, lines=5)
+        assert index.building.manifest.dead == 5 * (version - 1)
+        index.close()
+
+
+def test_a_large_collection_is_swept_when_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit leaves it alone, closing it for long does not."""
+    monkeypatch.setattr(collections, "SWEPT_AT_ONCE", 1_000)
+    index = Index(tmp_path, None)
+    for version in (1, 2, 3):
+        write(index.building, version)
+    assert index.building.manifest.dead == 2 * LINES
+    index.close_for_long()
+    index = Index(tmp_path, None)
+    assert index.building.manifest.dead == 0
+    index.close()
+
+
+def test_an_index_of_an_older_version_gives_way(tmp_path: Path) -> None:
+    """What an older program kept of each entry is too little to rank by: it is put away and the notes are read anew."""
+    old = Index(tmp_path, None)
+    write(old.building, 1, lines=5)
+    old.commit(complete=True)
+    old.close()
+    before = tmp_path / "keywords-v1"
+    (tmp_path / layout(None)).rename(before)
+    with closing(sqlite3.connect(before / "manifest.db")) as db:
+        db.execute("ALTER TABLE points DROP COLUMN kind")
+    index = Index(tmp_path, None)
+    assert (index.is_rebuilding, before.exists()) == (True, False)
+    write(index.answering, 1, lines=5)
+    assert len(index.answering.manifest.points) == 5
+    index.close()

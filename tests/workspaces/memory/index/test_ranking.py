@@ -1,0 +1,271 @@
+"""This file checks the order of what was found: which parts count, which rule comes first, what is thinned."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspaces.access import PRIVATE
+from workspaces.memory.entry import Entry
+from workspaces.memory.index.engine import PARTS, Scores
+from workspaces.memory.index.ranking import (
+    KEYWORDS_ALONE,
+    WITHOUT_LATE,
+    Kind,
+    Pool,
+    Ranked,
+    Weights,
+    held,
+    kind_of,
+    question_of,
+    rank,
+    relevance,
+    speaker_of,
+    thinned,
+)
+
+TODAY = date(2026, 3, 7)
+EVERY_WEIGHT = [Weights(), WITHOUT_LATE, KEYWORDS_ALONE]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entry with the parts of its score."""
+
+    entry: Entry
+    cosine: float = 0.0
+    late: float = 0.0
+    late_context: float = 0.0
+    bm25: float = 0.0
+    bm25_context: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What the manifest would know of an entry."""
+
+    path: str
+    position: int
+    date: date | None
+    kind: Kind
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A candidate in its place."""
+
+    entry: Entry
+    ranked: Ranked
+
+
+def candidate(text: str, position: int = 0, path: str = "memory/a.md", day: date | None = TODAY) -> Candidate:
+    """A candidate that no leg has seen."""
+    return Candidate(Entry(path, PRIVATE, position, position + 1, position + 1, text, "", day, ""))
+
+
+def results(question: str, candidates: Sequence[Candidate], weights: Weights | None = None) -> list[Result]:
+    """Rank *candidates*."""
+    asked, entries = question_of(question, TODAY), [each.entry for each in candidates]
+    columns = {name: np.array([getattr(each, name) for each in candidates], np.float64) for name in PARTS}
+    scores = Scores(np.arange(len(candidates)), **columns)
+    standing = [
+        Placed(entry.path, entry.position, entry.date, kind_of(entry.text), speaker_of(entry.text)) for entry in entries
+    ]
+    pool = Pool(scores, standing, [held(asked, entry.text) for entry in entries])
+    return [Result(entries[each.row], each) for each in rank(asked, pool, weights or Weights(), TODAY)]
+
+
+def order(question: str, *candidates: Candidate, weights: Weights | None = None) -> list[str]:
+    return [each.entry.text for each in results(question, candidates, weights)]
+
+
+@pytest.mark.parametrize("weights", EVERY_WEIGHT)
+def test_an_exact_identifier_wins_at_any_age_over_the_best_vectors(weights: Weights) -> None:
+    """Even with useless vectors, and though its prefix stands in every other note."""
+    old = replace(candidate("key GLYPH-12345 is under the mat", day=date(1990, 1, 1)), cosine=-1.0)
+    others = [
+        replace(candidate(f"GLYPH-1234{n} lies here", 10 + n, "memory/b.md"), cosine=1.0, late=1.0, bm25=9.0 + n)
+        for n in (1, 2, 3, 4, 6, 7, 8, 9)
+    ]
+    assert order("where is glyph-12345?", *others, old, weights=weights)[0] == old.entry.text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_held"),
+    [
+        ("(glyph-12345)", True),
+        ("ticket:GLYPH-12345.", True),
+        ("[GLYPH-12345](https://example.org/GLYPH-12345)", True),
+        ("GLYPH-123456", False),
+        ("MEGA-GLYPH-12345", False),
+        ("GLYPH-12345-b", False),
+        ("GLYPH-12345.1", False),
+        ("GLYPH 12345", False),
+    ],
+)
+def test_an_identifier_is_held_word_for_word_or_not_at_all(text: str, is_held: bool) -> None:
+    """A longer identifier that contains it is another one."""
+    assert bool(held(question_of("GLYPH-12345", TODAY), text)) is is_held
+
+
+def test_more_of_the_identifiers_asked_for_come_first() -> None:
+    """Of two ids in a question, the note with both is before the notes with one."""
+    one, both = candidate("AB-1 alone", 0, "memory/x.md"), candidate("AB-1 and CD-2", 9)
+    assert order("AB-1 CD-2", replace(one, bm25=9.0, cosine=1.0), both) == ["AB-1 and CD-2", "AB-1 alone"]
+
+
+With = Callable[[Candidate, float], Candidate]
+EACH_PART: list[With] = [
+    lambda candidate, value: replace(candidate, cosine=value),
+    lambda candidate, value: replace(candidate, late=value),
+    lambda candidate, value: replace(candidate, late_context=value),
+    lambda candidate, value: replace(candidate, bm25=value),
+    lambda candidate, value: replace(candidate, bm25_context=value),
+]
+
+
+@given(st.sampled_from(EACH_PART), st.floats(0.3, 0.9), st.floats(0.0, 0.1), st.sampled_from(EVERY_WEIGHT))
+def test_more_of_any_part_never_ranks_lower(part: With, value: float, more: float, weights: Weights) -> None:
+    """Everything else being equal, a candidate rises with each part of its score."""
+    lower = part(candidate("lower", 0, "memory/x.md"), value)
+    higher = part(candidate("higher", 5, "memory/y.md"), value + more + 0.01)
+    first, second = results("question", [lower, higher], weights)
+    assert first.ranked.score == second.ranked.score or first.entry.text == "higher"
+
+
+def test_neighbours_lend_a_score_within_their_file_only() -> None:
+    """What stands beside a match comes before what stands elsewhere, one step before two steps before three."""
+    match = replace(candidate("Bo: match", 5), cosine=0.9, late=0.9, late_context=0.9)
+    beside = [candidate(f"Ann: off {n}", 5 + n) for n in (3, 2, 1)]
+    elsewhere = candidate("Bo: elsewhere", 4, "memory/b.md")
+    ranked = results("question", [elsewhere, *beside, match])
+    scores = {each.entry.text: each.ranked.score for each in ranked}
+    assert ranked[0].entry.text == "Bo: match"
+    assert scores["Ann: off 1"] == scores["Ann: off 2"] > scores["Ann: off 3"] == scores["Bo: elsewhere"]
+
+
+def test_the_day_that_a_question_names_counts() -> None:
+    """By full date, by month, and seen from today."""
+    named, other = candidate("a", 0, "memory/x.md", date(2026, 2, 5)), candidate("b", 0, "memory/y.md", TODAY)
+    for question in ("on 5 February 2026", "in February", "30 days ago"):
+        assert order(question, other, named) == ["a", "b"]
+
+
+def test_a_turn_that_asks_comes_after_one_that_answers() -> None:
+    """Only in a dialogue: a note may well be a question."""
+    asks, says = candidate("09:30 Ann: which one?", 0, "memory/x.md"), candidate("Bo: this one.", 0, "memory/y.md")
+    assert order("question", asks, says) == [says.entry.text, asks.entry.text]
+    note = candidate("which valve does the plumber need?", 0, "memory/x.md")
+    assert order("question", says, note) == [note.entry.text, says.entry.text]
+
+
+def test_the_turn_after_a_question_comes_before_the_one_ahead_of_it() -> None:
+    """Who answers lends more from who asks than who spoke before; only right after, and only within its file."""
+    asks = replace(candidate("Ann: which tea do you like?", 5), cosine=0.7)
+    before, after, later = candidate("Ben: hello", 4), candidate("Ben: the green one", 6), candidate("Ben: bye", 7)
+    elsewhere = candidate("Ben: elsewhere", 6, "memory/b.md")
+    found = {each.entry.text: each.ranked for each in results("tea", [before, asks, after, later, elsewhere])}
+    answers = {text: ranked.parts["answer"] for text, ranked in found.items() if ranked.parts["answer"]}
+    assert answers == {"Ben: the green one": pytest.approx(0.005)}
+    assert found["Ben: the green one"].score > found["Ben: hello"].score
+    says = replace(asks, entry=replace(asks.entry, text="Ann: I like tea"))
+    assert not any(each.ranked.parts["answer"] for each in results("tea", [before, says, after]))
+    note = candidate("the green one", 6)
+    assert not any(each.ranked.parts["answer"] for each in results("tea", [asks, note]))
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [("What does ann like?", "Ann"), ("Ann's tea", "Ann"), ("Anna and the annex", ""), ("ben or Ann", "Ben, Ann")],
+)
+def test_who_is_named_is_preferred_among_equals(question: str, names: str) -> None:
+    """By name and letter for letter; what was said by somebody else still wins where it is better."""
+    ann, ben = candidate("09:30 Ann: tea", 9, "memory/x.md"), candidate("Ben Smith: tea", 0, "memory/a.md")
+    parts = {speaker_of(each.entry.text): each.ranked.parts["speaker"] for each in results(question, [ann, ben])}
+    assert {name for name, part in parts.items() if part} == {
+        {"Ben": "Ben Smith"}.get(name, name) for name in names.split(", ") if name
+    }
+    better = replace(ben, cosine=0.9, late=0.9)
+    assert order("What does Ann like?", ann, better)[0] == better.entry.text
+    assert order("What does Ann like?", ben, ann)[0] == ann.entry.text
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker"),
+    [("09:30 Ann: tea", "Ann"), ("Ann tea", ""), ("main: done", ""), ("Оля: чай", "Оля"), ("安: お茶", "安"), ("", "")],
+)
+def test_who_speaks_is_read_off_the_turn(text: str, speaker: str) -> None:
+    """A name in any script; what begins with a small letter is a role, such as an agent's id, and no name."""
+    assert speaker_of(text) == speaker
+
+
+def test_a_note_that_is_no_dialogue_lends_and_borrows_nothing() -> None:
+    """Two items of a list that stand beside each other may be about anything."""
+    match = replace(candidate("the kettle is new", 5), cosine=0.9, late=0.9)
+    ranked = results("question", [match, candidate("paid the rent", 6)])
+    assert [each.ranked.parts["neighbour"] for each in ranked] == [0.0, 0.0]
+
+
+@given(st.integers(0, 20_000), st.floats(0.4, 0.9), st.sampled_from(EVERY_WEIGHT))
+def test_age_takes_little_and_never_prefers_the_older(days: int, part: float, weights: Weights) -> None:
+    """At most two per cent of a score; undated notes and today's lose nothing."""
+    new, old = candidate("new", 0, "memory/x.md"), candidate("old", 0, "memory/y.md", TODAY - timedelta(days))
+    undated = candidate("undated", 0, "MEMORY.md", None)
+    candidates = [replace(each, cosine=part, late=part, late_context=part, bm25=part) for each in (old, undated, new)]
+    ranked = results("question", candidates, weights)
+    scores = {each.entry.text: each.ranked.score for each in ranked}
+    assert scores["undated"] == scores["new"] >= scores["old"] >= 0.98 * scores["new"] - 1e-9
+
+
+def test_without_a_floor_age_takes_everything() -> None:
+    """The unbounded form of the systems that this one follows: half the score after a half-life."""
+    weights = Weights(floor=0.0)
+    fresh, old = (replace(candidate("x", day=day), cosine=0.7, late=0.7) for day in (TODAY, TODAY - timedelta(30)))
+    [now], [then] = (results("q", [each], weights) for each in (fresh, old))
+    assert then.ranked.score == pytest.approx(now.ranked.score / 2)
+
+
+def test_the_parts_add_up_to_the_score() -> None:
+    """Whoever asks why a note was found can be shown."""
+    some = [replace(candidate(f"n {n}", n), cosine=0.1 * n, late=0.1 * n, bm25=1.0 * n) for n in range(8)]
+    for each in results("in March", some):
+        assert each.ranked.score == pytest.approx(sum(each.ranked.parts.values()))
+
+
+def test_equals_are_ordered_by_place_whatever_order_they_came_in() -> None:
+    """The order in which the engine gives its candidates shows nowhere."""
+    some = [candidate(f"{path} {n}", n, path) for path in ("b.md", "a.md") for n in (3, 1)]
+    assert order("q", *some) == order("q", *reversed(some)) == ["a.md 1", "a.md 3", "b.md 1", "b.md 3"]
+
+
+def test_nothing_found_ranks_as_nothing() -> None:
+    """No candidates are no error."""
+    assert order("question") == []
+
+
+def thin(*texts: str) -> list[str]:
+    return [each.entry.text for each in thinned(candidate(text, number) for number, text in enumerate(texts))]
+
+
+def test_a_repetition_is_left_out_and_a_difference_is_kept() -> None:
+    """The same words at another time of day say nothing new; another number, id or word does."""
+    assert thin("07:00 ran along the river", "07:30 Ran along the river.", "ran along the canal") == [
+        "07:00 ran along the river",
+        "ran along the canal",
+    ]
+    amounts = ["paid 50 for the big blue kettle in town", "paid 70 for the big blue kettle in town"]
+    assert thin(*amounts) == amounts
+    assert thin("AB-1 is done", "AB-2 is done") == ["AB-1 is done", "AB-2 is done"]
+
+
+def test_relevance_is_the_mean_of_what_is_known() -> None:
+    """Without token vectors or without any, the rest decides; it stays within 0 and 1."""
+    assert relevance(0.6, 0.3, 0.9) == pytest.approx(0.6)
+    assert relevance(0.6, 0.0, 0.8) == pytest.approx(0.7)
+    assert relevance(0.0, 0.0, 0.8) == pytest.approx(0.8)
+    assert relevance(-0.9, 0.0, 0.0) == 0.0

@@ -1,0 +1,81 @@
+"""This file says what reranking changes, what it may see, and that its failure changes nothing but a notice."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.embedding_stub import EmbeddingStub, refusal
+from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
+from workspaces.files import Folder
+from workspaces.memory.index.rerank import Reranker
+from workspaces.memory.index.settings import Reranking
+from workspaces.memory.search import MemoryIndex, Query
+from workspaces.memory.workspace_source import WorkspaceNotes
+
+NOTES = "- tea\n- tea with milk in the morning\n- the order AB-12345 of tea\n"
+
+
+@pytest.fixture
+def stub() -> Iterator[EmbeddingStub]:
+    with EmbeddingStub() as stub:
+        yield stub
+
+
+@pytest.fixture
+def worker(stub: EmbeddingStub) -> Iterator[DeskWorker]:
+    worker = DeskWorker(WordsEmbedder())
+    worker.desk.reranker = Reranker(Reranking(stub.url, "rerank-v4.0-fast", "key", leaves="everything"))
+    yield worker
+    worker.desk.close()
+
+
+@pytest.fixture
+def index(worker: DeskWorker, tmp_path: Path) -> MemoryIndex:
+    for path in ("MEMORY.md", f"{OWN}/2026-03-01.md"):
+        file = tmp_path / "workspace" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(NOTES)
+    source = WorkspaceNotes(Folder(tmp_path / "workspace"))
+    return MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, SetClock().clock())
+
+
+async def test_the_provider_orders_what_was_found(stub: EmbeddingStub, index: MemoryIndex) -> None:
+    """By Cohere's own schema; the stub puts the longest first, which no fusion does."""
+    hits = (await index.search(Query("tea", max_results=2), GROUP)).hits
+    assert [hit.snippet for hit in hits] == ["tea with milk in the morning", "the order AB-12345 of tea"]
+    assert stub.problems == []
+    assert stub.bodies[0]["model"] == "rerank-v4.0-fast"
+
+
+async def test_an_exact_identifier_still_wins(index: MemoryIndex) -> None:
+    """No provider's opinion comes before a word-for-word match."""
+    hits = (await index.search(Query("AB-12345 tea"), GROUP)).hits
+    assert hits[0].snippet == "the order AB-12345 of tea"
+
+
+@pytest.mark.parametrize("fault", ["refusal", "hang", "nonsense"])
+async def test_a_failure_keeps_the_order_and_says_so(stub: EmbeddingStub, index: MemoryIndex, fault: str) -> None:
+    """Within its deadline; what the provider said is the owner's to know."""
+    stub.always = {"refusal": refusal(500), "hang": stub.hang, "nonsense": lambda: (200, {}, {"results": []})}[fault]
+    await index.sync()
+    begun = time.monotonic()
+    result = await index.search(Query("tea"), GROUP)
+    assert time.monotonic() - begun < 15
+    assert result.hits[0].snippet == "tea"
+    assert result.notice == "not reranked"
+    assert "not reranked: cohere rerank" in (await index.search(Query("tea"), MAIN)).notice
+
+
+async def test_private_notes_are_not_sent_unless_they_may(
+    stub: EmbeddingStub, worker: DeskWorker, index: MemoryIndex
+) -> None:
+    """With `shared`, a question over private notes asks nobody; one over a group's notes does."""
+    assert worker.desk.reranker is not None
+    worker.desk.reranker.leaves = "shared"
+    result = await index.search(Query("tea"), MAIN)
+    assert (stub.bodies, result.notice) == ([], "")
+    await index.search(Query("tea"), GROUP)
+    assert len(stub.bodies) == 1

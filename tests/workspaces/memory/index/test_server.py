@@ -1,0 +1,339 @@
+"""This file says what holds when a Qdrant server keeps the index: also when it is slow, gone, or comes back empty."""
+
+import random
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from qdrant_client import QdrantClient
+
+from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.qdrant_stub import QdrantStub
+from tests.workspaces.turns import AGENT, GROUP, MAIN, OTHER, OWN
+from workspaces.access import AgentId
+from workspaces.files import Folder
+from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
+from workspaces.memory.index.edge import EdgeShelf
+from workspaces.memory.index.engine import EngineAwayError
+from workspaces.memory.index.hybrid import Shelf
+from workspaces.memory.index.index import layout
+from workspaces.memory.index.request_handler import Desk
+from workspaces.memory.index.server import PAUSE_S, connect
+from workspaces.memory.index.settings import QdrantCluster, QdrantServer
+from workspaces.memory.search import MemoryIndex, Query, SearchResult
+from workspaces.memory.sync import Calls
+from workspaces.memory.wire import Frame
+from workspaces.memory.workspace_source import WorkspaceNotes
+
+KEY = "canary-qdrant-key"
+
+
+@pytest.fixture
+def stub() -> Iterator[QdrantStub]:
+    with QdrantStub() as stub:
+        yield stub
+
+
+class ShelfWorker(DeskWorker):
+    """The worker's desk over a server's collections; a request that fails does so as the real worker's."""
+
+    def __init__(self, shelf: Shelf, embedder: WordsEmbedder | None = None) -> None:
+        super().__init__(None)
+        self.desk = Desk(embedder or WordsEmbedder(), "", time.monotonic, shelf)
+
+    async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
+        try:
+            return await super().call(op, folder, arguments)
+        except EngineAwayError as exc:
+            raise MemoryUnavailableError(str(exc)) from exc
+
+
+class Home:
+    """An agent's notes, with an index on the stub, reached through the real worker process."""
+
+    def __init__(self, home: Path, worker: Calls, agent: AgentId = AGENT) -> None:
+        self.notes = home / "agents" / agent / "workspace"
+        self.notes.mkdir(parents=True, exist_ok=True)
+        source = WorkspaceNotes(Folder(self.notes))
+        folder = home / "agents" / agent / "index"
+        self.index = MemoryIndex(agent, folder, [source], worker, run_here, SetClock().clock())
+
+    def write(self, path: str, text: str) -> None:
+        (self.notes / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.notes / path).write_text(text)
+        self.index.touched()
+
+    async def search(self, text: str, access: object = MAIN) -> SearchResult:
+        return await self.index.search(Query(text), access)  # type: ignore[arg-type]  # an Access
+
+
+def _settings(stub: QdrantStub) -> WorkerSettings:
+    return WorkerSettings(embedder="none", qdrant=QdrantServer(stub.url, KEY, 1.0))
+
+
+async def test_notes_are_kept_on_the_server(stub: QdrantStub, tmp_path: Path) -> None:
+    """The whole way through the worker: one collection an agent, named after prefix and layout, the key by the pipe."""
+    assert KEY not in repr(_settings(stub))
+    async with WorkerClient(_settings(stub)) as worker:
+        home = Home(tmp_path, worker)
+        home.write("memory/2026-03-01.md", "- red bicycle\n")
+        assert [hit.snippet for hit in (await home.search("bicycle")).hits] == ["red bicycle"]
+    assert [each.name for each in stub.memory.get_collections().collections] == [f"strandline_main_{layout(None)}"]
+    assert stub.keys == {KEY}
+
+
+async def test_a_server_that_is_slow_or_gone_costs_no_answer(stub: QdrantStub, tmp_path: Path) -> None:
+    """The files answer by words without waiting for it, for whom they may, and say so; later the index catches up."""
+    async with WorkerClient(_settings(stub)) as worker:
+        home = Home(tmp_path, worker)
+        home.write("memory/2026-03-01.md", "- red bicycle\n- blue moon\n")
+        home.write(f"{OTHER}/2026-03-01.md", "- the bicycle of others\n")
+        await home.index.sync()
+        home.index.answers_within_s = 0.6
+        stub.is_slow = True
+        home.write(f"{OWN}/2026-03-01.md", "- our bicycle club\n")
+        begun = time.monotonic()
+        mine = await home.search("the red bicycle")
+        assert time.monotonic() - begun < 15
+        assert (mine.mode, mine.hits[0].citation) == ("keyword", "memory/2026-03-01.md#L1-L1")
+        assert "in the files" in mine.notice
+        theirs = await home.search("bicycle", GROUP)
+        assert [hit.snippet for hit in theirs.hits] == ["our bicycle club"]
+        stub.is_slow = False
+        stub.let_go.set()
+        home.index.answers_within_s = None
+        await home.index.sync()
+        after = await home.search("bicycle club")
+        assert (after.hits[0].snippet, after.notice) == (
+            "our bicycle club",
+            "found by words alone: meaning search is switched off",
+        )
+
+
+async def test_a_server_that_refuses_is_left_alone_for_a_moment(stub: QdrantStub, tmp_path: Path) -> None:
+    """An index that cannot be opened is not tried with every search."""
+    now = [0.0]
+    shelf = connect(QdrantServer(stub.url))
+    shelf._clock = lambda: now[0]
+    worker = ShelfWorker(shelf)
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    stub.fails_with = 503
+
+    assert (await home.search("tea")).hits[0].snippet == "likes tea"
+    asked = len(stub.requests)
+    assert "in the files" in (await home.search("tea")).notice
+    assert len(stub.requests) == asked
+    stub.fails_with = None
+    now[0] += PAUSE_S + 1
+    assert (await home.search("tea")).mode == "hybrid"
+    worker.desk.close()
+
+
+@pytest.mark.parametrize("status", [429, 502, 503])
+async def test_what_may_be_over_in_a_moment_is_asked_again_once(stub: QdrantStub, tmp_path: Path, status: int) -> None:
+    """A server that is busy for one request costs nothing; one that is busy for longer, an answer by words."""
+    worker = ShelfWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.index.sync()
+    stub.hiccups.append((status, {}))
+    assert ((found := await home.search("tea")).mode, found.hits[0].snippet) == ("hybrid", "likes tea")
+    stub.hiccups.extend([(status, {})] * 2)
+    assert "in the files" in (await home.search("tea")).notice
+    assert not stub.hiccups
+    worker.desk.close()
+
+
+async def test_a_server_that_says_how_long_it_is_busy_is_left_alone(stub: QdrantStub, tmp_path: Path) -> None:
+    """The client has an error of its own for that; it is a fault like others, and nothing is asked again."""
+    worker = ShelfWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.index.sync()
+    stub.hiccups.extend([(429, {"Retry-After": "30"})] * 2)
+    assert ((found := await home.search("tea")).hits[0].snippet, "in the files" in found.notice) == ("likes tea", True)
+    assert len(stub.hiccups) == 1
+    worker.desk.close()
+
+
+@pytest.mark.parametrize("made", [0, 1])
+async def test_a_collection_that_was_made_by_halves_is_made_whole(stub: QdrantStub, tmp_path: Path, made: int) -> None:
+    """Whoever made it was cut off before its indexes were there; what is there is left as it is."""
+    worker = _shared_worker(stub)
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.index.sync()
+    worker.desk.close()
+    ((name, whole),) = stub.indexes.items()
+    stub.indexes[name] = set(sorted(whole)[:made])
+    stub.requests.clear()
+    worker = _shared_worker(stub)
+    assert (await Home(tmp_path, worker).search("tea")).mode == "hybrid"
+    assert stub.indexes[name] == whole == {"agent_id", "scope", "day"}
+    assert len([each for each in stub.requests if each.partition("?")[0].endswith("/index")]) == 3 - made
+    worker.desk.close()
+
+
+async def test_a_collection_that_another_gateway_makes_meanwhile_is_used(stub: QdrantStub, tmp_path: Path) -> None:
+    """Both see that it is not there; the second is told that it is there, and goes on."""
+    for number, agent in enumerate((AGENT, OTHER_AGENT)):
+        stub.hides = number
+        worker = _shared_worker(stub)
+        home = Home(tmp_path, worker, agent)
+        home.write("MEMORY.md", "- likes tea\n")
+        assert (await home.search("tea", MAIN if agent == AGENT else OTHER_OWNER)).mode == "hybrid"
+        worker.desk.close()
+    assert len(stub.memory.get_collections().collections) == 1
+    assert stub.hides == 0
+
+
+@pytest.mark.parametrize("lost", ["server", "folder"])
+async def test_what_one_side_lost_comes_back(stub: QdrantStub, tmp_path: Path, lost: str) -> None:
+    """A server that was emptied is filled again; an index folder that was deleted leaves nothing stale behind."""
+    for text in ("- likes tea\n- hates rain\n", "- likes tea\n"):
+        shelf = connect(QdrantServer(stub.url))
+        worker = ShelfWorker(shelf)
+        home = Home(tmp_path, worker)
+        home.write("MEMORY.md", text)
+        await home.index.sync()
+        assert {hit.snippet for hit in (await home.search("tea rain")).hits} == {
+            line.removeprefix("- ") for line in text.splitlines()
+        }
+        worker.desk.close()
+        _lose(lost, stub.memory, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["- likes coffee\n", "- likes coffee\n- hates rain\n"])
+async def test_an_engine_that_was_left_for_a_while_is_not_believed(stub: QdrantStub, tmp_path: Path, text: str) -> None:
+    """Both keep what they had when the settings led elsewhere; whichever comes back learns what has changed since."""
+    shelves: list[Shelf] = [EdgeShelf(), connect(QdrantServer(stub.url)), EdgeShelf(), connect(QdrantServer(stub.url))]
+    for shelf, said in zip(shelves, ["- likes tea\n", text, text, "- likes tea\n"], strict=True):
+        worker = ShelfWorker(shelf)
+        home = Home(tmp_path, worker)
+        home.write("MEMORY.md", said)
+        found = {hit.snippet for hit in (await home.search("likes rain")).hits}
+        assert found == {line.removeprefix("- ") for line in said.splitlines()}
+        worker.desk.close()
+
+
+async def test_several_nodes_keep_a_collection_as_it_is_set(stub: QdrantStub, tmp_path: Path) -> None:
+    """Replicas and confirmations when it is made, agreement with every question; unset, the server decides."""
+    for number, nodes in enumerate((QdrantCluster(), QdrantCluster(3, 2, "majority"))):
+        stub.requests.clear()
+        stub.bodies.clear()
+        worker = ShelfWorker(connect(QdrantServer(stub.url, prefix=f"p{number}", cluster=nodes)))
+        home = Home(tmp_path / str(number), worker)
+        home.write("MEMORY.md", "- likes tea\n")
+        assert (await home.search("tea")).hits[0].snippet == "likes tea"
+        made = next(body for path, body in stub.bodies if path == "")
+        factors = made.get("replication_factor"), made.get("write_consistency_factor")
+        assert factors == (nodes.replication_factor, nodes.write_consistency_factor)
+        questions = [each for each in stub.requests if "/points/query/batch" in each or "/points/scroll" in each]
+        asked = {parse_qs(urlsplit(each).query).get("consistency", [None])[0] for each in questions}
+        assert asked == {nodes.read_consistency}
+        worker.desk.close()
+
+
+def test_the_settings_of_a_cluster_reach_the_worker_whole() -> None:
+    """They travel as a frame, like the rest of the server's."""
+    server = QdrantServer("http://127.0.0.1:1", KEY, cluster=QdrantCluster(3, 2, "quorum"))
+    assert QdrantServer.of_frame(server.as_frame()) == server
+
+
+WORDS = ["apple", "bicycle", "candle", "dragon", "engine", "ferry", "garden", "harbour"]
+OTHER_AGENT = AgentId("other")
+OTHER_OWNER = replace(MAIN, agent=OTHER_AGENT)
+
+
+def _shared_worker(stub: QdrantStub, embedder: WordsEmbedder | None = None) -> ShelfWorker:
+    return ShelfWorker(connect(QdrantServer(stub.url, layout="shared")), embedder)
+
+
+def _fill(home: Home, chance: random.Random) -> None:
+    lines = (f"- {' '.join(chance.choices(WORDS, k=4))}\n" for _ in range(12))
+    home.write("MEMORY.md", "- likes apple cake\n" + "".join(lines))
+
+
+def _told(result: SearchResult) -> list[tuple[str, ...]]:
+    """Return the hits with the parts of their scores to five places: the in-memory mode multiplies a whole collection
+    at once, and the last bit of a product changes with the size of the matrix."""
+    return [
+        (hit.citation, hit.snippet, *(f"{part:.5f}" for part in (hit.score, hit.similarity, hit.late, hit.keyword)))
+        for hit in result.hits
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_agents_of_one_collection_do_not_notice_each_other(stub: QdrantStub, tmp_path: Path, seed: int) -> None:
+    """Hits, their order and every part of their scores are the same with another agent's notes beside and without,
+    even where both have the same line in the same place of the same file."""
+    worker = _shared_worker(stub)
+    mine, other = Home(tmp_path, worker), Home(tmp_path, worker, OTHER_AGENT)
+    chance = random.Random(seed)
+    _fill(mine, chance)
+    alone = [_told(await mine.search(word)) for word in WORDS]
+    _fill(other, chance)
+    theirs = [_told(await other.search(word, OTHER_OWNER)) for word in WORDS]
+    assert [_told(await mine.search(word)) for word in WORDS] == alone
+    assert len(stub.memory.get_collections().collections) == 1
+    mine.write("MEMORY.md", "- nothing left\n")
+    await mine.index.sync()
+    assert [_told(await other.search(word, OTHER_OWNER)) for word in WORDS] == theirs
+    assert await other.search("apple cake", OTHER_OWNER) != await mine.search("apple cake")
+    worker.desk.close()
+
+
+async def test_no_request_to_a_shared_collection_is_without_its_agent(stub: QdrantStub, tmp_path: Path) -> None:
+    """Every point carries its agent, and every question, list, count and deletion is limited to it."""
+    worker = _shared_worker(stub)
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n- hates rain\n")
+    await home.search("tea")
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.search("tea")
+    asked: dict[str, list[Any]] = {path: [] for path, _ in stub.bodies}
+    for path, body in stub.bodies:
+        asked[path] += body["points"] if "points" in body else body.get("searches", [body])
+    for point in asked.pop("/points"):
+        assert point["payload"]["agent_id"] == "main"
+    agent = {"key": "agent_id", "match": {"value": "main"}}
+    for path in ("/points/query/batch", "/points/scroll", "/points/count", "/points/delete"):
+        for each in asked.pop(path):
+            assert agent in each["filter"]["must"], path
+    by_agent = {"field_name": "agent_id", "field_schema": {"type": "keyword", "is_tenant": True}}
+    assert by_agent in asked.pop("/index")
+    assert asked.keys() == {""}  # the collection itself
+    worker.desk.close()
+
+
+async def test_a_new_model_moves_one_agent_and_leaves_the_others(stub: QdrantStub, tmp_path: Path) -> None:
+    """Its points are built in the new model's collection, then they go from the old one; other agents' stay."""
+    worker = _shared_worker(stub)
+    mine, other = Home(tmp_path, worker), Home(tmp_path, worker, OTHER_AGENT)
+    for home in (mine, other):
+        home.write("MEMORY.md", "- likes tea\n")
+        await home.index.sync()
+    worker.desk.close()
+    worker = _shared_worker(stub, WordsEmbedder("new", 8))
+    mine = Home(tmp_path, worker)
+    await mine.index.sync()
+    held = {each.name: stub.memory.count(each.name).count for each in stub.memory.get_collections().collections}
+    old, new = (f"strandline_shared.{layout(embedder)}" for embedder in (WordsEmbedder(), WordsEmbedder("new", 8)))
+    assert held == {old: 1, new: 1}
+    [left], _ = stub.memory.scroll(old)
+    assert (left.payload or {})["agent_id"] == "other"
+    worker.desk.close()
+
+
+def _lose(what: str, memory: QdrantClient, home: Path) -> None:
+    if what == "folder":
+        shutil.rmtree(home / "agents" / "main" / "index")
+        return
+    for each in memory.get_collections().collections:
+        memory.delete_collection(each.name)

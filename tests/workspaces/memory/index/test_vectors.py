@@ -1,0 +1,182 @@
+"""This file says how texts go through the model beside other work, each once."""
+
+import itertools
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.fakes.memory import WordsEmbedder
+from tests.fakes.patience import PATIENCE_S
+from workspaces.access import PRIVATE
+from workspaces.memory.entry import Document
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedding
+from workspaces.memory.index.request_handler import Desk
+from workspaces.memory.index.vectors import PORTION, RECENT_BYTES, EmbeddingCache, Vectors
+from workspaces.memory.index.worker import Loop
+from workspaces.memory.wire import Frame, document_out
+from workspaces.memory_trim import EVERY_S
+
+
+class MeetsAnother(WordsEmbedder):
+    """A model that finishes a text only while another one is under way; alone it gives up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._meeting = threading.Barrier(2, timeout=PATIENCE_S)
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        self._meeting.wait()
+        return super().embed(texts)
+
+
+class Refuses(WordsEmbedder):
+    """A model that fails over its first texts."""
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        if not self.texts:
+            self.texts += texts
+            raise MemoryError
+        return super().embed(texts)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[EmbeddingCache]:
+    cache = EmbeddingCache(tmp_path / "embeddings.db")
+    yield cache
+    cache.close()
+
+
+def _put(number: int, folder: Path) -> Frame:
+    document = Document(f"memory/{number}.md", PRIVATE, f"- apple number {number}\n", None, f"digest {number}")
+    return {"id": number, "op": "put", "folder": str(folder), "document": document_out(document), "stamp": "1"}
+
+
+def test_the_next_document_is_embedded_while_the_first_waits(tmp_path: Path) -> None:
+    """Of two requests that are there, both are begun; the first is stored first."""
+    desk = Desk(MeetsAnother(), "", lambda: 0.0)
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    for number in (1, 2):
+        requests.put(_put(number, tmp_path))
+    replies: list[Frame] = []
+
+    def send(reply: Frame) -> None:
+        replies.append(reply)
+        if len(replies) == 2:
+            requests.put(None)
+
+    Loop(desk, send, lambda: 0.0).run(requests)
+    assert [(reply["id"], reply.get("done", reply).get("stored")) for reply in replies] == [(1, 1), (2, 1)]
+    desk.close()
+
+
+def test_who_waits_behind_others_hears_that_we_live(tmp_path: Path) -> None:
+    """Or a request that is only in the queue would be given up as lost."""
+    desk = Desk(WordsEmbedder(), "", lambda: 0.0)
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    seconds = itertools.count(step=5)
+    replies: list[Frame] = []
+
+    def send(reply: Frame) -> None:
+        replies.append(reply)
+        if sum("done" in each for each in replies) == 3:
+            requests.put(None)
+
+    for number in (1, 2, 3):
+        requests.put(_put(number, tmp_path))
+    Loop(desk, send, lambda: float(next(seconds))).run(requests)
+    first_done = next(place for place, reply in enumerate(replies) if "done" in reply)
+    assert {reply["id"] for reply in replies[:first_done]} >= {2, 3}
+    desk.close()
+
+
+class Watched:
+    """A clock that is moved by hand, and what is told each time memory is given back."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.given_back_at: list[float] = []
+        self.is_done = queue.SimpleQueue[None]()
+
+    def give_back(self) -> float:
+        self.given_back_at.append(self.now_s)
+        self.is_done.put(None)
+        return 0.0
+
+
+def test_memory_is_given_back_a_minute_after_something_was_done(tmp_path: Path) -> None:
+    """Once, when nobody waits; and again after the next request, never while nothing is asked."""
+    watched, desk = Watched(), Desk(WordsEmbedder(), "", lambda: 0.0)
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    replies: queue.SimpleQueue[Frame] = queue.SimpleQueue()
+    loop = Loop(desk, replies.put, lambda: watched.now_s, watched.give_back)
+
+    def ask(number: int) -> None:
+        requests.put(_put(number, tmp_path))
+        while "done" not in replies.get(timeout=60):
+            pass
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(loop.run, requests)
+        ask(1)
+        watched.now_s = EVERY_S - 1
+        ask(2)
+        assert watched.given_back_at == []
+        watched.now_s = EVERY_S
+        ask(3)  # the clock was moved: it looks again
+        watched.is_done.get(timeout=60)
+        watched.now_s = 2 * EVERY_S - 1
+        requests.put({"id": 4, "op": "ping"})
+        replies.get(timeout=60)
+        requests.put(None)
+        running.result(60)
+        pool.submit(desk.close).result(60)
+    assert watched.given_back_at == [EVERY_S]
+
+
+def test_embeddings_in_memory_are_bounded_by_their_size(cache: EmbeddingCache) -> None:
+    """However long the texts are; the newest are there, and what went is read from the file."""
+    pooled, tokens = np.ones(384, np.float32), np.ones((200, TOKEN_DIMENSION), np.float16)
+    long = Embedding(pooled, tokens, frozenset(range(200)))
+    for number in range(500):
+        cache.put("words", [(f"text {number % 250}", long)])
+    held = sum(each.pooled.nbytes + each.tokens.nbytes for each in cache._recent.values())
+    assert RECENT_BYTES / 2 < held <= RECENT_BYTES
+    assert next(reversed(cache._recent)) == ("words", "text 249")
+    assert ("words", "text 0") not in cache._recent
+    assert cache.get("words", "text 0") is not None
+    cache.shrink(10)
+    assert not cache._recent
+    cache.put("words", [("again", long)])
+    assert len(cache._recent) == 1
+
+
+def test_a_text_that_is_on_its_way_is_not_sent_again(cache: EmbeddingCache) -> None:
+    """Two documents with the same lines cost one embedding of each, and both get it."""
+    embedder = WordsEmbedder()
+    vectors = Vectors(embedder, cache)
+    texts = [f"apple {number}" for number in range(2 * PORTION)]
+    first, second = vectors.begin(texts), vectors.begin([*texts, "pear"])
+    for _ in (*vectors.arrive(second), *vectors.arrive(first)):
+        pass
+    assert (first.embedded, first.reused) == (len(texts), 0)
+    assert (second.embedded, second.reused) == (1, len(texts))
+    assert sorted(embedder.texts) == sorted([*texts, "pear"])
+    assert all(cache.get("words", text) for text in [*texts, "pear"])
+    vectors.close()
+
+
+def test_a_model_that_fails_fails_once(cache: EmbeddingCache) -> None:
+    """What it could not embed is asked for anew with the next document."""
+    vectors = Vectors(Refuses(), cache)
+    with pytest.raises(MemoryError):
+        list(vectors.arrive(vectors.begin(["apple"])))
+    again = vectors.begin(["apple"])
+    list(vectors.arrive(again))
+    assert again.embedded == 1
+    assert cache.get("words", "apple") is not None
+    vectors.close()

@@ -1,0 +1,246 @@
+"""This file says how the real worker process behaves: it answers between steps, dies without loss, ends with us."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.memory import TODAY, SetClock, run_here
+from tests.fakes.patience import PATIENCE_S
+from tests.workspaces.turns import AGENT, MAIN
+from workspaces.access import PRIVATE
+from workspaces.files import Folder
+from workspaces.memory.circuit_breaker import PAUSE_S
+from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
+from workspaces.memory.entry import Document
+from workspaces.memory.search import ALIVE_WITHIN_S, DEGRADED, MemoryIndex, Query
+from workspaces.memory.wire import Frame, document_out
+from workspaces.memory.workspace_source import WorkspaceNotes
+
+KEYWORDS = WorkerSettings(embedder="none")
+
+
+@pytest.fixture
+async def worker() -> AsyncIterator[WorkerClient]:
+    async with WorkerClient(KEYWORDS) as worker:
+        yield worker
+
+
+def _put(path: str, text: str, stamp: str = "1") -> Frame:
+    return {"document": document_out(Document(path, PRIVATE, text, None, f"{path} {stamp}")), "stamp": stamp}
+
+
+def _search(text: str) -> Frame:
+    asked: dict[str, Any] = {"text": text, "scopes": None, "since": None, "until": None}
+    return asked | {"limit": 6, "min_score": None, "today": TODAY.isoformat()}
+
+
+async def _texts(worker: WorkerClient, folder: Path, text: str) -> list[str]:
+    return [hit["text"] for hit in (await worker.call("search", folder, _search(text)))["hits"]]
+
+
+async def test_notes_are_found_through_the_process(tmp_path: Path) -> None:
+    """The whole way with the shipped model: files, pipe, engine, and back, found by meaning."""
+    notes = tmp_path / "workspace"
+    (notes / "memory").mkdir(parents=True)
+    (notes / "memory/2026-03-01.md").write_text("- 09:10 the vet gave the dog a vaccine\n- 10:00 paid the gas bill\n")
+    async with WorkerClient(WorkerSettings()) as worker:
+        source = WorkspaceNotes(Folder(notes))
+        index = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, SetClock().clock())
+        await index.sync()
+        result = await index.search(Query("when did our puppy see the doctor?"), MAIN)
+    assert result.mode == "hybrid"
+    assert result.hits[0].citation == "memory/2026-03-01.md#L1-L1"
+
+
+async def test_a_search_overtakes_a_long_indexing(worker: WorkerClient, tmp_path: Path) -> None:
+    """A search that comes after a large document is answered before it is indexed."""
+    lines = "".join(f"- line {number} about gardens\n" for number in range(3000))
+    await worker.call("put", tmp_path, _put("MEMORY.md", "likes tea"))
+    async with asyncio.TaskGroup() as group:
+        indexing = group.create_task(worker.call("put", tmp_path, _put("memory/a.md", lines)))
+        await asyncio.sleep(0)  # lets the request be written first
+        assert await _texts(worker, tmp_path, "tea") == ["likes tea"]
+        assert not indexing.done()
+    assert indexing.result()["stored"] == 3000
+
+
+async def test_a_killed_worker_is_replaced_and_the_request_repeated(worker: WorkerClient, tmp_path: Path) -> None:
+    """kill -9 in the middle of a request costs time, not the request, and nothing that was committed."""
+    await worker.call("put", tmp_path, _put("MEMORY.md", "likes tea"))
+    await worker.call("commit", tmp_path, {"complete": True})
+    lines = "".join(f"- line {number} about gardens\n" for number in range(2000))
+    async with asyncio.TaskGroup() as group:
+        indexing = group.create_task(worker.call("put", tmp_path, _put("memory/a.md", lines)))
+        await worker.call("stamps", tmp_path, {})
+        assert worker.pid is not None
+        os.kill(worker.pid, signal.SIGKILL)
+    assert indexing.result()["stored"] == 2000
+    assert worker.starts == 2
+    assert await _texts(worker, tmp_path, "tea") == ["likes tea"]
+
+
+async def test_a_request_that_fails_leaves_the_worker_alive(worker: WorkerClient, tmp_path: Path) -> None:
+    """A broken request gets a reason; the next one is served by the same process."""
+    with pytest.raises(MemoryUnavailableError, match="KeyError"):
+        await worker.call("no such thing", tmp_path, {})
+    with pytest.raises(MemoryUnavailableError, match="KeyError"):
+        await worker.call("put", tmp_path, {"stamp": "1"})
+    assert (await worker.call("stamps", tmp_path, {}))["stamps"] == {}
+    assert worker.starts == 1
+
+
+async def test_a_worker_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
+    """Past the deadline the caller gets an error; the worker may recover and then serves again."""
+    async with WorkerClient(WorkerSettings(embedder="none", deadline_s=0.2)) as worker:
+        await worker.call("stamps", tmp_path, {})  # it has begun
+        assert worker.pid is not None
+        os.kill(worker.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(MemoryUnavailableError, match=r"within 0\.2 seconds"):
+                await worker.call("stamps", tmp_path, {})
+        finally:
+            os.kill(worker.pid, signal.SIGCONT)
+        assert worker.starts == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Slow(WorkerSettings):
+    """A worker that is not there for some seconds."""
+
+    sleeps_s: float = 2.0
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        begin = "runpy.run_module('workspaces.memory.index.worker', run_name='__main__')"
+        return (sys.executable, "-c", f"import runpy, time; time.sleep({self.sleeps_s}); {begin}")
+
+
+async def test_a_start_may_take_longer_than_an_answer(tmp_path: Path) -> None:
+    """On a small machine, or a busy one; one that never comes is given up all the same."""
+    async with WorkerClient(Slow(embedder="none", deadline_s=0.5)) as worker:
+        assert (await worker.call("stamps", tmp_path, {}))["stamps"] == {}
+        assert worker.starts == 1
+    async with WorkerClient(Slow(embedder="none", start_s=0.2)) as worker:
+        with pytest.raises(MemoryUnavailableError, match=r"within 0\.2 seconds"):
+            await worker.call("stamps", tmp_path, {})
+
+
+async def test_a_worker_that_cannot_start_says_so(tmp_path: Path) -> None:
+    """Without an interpreter there is no memory, and the error says why."""
+
+    class Missing(WorkerSettings):
+        __slots__ = ()
+
+        @property
+        def command(self) -> tuple[str, ...]:
+            return (str(tmp_path / "no-python"),)
+
+    async with WorkerClient(Missing()) as worker:
+        with pytest.raises(MemoryUnavailableError, match="cannot be started"):
+            await worker.call("stamps", tmp_path, {})
+
+
+async def test_closing_keeps_what_was_committed(tmp_path: Path) -> None:
+    """A worker that is closed ends by itself, and the next one finds the same."""
+    for expected in ({}, {"MEMORY.md": "1"}):
+        async with WorkerClient(KEYWORDS) as worker:
+            assert (await worker.call("stamps", tmp_path, {}))["stamps"] == expected
+            await worker.call("put", tmp_path, _put("MEMORY.md", "likes tea"))
+            await worker.call("commit", tmp_path, {"complete": True})
+            pid = worker.pid
+        assert pid is not None
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_the_worker_ends_with_its_parent(tmp_path: Path) -> None:
+    """However the gateway ends, its worker does not stay behind: its stdin ends."""
+    parent = textwrap.dedent(
+        f"""
+        import asyncio, os, pathlib, signal
+        from workspaces.memory.client import WorkerClient, WorkerSettings
+
+        async def main():
+            worker = WorkerClient(WorkerSettings(embedder="none"))
+            await worker.call("stamps", pathlib.Path({str(tmp_path)!r}), {{}})
+            print(worker.pid, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        asyncio.run(main())
+        """
+    )
+    # The worker inherits stderr, so `run` returns when the worker has ended too.
+    done = subprocess.run(
+        [sys.executable, "-c", parent], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert int(done.stdout) > 0
+
+
+def test_the_gateways_side_is_light() -> None:
+    """Neither numpy nor the engine nor the model's runtime is loaded in the gateway."""
+    heavy = "numpy", "qdrant_edge", "qdrant_client", "onnxruntime", "tokenizers"
+    script = textwrap.dedent(
+        f"""
+        import sys
+        import gateway.agent.tools.memory, workspaces.memory.client, workspaces.memory.workspace_source
+        print([name for name in {heavy} if name in sys.modules])
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("has_changed", [False, True])
+async def test_a_worker_that_hangs_costs_a_search_two_seconds_once(
+    tmp_path: Path, has_changed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files answer by words, say so and are counted; the next search does not wait; later the index is back."""
+    (tmp_path / "workspace").mkdir()
+    note, clock, counted = tmp_path / "workspace" / "MEMORY.md", SetClock(), []
+    note.write_text("- likes tea\n")
+
+    async def count(reason: str) -> None:
+        counted.append(reason)
+
+    async with WorkerClient(KEYWORDS) as worker:
+        source = WorkspaceNotes(Folder(tmp_path / "workspace"))
+        index = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, clock.clock())
+        index.count = count
+        await index.sync()
+        if has_changed:
+            note.write_text("- likes green tea\n")
+            index.touched()
+        assert worker.pid is not None
+        os.kill(worker.pid, signal.SIGSTOP)
+        monkeypatch.setattr("workspaces.memory.search.ALIVE_WITHIN_S", ALIVE_WITHIN_S)
+        try:
+            began = time.monotonic()
+            hung = await index.search(Query("tea"), MAIN)
+            took_s = time.monotonic() - began
+            assert ALIVE_WITHIN_S < took_s < ALIVE_WITHIN_S + 15
+            began = time.monotonic()
+            assert "a moment ago" in (await index.search(Query("tea"), MAIN)).notice
+            assert time.monotonic() - began < took_s
+        finally:
+            os.kill(worker.pid, signal.SIGCONT)
+        monkeypatch.setattr("workspaces.memory.search.ALIVE_WITHIN_S", PATIENCE_S)
+        assert (hung.mode, hung.hits[0].path, "in the files" in hung.notice) == ("keyword", "MEMORY.md", True)
+        assert counted == [DEGRADED, DEGRADED]
+        clock.now_s += PAUSE_S + 1
+        after = await index.search(Query("tea"), MAIN)
+        assert "in the files" not in after.notice
+        assert after.hits[0].snippet == note.read_text().strip().removeprefix("- ")
+        assert (worker.starts, len(counted)) == (1, 2)

@@ -1,0 +1,62 @@
+"""One passage goes out of texts, and nothing else does."""
+
+import json
+
+import pytest
+
+from workspaces.redact import PURGED, Redaction
+
+VAULT = Redaction("- 10:00 the vault opens with heron")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("- 10:00 the vault opens with heron\n- 11:00 tea\n", "- 11:00 tea\n"),
+        ("- tea\r\n- the vault opens with heron\r\n", "- tea\r\n"),
+        ("1. [x] 9:30 the vault opens with heron", ""),
+        ("> the vault opens\n> with heron\n", ""),
+        ("* the vault\n  opens   with\n  heron\n\ntea\n", "\ntea\n"),
+        ("Note: the vault opens with heron, they say.\n", "Note: , they say.\n"),
+        ("the vault opens with herons\n", "the vault opens with herons\n"),
+        ("the vault opens\n\n\nwith a heron\n", "the vault opens\n\n\nwith a heron\n"),
+        ("", ""),
+    ],
+)
+def test_a_passage_goes_from_a_note_with_the_lines_that_hold_nothing_else(text: str, left: str) -> None:
+    """However it is listed, dated, broken, indented; a longer word is another one."""
+    assert VAULT.out_of(text) == left
+    assert VAULT.is_in(text) == (text != left)
+    assert not VAULT.is_in(VAULT.out_of(text))
+
+
+def test_json_keeps_its_shape() -> None:
+    """Names, numbers and other texts stay; JSON inside a text is read too, whatever its escapes."""
+    inner = json.dumps({"text": 'so: the vault opens\nwith heron "now"', "n": 1}, ensure_ascii=True)
+    before = {"a": "the vault opens with heron", "b": ["tea", inner, None, True, 3], "vault": {"x": "[not JSON"}}
+    after = VAULT.over(before)
+    assert after == {
+        "a": PURGED,
+        "b": ["tea", json.dumps({"text": f'so: {PURGED} "now"', "n": 1}), None, True, 3],
+        "vault": {"x": "[not JSON"},
+    }
+    assert VAULT.over(after) == after
+
+
+def test_what_is_not_concerned_stays_byte_for_byte() -> None:
+    """JSON in a text is not written anew for nothing."""
+    odd = '{ "a" :  1e3 }'
+    assert VAULT.over({"x": odd}) == {"x": odd}
+
+
+def test_special_characters_are_taken_as_they_are() -> None:
+    """No text is a pattern."""
+    redaction = Redaction("(a|b)* costs $5.00 [sic]")
+    assert redaction.out_of("- (a|b)* costs $5.00 [sic]\n- aaaa costs $5x00 s\n") == "- aaaa costs $5x00 s\n"
+
+
+@pytest.mark.parametrize("passage", ["", "  \n", "- 10:00 tea", "short", "a b c d e f g"])
+def test_a_short_passage_is_refused(passage: str) -> None:
+    """It would go from everywhere."""
+    with pytest.raises(ValueError, match="less than 8"):
+        Redaction(passage)

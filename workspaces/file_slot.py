@@ -1,0 +1,297 @@
+"""This file reads and changes one name in an open folder, judging what it opens by the opened handle."""
+
+import errno
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from workspaces.errors import BadPathError, FileChangedError, NotTextError, TooLargeError
+from workspaces.fault_points import Checkpoint, unchecked
+from workspaces.paths import OWN_PREFIX
+
+ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP})
+"""What the system answers where nothing is, or where a link, a folder or a socket is in a file's place."""
+_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""No link is followed, and opening a FIFO does not wait for its other end."""
+
+
+PIECE = 65_536
+"""Most bytes that are in memory at once of a file that passes through."""
+_TRIES = 10
+"""How often a file is opened that an editor has just replaced by another one: where it has no name any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A file as the system knows it, whatever it is called."""
+
+    device: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file as it was read."""
+
+    data: bytes
+    digest: str
+    """SHA-256 of `data`, in hex."""
+    identity: Identity
+    mode: int
+    """Permission bits."""
+    changed_ns: int
+    """When it was last changed, by the system's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Lines that were added to a file."""
+
+    line: int
+    """Where the first of them stands, from 1."""
+    before: bytes | None
+    """What the file held; `None` when there was none."""
+    after: bytes
+    """What it holds, read back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A name in an open folder. Its methods let OSError through; the folder's owner turns it into ours."""
+
+    folder: int
+    """The open folder's handle."""
+    name: str
+    path: PurePosixPath
+    """Where that is, for messages."""
+    cap: int
+    """Largest file, in bytes, that is read or written."""
+    checkpoint: Checkpoint = unchecked
+
+    def read(self) -> Content | None:
+        """Return what is here; `None` for nothing, and for everything that is not a plain file."""
+        for _ in range(_TRIES):
+            try:
+                with self._opened(os.O_RDONLY) as handle:
+                    if (facts := os.fstat(handle)).st_nlink:
+                        return self._content(handle, facts) if is_plain(facts) else None
+            except OSError as exc:
+                if exc.errno in ABSENT:
+                    return None
+                raise
+        return None  # another program put a new file in its place each time that it was opened
+
+    def pieces(self, most: int) -> Iterator[bytes]:
+        """Yield the plain file here, of at most *most* bytes, piece by piece. Raises TooLargeError over that."""
+        with self._opened(os.O_RDONLY) as handle:
+            facts = os.fstat(handle)
+            if not is_plain(facts):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            if facts.st_size > most:
+                raise TooLargeError(f"{self.path}: {facts.st_size:,} bytes; at most {most:,} are taken")
+            while most > 0 and (piece := os.read(handle, min(PIECE, most))):
+                most -= len(piece)
+                yield piece
+
+    def size(self) -> int | None:
+        """Return how many bytes the plain file here has; `None` where there is none."""
+        facts = facts_of(self.folder, self.name)
+        return facts.st_size if facts is not None and is_plain(facts) else None
+
+    def replace(self, data: bytes, expected: str | None) -> bytes | None:
+        """Put *data* here in one step and return what it replaced.
+
+        *expected* is the digest of that, `None` where nothing may be.
+        """
+        self._refuse_size(len(data))
+        with self._staged([data]) as (staged, name):
+            now = self._read_or_refuse()
+            self._refuse_change(now, expected)
+            if now is not None:
+                os.fchmod(staged, now.mode)
+            self.checkpoint("file.replace", 0)
+            self._refuse_newer(now)
+            os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+            self._sync(self.folder)
+        return now.data if now is not None else None
+
+    def create(self, pieces: Iterable[bytes]) -> None:
+        """Put a new file that holds *pieces* here in one step; nothing may be here yet."""
+        with self._staged(pieces) as (_, name):
+            if facts_of(self.folder, self.name) is not None:
+                raise FileChangedError(f"{self.path} exists already; nothing was written")
+            self.checkpoint("file.replace", 0)
+            os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+            self._sync(self.folder)
+
+    def append(self, lines: str, heading: str) -> Appended | None:
+        """Add *lines* at the end and return where they stand, read back; a new file appears with them, or not at all.
+
+        `None`: another program put a new file here meanwhile, or took the old one away, and the lines are not in it.
+        """
+        before = self._read_or_refuse()
+        old = before.data if before else b""
+        addition = self._addition(old, lines, heading)
+        self._refuse_size(len(old) + len(addition))
+        try:
+            if before is None:
+                self.replace(addition, expected=None)
+            else:
+                self._grow(addition)
+        except (FileChangedError, FileNotFoundError):
+            return None
+        now, height = self.read(), lines.rstrip("\n").count("\n")
+        line = _line_of(addition.rstrip(b"\r\n"), old, now.data, height) if now is not None else None
+        return Appended(line, before.data if before else None, now.data) if now is not None and line else None
+
+    def _grow(self, addition: bytes) -> None:
+        with self._opened(os.O_RDWR | os.O_APPEND) as handle:
+            if not is_plain(os.fstat(handle)):
+                raise self._wrong_kind()
+            self._append(handle, addition)
+            self._sync(handle)
+        self._sync(self.folder)
+
+    def remove(self, expected: str) -> bytes | None:
+        """Remove the file whose digest is *expected* and return what it held; `None` when nothing is here."""
+        now = self._read_or_refuse()
+        if now is None:
+            return None
+        self._refuse_change(now, expected)
+        self.checkpoint("file.remove", 0)
+        os.unlink(self.name, dir_fd=self.folder)
+        self._sync(self.folder)
+        return now.data
+
+    @contextmanager
+    def _opened(self, flags: int) -> Iterator[int]:
+        handle = os.open(self.name, _FLAGS | flags, 0o600, dir_fd=self.folder)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def _staged(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, str]]:
+        """Write *pieces* durably into a new file of the same folder and yield its handle and name."""
+        name = f"{OWN_PREFIX}{secrets.token_hex(8)}.tmp"
+        handle = os.open(name, _FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.folder)
+        try:
+            for piece in pieces:
+                self._write(handle, piece)
+            self._sync(handle)
+            yield handle, name
+        finally:
+            os.close(handle)
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self.folder)
+
+    def _content(self, handle: int, facts: os.stat_result) -> Content:
+        data = _read(handle, self.cap + 1)
+        if len(data) > self.cap:
+            self._refuse_size(max(len(data), facts.st_size))
+        return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode), facts.st_ctime_ns)
+
+    def _read_or_refuse(self) -> Content | None:
+        """Read, but refuse where something is that is not a plain file."""
+        content = self.read()
+        if content is None and facts_of(self.folder, self.name) is not None:
+            raise self._wrong_kind()
+        return content
+
+    def _addition(self, old: bytes, lines: str, heading: str) -> bytes:
+        """Return the bytes that add *lines* after the last line of *old*, with the file's own line ends."""
+        if b"\0" in old:
+            raise NotTextError(f"{self.path} is not UTF-8 text")
+        lead = "" if old.endswith(b"\n") else "\n"
+        text = (lead if old.strip() else heading) + lines
+        return (text.replace("\n", "\r\n") if b"\r\n" in old else text).encode()
+
+    def _write(self, handle: int, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            size = self.checkpoint("file.write", len(rest))
+            rest = rest[os.write(handle, rest[:size]) :]
+
+    def _append(self, handle: int, data: bytes) -> None:
+        """Write *data* at the end; when the disk fills up halfway, take the half back."""
+        size = os.fstat(handle).st_size
+        try:
+            self._write(handle, data)
+        except OSError:
+            os.ftruncate(handle, size)
+            raise
+
+    def _sync(self, handle: int) -> None:
+        self.checkpoint("file.sync", 0)
+        os.fsync(handle)
+
+    def _refuse_size(self, size: int) -> None:
+        if size > self.cap:
+            raise TooLargeError(f"{self.path}: {size:,} bytes; files of at most {self.cap:,} are taken")
+
+    def _refuse_change(self, now: Content | None, expected: str | None) -> None:
+        if now is not None and expected is None:
+            raise FileChangedError(f"{self.path} exists already; read it before you replace it", now.data)
+        if (now.digest if now else None) != expected:
+            raise FileChangedError(f"{self.path} is not what was read; nothing was written", now.data if now else None)
+
+    def _refuse_newer(self, read: Content | None) -> None:
+        """Refuse where an editor saved since the file was *read*: hashing a large one takes milliseconds."""
+        facts = facts_of(self.folder, self.name)
+        now = (identity_of(facts), facts.st_size, facts.st_ctime_ns) if facts is not None else None
+        if now != ((read.identity, len(read.data), read.changed_ns) if read is not None else None):
+            found = self.read()
+            raise FileChangedError(f"{self.path} is being saved just now; try again", found.data if found else None)
+
+    def _wrong_kind(self) -> BadPathError:
+        return BadPathError(f"{self.path} is not a plain file with one name; it is left alone")
+
+
+def _line_of(written: bytes, old: bytes, now: bytes, height: int) -> int | None:
+    """Return the line of *now*, from 1, on which *written* begins; `None` if *old* holds it as often."""
+    if now.count(written) <= old.count(written):
+        return None
+    end = now.rfind(written) + len(written)
+    return now.count(b"\n", 0, end) + 1 - height
+
+
+def digest_of(data: bytes) -> str:
+    """Return the SHA-256 of *data* in hex: what every precondition on a file is told in."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def names_in(folder: int) -> list[str]:
+    """Return the names in an open folder, in order; the system may list one twice that is replaced meanwhile."""
+    return sorted(set(os.listdir(folder)))
+
+
+def facts_of(folder: int, name: str) -> os.stat_result | None:
+    """Return what the system knows of a name in an open folder, of a link itself; `None` where nothing is."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def is_plain(facts: os.stat_result) -> bool:
+    """Say whether it is a regular file that has one name: no link, folder, device, FIFO or socket."""
+    return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
+
+
+def identity_of(facts: os.stat_result) -> Identity:
+    """Return which file it is."""
+    return Identity(facts.st_dev, facts.st_ino)
+
+
+def _read(handle: int, most: int) -> bytes:
+    pieces = []
+    while most > 0 and (piece := os.read(handle, most)):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,117 @@
+"""This file takes notes out of the files that a turn may write, each whole, and leaves everything around them."""
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from workspaces.access import Access, may_write, scope_of
+from workspaces.errors import BadPathError, EditError, NoSuchFileError, NotTextError, TooLargeError
+from workspaces.memory.entry import Document, Entry
+from workspaces.memory.text.chunking import entries_of
+from workspaces.memory.workspace_source import is_note
+from workspaces.workspace import Workspace
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A passage that stands in the files."""
+
+    path: PurePosixPath
+    first_line: int
+    """From 1; both ends belong to it."""
+    last_line: int
+    text: str
+    mark: str
+    """`#` and eight hex digits of where and what it is: names it still when lines above it come or go."""
+    is_part: bool
+    """It shares a line with another one, as parts of long prose do."""
+
+    @property
+    def citation(self) -> str:
+        """Where it stands, as `path#Lx-Ly`."""
+        return f"{self.path}#L{self.first_line}-L{self.last_line}"
+
+
+def forgettable(workspace: Workspace, access: Access) -> list[PurePosixPath]:
+    """Return the files of notes that *access* may write, the latest names first."""
+    if access.agent != workspace.agent:
+        return []
+    paths = (found.path for found in workspace.folder.walk() if is_note(found.path))
+    return sorted((path for path in paths if may_write(access, path)), reverse=True)
+
+
+def notes_in(workspace: Workspace, access: Access, path: PurePosixPath) -> list[Note]:
+    """Return the notes of one file, in order; none where it is gone or no text."""
+    try:
+        whole = workspace.read(path, access).whole
+    except (NoSuchFileError, BadPathError, NotTextError, TooLargeError):
+        return []
+    return notes_of(path, whole)
+
+
+def notes_of(path: PurePosixPath, whole: str) -> list[Note]:
+    """Return the notes of the file at *path* whose text is *whole*, in order."""
+    entries = entries_of(Document(str(path), scope_of(path), whole.removeprefix(_BOM), None, ""))
+    lines = Counter(line for entry in entries for line in _lines_of(entry))
+    seen: Counter[str] = Counter()
+    notes = []
+    for entry in entries:
+        facts = f"{path}\0{entry.text}\0{seen[entry.text]}"
+        seen[entry.text] += 1
+        mark = f"#{hashlib.sha256(facts.encode()).hexdigest()[:8]}"
+        is_part = any(lines[line] > 1 for line in _lines_of(entry))
+        notes.append(Note(path, entry.start_line, entry.end_line, entry.text, mark, is_part))
+    return notes
+
+
+def holding(notes: Iterable[Note], words: str) -> list[Note]:
+    """Return those of *notes* that hold each of the *words*, in any case and order; none without a word."""
+    wanted = _folded(words).split()
+    return [note for note in notes if wanted and all(word in _folded(note.text) for word in wanted)]
+
+
+def forget(workspace: Workspace, access: Access, notes: Collection[Note]) -> None:
+    """Take *notes* out of their files; a file is written once.
+
+    Raises EditError for a note that is a part of a longer passage or no longer stands there, what `Workspace.write`
+    does, and NoSuchFileError where *access* may not write.
+    """
+    for part in (note for note in notes if note.is_part):
+        raise EditError(f"{part.citation} is part of a longer passage; take it out of the file itself")
+    for path in dict.fromkeys(note.path for note in notes):
+        here = [note for note in notes if note.path == path]
+        file = workspace.read(path, access)
+        if not {*here} <= {*notes_of(path, file.whole)}:
+            raise EditError(f"{path} changed in between; nothing more was taken out, so look again")
+        workspace.write(path, without(file.whole, here), access, file)
+
+
+def without(whole: str, notes: Iterable[Note]) -> str:
+    """Return *whole* without the lines of *notes*; of the blank lines around one, those above it stay."""
+    mark = _BOM if whole.startswith(_BOM) else ""
+    lines = _LINE.findall(whole.removeprefix(_BOM))
+    for note in sorted(notes, key=lambda note: -note.first_line):
+        first, end = note.first_line - 1, note.last_line
+        while _is_blank(lines, first - 1) and end < len(lines) and _is_blank(lines, end):
+            end += 1
+        del lines[first:end]
+    return mark + "".join(lines)
+
+
+def _is_blank(lines: Sequence[str], place: int) -> bool:
+    return place < 0 or not lines[place].strip()
+
+
+def _lines_of(entry: Entry) -> range:
+    return range(entry.start_line, entry.end_line + 1)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()

@@ -1,0 +1,242 @@
+"""This file is the history as one turn sees it: logs, diffs and earlier texts, bound to the turn's access."""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from workspaces.access import PRIVATE, Access, readable_scopes, scope_folder
+from workspaces.errors import NoSuchFileError, NoSuchRevisionError
+from workspaces.files import clean_path, no_such_file
+from workspaces.history.commits import LOG_FORMAT, Commit, Diff, read_log
+from workspaces.history.git_command import Git
+from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Topic, topic_of
+from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, Writing
+from workspaces.history.visibility import partial_id, seen, sees_all, sees_path
+
+if TYPE_CHECKING:
+    from workspaces.history.repository import Repository
+
+_REVISION = re.compile(r"[0-9a-f]{7,40}")
+_BLAMED = re.compile(rb"^([0-9a-f]{40}) \d+ \d+", re.MULTILINE)
+"""A line of `git blame --porcelain` that names a commit; the text of a file stands behind a tab there."""
+_LOG_DEADLINE_S = 20.0
+_COMPARED = 50
+"""Most files of which one diff shows the lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuery:
+    """Which commits somebody asks for, newest first."""
+
+    path: PurePosixPath | None = None
+    """Those that touch this file, or a file below this folder."""
+    topic: Topic = Topic.ALL
+    before: str | None = None
+    """Those older than this revision."""
+    limit: int = 20
+
+    def takes(self, commit: Commit) -> bool:
+        """Say whether *commit* is among them, apart from `before`."""
+        if self.path is None and self.topic is Topic.ALL:
+            return True
+        return any(
+            _is_within(change.path, self.path) and self.topic in {Topic.ALL, topic_of(change.path)}
+            for change in commit.changes
+        )
+
+    @property
+    def folders(self) -> tuple[PurePosixPath, ...]:
+        """The files or folders that all of them touch, so that git need not look further; none for everywhere."""
+        if self.path is not None:
+            return (self.path,)
+        return {Topic.MEMORY: tuple(sorted(LONG_TERM)), Topic.DAILY: (NOTES_FOLDER,)}.get(self.topic, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A commit, and what it changed."""
+
+    commit: Commit
+    diff: Diff
+
+
+class View:
+    """What one turn sees of its agent's history; what its access does not allow looks absent.
+
+    Made for a turn and dropped with it. Methods raise NoSuchRevisionError for a revision that is not 7 to 40 hex
+    digits of one commit that the turn sees, and HistoryUnusableError when the history cannot be read.
+    """
+
+    def __init__(self, repository: "Repository", git: Git, access: Access) -> None:
+        self._repository = repository
+        self._git = git
+        self._access = access
+
+    def log(self, query: LogQuery) -> tuple[Commit, ...]:
+        """Return the commits that *query* asks for, newest first."""
+        newest = self._repository.parent(self.resolve(query.before)) if query.before else self._repository.head()
+        if newest is None:
+            return ()
+        with closing(self._listed(newest, query.folders)) as listed:
+            return tuple(islice((commit for _, commit in listed if query.takes(commit)), query.limit))
+
+    def show(self, revision: str, path: PurePosixPath | None = None) -> Shown:
+        """Return a commit with what it changed, or with what of that lies at or below *path*."""
+        git_id = self.resolve(revision)
+        with closing(self._listed(git_id, ())) as listed:
+            _, commit = next(listed)
+        return Shown(commit, self._compared(self._repository.parent(git_id), git_id, path))
+
+    def diff(self, older: str, newer: str | None = None, path: PurePosixPath | None = None) -> Diff:
+        """Return how the files at or below *path* differ between two revisions; without a second, to the newest."""
+        first = self.resolve(older)
+        return self._compared(first, self.resolve(newer) if newer else self._repository.head(), path)
+
+    def text_at(self, revision: str, path: str | PurePosixPath) -> str:
+        """Return the text that the file at *path* had. Raises NoSuchFileError when it was not there, BadPathError."""
+        git_id, place = self.resolve(revision), clean_path(str(path))
+        content = self._repository.files(git_id).get(place) if sees_path(self._access, place) else None
+        if content is None:
+            raise no_such_file(place)
+        return self._repository.contents([content])[0].decode()
+
+    def as_of(self, moment: datetime) -> Mapping[PurePosixPath, str]:
+        """Return every file's text at *moment*, which carries its zone, as the history knows it."""
+        files = self._repository.files(self._repository.newest_at(moment))
+        allowed = {path: content for path, content in files.items() if sees_path(self._access, path)}
+        texts = self._repository.contents(list(allowed.values()))
+        return {path: text.decode(errors="replace") for path, text in zip(allowed, texts, strict=True)}
+
+    def recorded(self, path: str | PurePosixPath, until: datetime | None = None) -> tuple[str, ...]:
+        """Return the lines of the file at *path* as it was at *until*, by default in the newest commit.
+
+        Raises NoSuchFileError when there was none, and BadPathError.
+        """
+        place = clean_path(str(path))
+        newest = self._repository.newest_at(until) if until else self._repository.head()
+        content = self._repository.files(newest).get(place) if sees_path(self._access, place) else None
+        if content is None:
+            raise no_such_file(place)
+        return tuple(self._repository.contents([content])[0].decode().removesuffix("\n").split("\n"))
+
+    def blame(
+        self, path: str | PurePosixPath, lines: Sequence[int], until: datetime | None = None
+    ) -> tuple[Commit, ...]:
+        """Return the commits that wrote *lines*, from 1, of what `recorded` returns, newest first.
+
+        Who only moved or indented a line did not write it. For turns that see everything; for others no line has an
+        author. Raises NoSuchFileError, also for a line that is not there, and BadPathError.
+        """
+        place = clean_path(str(path))
+        newest = self._repository.newest_at(until) if until else self._repository.head()
+        if newest is None or not sees_all(self._access):
+            raise no_such_file(place)
+        total = len(self.recorded(place, until))
+        if absent := [line for line in lines if not 1 <= line <= total]:
+            raise NoSuchFileError(f"{place} has {total:,} lines; there is no line {absent[0]:,}")
+        return self._authors(newest, place, lines) if lines else ()
+
+    def writing(self, session: str, mark: str | None = None) -> Writing | None:
+        """Return what the turn *mark* of *session*, or the last one there, wrote into notes that this turn sees.
+
+        `None` where that is nothing, and for what is longer ago than `FAR_BACK` changes of notes.
+        """
+        found, undone, since = list[FileWriting](), set[str](), 0
+        notes = (*sorted(LONG_TERM), NOTES_FOLDER)
+        with closing(self._logged(self._repository.head(), notes)) as logged:
+            for commit in islice(logged, FAR_BACK):
+                since += bool(found)
+                if since > NEAR:
+                    break
+                origin = commit.origin
+                if origin is None or origin.session != session:
+                    continue
+                undone |= {origin.undoes} if origin.undoes else set()
+                if origin.mark is not None and origin.mark == (mark or origin.mark):
+                    written = self._written(commit)
+                    mark = origin.mark if written else mark
+                    found += written
+        return Writing(mark, tuple(found), mark in undone) if mark and found else None
+
+    def _written(self, commit: Commit) -> list[FileWriting]:
+        """Return how *commit* changed the notes that this turn sees."""
+        paths = [each.path for each in commit.changes if topic_of(each.path) is not Topic.FILES]
+        before, after = self._repository.files(self._repository.parent(commit.id)), self._repository.files(commit.id)
+        return [
+            FileWriting(path, self._text(before.get(path)), self._text(after.get(path)))
+            for path in paths
+            if sees_path(self._access, path)
+        ]
+
+    def _text(self, content: str | None) -> str | None:
+        return None if content is None else self._repository.contents([content])[0].decode()
+
+    def resolve(self, revision: str) -> str:
+        """Return git's own id, which is not for everybody to see, of the commit that *revision* means here."""
+        found = self._find(revision) if _REVISION.fullmatch(revision) else None
+        if found is None:
+            raise NoSuchRevisionError(
+                f"{revision[:80]!r}: there is no such revision, or more than one, or it is not for this conversation; "
+                "a revision is 7 to 40 hex digits, as the log gives them"
+            )
+        return found
+
+    def _find(self, revision: str) -> str | None:
+        if sees_all(self._access):
+            return self._repository.resolve(revision)
+        listed = self._listed(self._repository.head(), ())
+        found = [git_id for git_id, commit in listed if commit.id.startswith(revision)]
+        return found[0] if len(found) == 1 else None
+
+    def _listed(self, newest: str, folders: tuple[PurePosixPath, ...]) -> Generator[tuple[str, Commit]]:
+        """Yield git's own id and what this turn sees of each commit from *newest* back; the rest is not seen."""
+        if sees_all(self._access):
+            with closing(self._logged(newest, folders)) as logged:
+                for commit in logged:
+                    yield commit.id, commit
+            return
+        own = tuple(scope_folder(scope) for scope in readable_scopes(self._access) or () if scope != PRIVATE)
+        if own:
+            logged = self._logged(newest, own)
+            parts = [(commit.id, part) for commit in logged if (part := seen(commit, self._access))]
+            for number, (git_id, part) in zip(range(len(parts), 0, -1), parts, strict=True):
+                yield git_id, replace(part, id=partial_id(part, number))
+
+    def _authors(self, newest: str, path: PurePosixPath, lines: Sequence[int]) -> tuple[Commit, ...]:
+        spans = [f"-L{line},{line}" for line in lines]
+        told = self._git.fields(
+            "blame", "--porcelain", "-w", "-M", *spans, newest, "--", str(path), deadline_s=_LOG_DEADLINE_S
+        )
+        with closing(told):
+            porcelain = b"\0".join(told)
+        authors = dict.fromkeys(found.decode() for found in _BLAMED.findall(porcelain))
+        commits = [self.show(author, path).commit for author in authors]
+        return tuple(sorted(commits, key=lambda commit: commit.at, reverse=True))
+
+    def _logged(self, newest: str, folders: tuple[PurePosixPath, ...]) -> Generator[Commit]:
+        paths = [str(folder) for folder in folders]
+        options = ["-z", "--raw", "--no-abbrev", "--no-renames", "--full-diff", "--root", "-m", "--first-parent"]
+        fields = self._git.fields(
+            "log", *options, f"--format={LOG_FORMAT}", newest, "--", *paths, deadline_s=_LOG_DEADLINE_S
+        )
+        with closing(fields):
+            yield from read_log(fields)
+
+    def _compared(self, older: str | None, newer: str, path: PurePosixPath | None) -> Diff:
+        before, after = self._repository.files(older), self._repository.files(newer)
+        differing = sorted(
+            each
+            for each in before.keys() | after.keys()
+            if before.get(each) != after.get(each) and _is_within(each, path) and sees_path(self._access, each)
+        )
+        shown = (self._repository.compare(each, before.get(each), after.get(each)) for each in differing[:_COMPARED])
+        return Diff(tuple(shown), omitted=len(differing[_COMPARED:]))
+
+
+def _is_within(path: PurePosixPath, folder: PurePosixPath | None) -> bool:
+    return folder is None or path == folder or folder in path.parents

@@ -1,0 +1,89 @@
+"""This file takes a passage out of every version of every file, and lets no byte of it stay in the repository."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from workspaces.errors import EditError, HistoryUnusableError
+from workspaces.files import Folder
+from workspaces.history.git_command import Git
+from workspaces.history.tracked_files import kept_content
+from workspaces.redact import Redaction
+
+if TYPE_CHECKING:
+    from workspaces.history.repository import Repository
+
+_DEADLINE_S = 300.0
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was taken out of a history."""
+
+    versions: int
+    """Contents of files that held the passage."""
+    commits: int
+    """Commits that were written anew, and have new ids: those that held it, and all after them."""
+    exports: int
+    """Bundles that were deleted: they held what the history had."""
+    set_aside: tuple[str, ...]
+    """Damaged histories that were put aside earlier, which nobody rewrites: their names."""
+
+
+def purge(repository: "Repository", git: Git, folder: Folder, redaction: Redaction) -> Purged:
+    """Rewrite the history without the passage, drop what is no longer part of it, and look that nothing is left.
+
+    Done twice, or after a crash, it comes to the same. Raises EditError while a file still holds the passage, which
+    would bring it back, and HistoryUnusableError; the caller holds the lock.
+    """
+    if standing := files_holding(folder, redaction):
+        named = ", ".join(map(str, standing[:_NAMED]))
+        raise EditError(f"the passage still stands in {named}; take it out there first")
+    versions, commits = repository.rewrite(_on_bytes(redaction.out_of))
+    _drop_half_made(repository)
+    git.run("reflog", "expire", "--expire=now", "--all", deadline_s=_DEADLINE_S)
+    git.run("gc", "--quiet", "--prune=now", deadline_s=_DEADLINE_S)
+    git.run("commit-graph", "write", "--reachable", "--changed-paths", deadline_s=_DEADLINE_S)
+    if left := repository.holding(lambda data: redaction.is_in(data.decode(errors="replace"))):
+        raise HistoryUnusableError(
+            f"the passage is still in {left:,} objects of {repository.path}: it is part of a file's name, or of "
+            "something that was made there by hand (a worktree, a detached HEAD, a .keep file)"
+        )
+    return Purged(versions, commits, _drop_exports(repository.path), _set_aside(repository.path))
+
+
+def files_holding(folder: Folder, redaction: Redaction) -> list[PurePosixPath]:
+    """Return the files, of those whose versions are kept, that hold the passage now."""
+    texts = ((found.path, kept_content(folder, found.path)) for found in folder.walk())
+    return sorted(path for path, data in texts if data is not None and redaction.is_in(data.decode()))
+
+
+def _on_bytes(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        try:
+            return change(data.decode()).encode()
+        except UnicodeDecodeError:  # not a text of ours
+            return data
+
+    return changed
+
+
+def _drop_half_made(repository: "Repository") -> None:
+    """Remove what a crash left of a repository that was being made, and what git's own program keeps objects by."""
+    shutil.rmtree(repository.beside(".new").path, ignore_errors=True)
+    (repository.path / "index").unlink(missing_ok=True)  # a repository without a working tree needs none
+
+
+def _drop_exports(path: Path) -> int:
+    """Remove the bundles, and what a crash left of one; return how many there were."""
+    bundles = list(path.with_name("bundles").glob("*.bundle*"))
+    for bundle in bundles:
+        bundle.unlink(missing_ok=True)
+    return len(bundles)
+
+
+def _set_aside(path: Path) -> tuple[str, ...]:
+    return tuple(sorted(each.name for each in path.parent.glob(f"{path.name}.damaged-*")))

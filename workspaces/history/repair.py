@@ -1,0 +1,133 @@
+"""This file keeps a history usable: a lock that a crash left is removed, a damaged repository is set aside."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from workspaces.errors import HistoryUnusableError
+from workspaces.files import Folder
+from workspaces.history.messages import INITIAL, compose, subject_for
+from workspaces.history.tracked_files import Looks, differing
+
+if TYPE_CHECKING:
+    from workspaces.history.repository import Repository
+
+T = TypeVar("T")
+
+SET_ASIDE = ".damaged-"
+"""Follows the name of a repository that was set aside; then comes when."""
+DAMAGED_KEPT = 3
+"""Damaged repositories that stay beside the new one: each is as large as the history, and a disk that fails again and
+again would fill up with them. What is not ours is never removed."""
+
+
+class RepairReason(StrEnum):
+    """What was wrong with a history."""
+
+    DAMAGED = "history_damaged"
+    FOREIGN = "history_foreign"
+    STALE_LOCK = "history_stale_lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Something that was mended, for `status` to tell."""
+
+    reason: RepairReason
+    at: datetime
+    kept_as: Path | None
+    """Where the repository that was set aside lies."""
+    taken_over: bool
+    """The commits before the damage are in the new one; or nothing had to be set aside."""
+
+
+class Mender:
+    """Does work on a repository as its only writer, and mends the repository when the work fails because of it."""
+
+    def __init__(self, repository: "Repository", folder: Folder, clock: Callable[[], datetime]) -> None:
+        self._repository = repository
+        self._folder = folder
+        self._clock = clock
+        self.repairs: list[Repair] = []
+        self.has_begun = False
+        """A new history was made, which holds the files as they were on disk."""
+        self.on_begun: Callable[[], None] = _nothing
+
+    def check(self) -> None:
+        """Begin the history where there is none, and mend what is there."""
+        with self._repository.locked():
+            self._mend(self._repository.is_sound)
+
+    def attempt(self, work: Callable[[], T], is_sound: Callable[[], bool] | None = None) -> T:
+        """Return what *work* does; when it fails on a repository that can be mended, mend it and try once more.
+
+        Without *is_sound* the newest commit with all its texts has to be readable. Raises HistoryUnusableError when
+        the repository is not to blame (a full disk, a deadline), and leaves it as it is.
+        """
+        with self._repository.locked():
+            try:
+                return work()
+            except HistoryUnusableError:
+                if not self._mend(is_sound or self._repository.is_sound):
+                    raise
+                return work()
+
+    def _mend(self, is_sound: Callable[[], bool]) -> bool:
+        """Return whether something was wrong; it is no more."""
+        if not self._repository.is_ours():
+            self._begin(RepairReason.FOREIGN)
+            return True
+        left = self._repository.unlock()
+        if left:
+            self.repairs.append(Repair(RepairReason.STALE_LOCK, self._clock(), kept_as=None, taken_over=True))
+        if not is_sound():
+            self._begin(RepairReason.DAMAGED)
+            return True
+        return left > 0
+
+    def _begin(self, reason: RepairReason) -> None:
+        """Make a new history, of what can be read of a damaged one and of the files; only then set that aside."""
+        at, path = self._clock(), self._repository.path
+        fresh = self._repository.beside(".new")
+        try:
+            shutil.rmtree(fresh.path, ignore_errors=True)
+            fresh.create(at)
+            taken_over = reason is RepairReason.DAMAGED and fresh.salvage(self._repository)
+            self._catch_up(fresh, at, taken_over=taken_over)
+            kept_as = _set_aside(path, at)
+            fresh.path.rename(path)
+        except OSError as exc:
+            raise HistoryUnusableError(f"no history can be begun in {path}: {exc.strerror}") from exc
+        self.has_begun = True
+        self.on_begun()
+        if kept_as is not None:
+            self.repairs.append(Repair(reason, at, kept_as, taken_over))
+            for old in self._repository.ours_beside(SET_ASIDE)[:-DAMAGED_KEPT]:
+                shutil.rmtree(old.path, ignore_errors=True)
+
+    def _catch_up(self, fresh: "Repository", at: datetime, *, taken_over: bool) -> None:
+        """Commit the files as they are."""
+        known = fresh.files(fresh.head()) if taken_over else {}
+        contents = differing(self._folder, known, fresh.id_of, Looks())
+        if not taken_over or contents:
+            subject = subject_for(fresh.acts(contents)) if taken_over else INITIAL
+            fresh.commit(contents, compose(subject, None), at)
+
+
+def _set_aside(path: Path, at: datetime) -> Path | None:
+    """Give what is at *path* a name that says when it was found damaged, and return it."""
+    if not path.is_symlink() and not path.exists():
+        return None
+    stamp = f"{path.name}{SET_ASIDE}{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    names = (f"{stamp}{'' if number == 1 else f'-{number}'}" for number in range(1, 1000))
+    target = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    path.rename(target)
+    return target
+
+
+def _nothing() -> None:
+    """Nobody else keeps a list of what is to be recorded."""

@@ -1,0 +1,94 @@
+"""This file searches an agent's notes as they were at the end of an earlier day, in an index that lives only for it."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path, PurePosixPath
+from uuid import uuid4
+
+from workspaces.access import Access, AgentId, Scope, scope_of
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.entry import Document
+from workspaces.memory.exact_search import ExactQuery, ExactResult
+from workspaces.memory.search import Clock, MemoryIndex, Query, SearchResult
+from workspaces.memory.sync import Calls, Run
+from workspaces.memory.wire import AS_OF
+from workspaces.memory.workspace_source import document_of, is_note
+
+TextsOn = Callable[[date, Access], Awaitable[Mapping[PurePosixPath, str]]]
+"""Gives every file's text at the end of a day, as far as a turn sees it. Raises WorkspaceError."""
+
+
+class EarlierNotes:
+    """The `Source` of notes that are no longer so; their audience is decided by each note's path, as today."""
+
+    def __init__(self, texts: Mapping[PurePosixPath, str]) -> None:
+        """*texts* are the files of that time, as far as a turn sees them; only notes among them are offered."""
+        self._texts = {str(path): text for path, text in texts.items() if is_note(path)}
+
+    def stamps(self) -> dict[str, str]:
+        """Return a hash of each note by path."""
+        return {path: hashlib.sha256(text.encode()).hexdigest() for path, text in self._texts.items()}
+
+    def read(self, path: str) -> Document | None:
+        """Return the note, or `None` if there was none."""
+        text = self._texts.get(path)
+        return None if text is None else document_of(PurePosixPath(path), text.removeprefix("\ufeff"))
+
+    def audience(self, path: str) -> Scope | None:
+        """Return who may find the note at *path*; `None` if it is no note's path."""
+        place = PurePosixPath(path)
+        return scope_of(place) if is_note(place) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Lookback:
+    """The `Past` of one agent, by its history.
+
+    What is indexed for a search is only what its turn sees, and the search is limited to the turn's scopes as every
+    other. Texts that are notes still are in the cache of embeddings, so that mostly no model is run.
+    """
+
+    agent: AgentId
+    folder: Path
+    """The agent's index folder."""
+    texts_on: TextsOn
+    worker: Calls
+    run: Run
+    monotonic: Callable[[], float]
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def search(self, query: Query, access: Access, day: date) -> SearchResult:
+        """Return the notes of *day* that answer *query*. Raises WorkspaceError."""
+        notes = EarlierNotes(await self.texts_on(day, access))
+        async with self._index(day, notes) as index:
+            found = await index.search(replace(query, as_of=None), access)
+        hits = tuple(replace(hit, as_of=day) for hit in found.hits)
+        return SearchResult(hits, found.mode, _told(day, notes, found.notice))
+
+    async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
+        """Return the lines of *day* that hold a text. Raises WorkspaceError."""
+        notes = EarlierNotes(await self.texts_on(day, access))
+        async with self._index(day, notes) as index:
+            found = await index.find_exact(replace(query, as_of=None), access)
+        return ExactResult(tuple(replace(match, as_of=day) for match in found.matches), _told(day, notes, found.notice))
+
+    @asynccontextmanager
+    async def _index(self, day: date, notes: EarlierNotes) -> AsyncIterator[MemoryIndex]:
+        folder = self.folder / AS_OF / uuid4().hex
+        async with self._one_at_a_time:
+            index = MemoryIndex(self.agent, folder, [notes], self.worker, self.run, Clock(self.monotonic, lambda: day))
+            try:
+                yield index
+            finally:
+                if index.is_open:  # a worker that died meanwhile sweeps up when it opens the agent's index next
+                    with suppress(MemoryUnavailableError):
+                        await self.worker.call("discard", folder, {})
+
+
+def _told(day: date, notes: EarlierNotes, notice: str) -> str:
+    known = f"the notes as they were at the end of {day}, without conversations"
+    return "; ".join(filter(None, (notice, known if notes.stamps() else f"the history holds no note of {day}")))

@@ -1,0 +1,170 @@
+"""This file finds a text letter by letter, in any case, in the documents themselves: newest first, in linear time."""
+
+import asyncio
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import islice
+
+from workspaces.access import Scope
+from workspaces.errors import WorkspaceError
+from workspaces.memory.entry import Document, Source, UnreadableDocumentError
+from workspaces.memory.sync import Run
+from workspaces.memory.text.dates import date_in
+
+Day = date
+"""The type, where a field is called `date`."""
+SHORTEST = 2
+"""In characters; one is in every line."""
+LONGEST = 500
+"""In characters; more is no phrase that somebody looks for."""
+MOST_MATCHES = 50
+DEADLINE_S = 2.0
+"""After this long the answer is what was found so far, and says so."""
+SHOWN = 240
+"""Characters of a line that are shown."""
+
+
+class ExactRefusedError(WorkspaceError):
+    """The text cannot be looked for; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactQuery:
+    """What is looked for."""
+
+    text: str
+    since: date | None = None
+    until: date | None = None
+    """Both days belong to it; undated lines are outside of any bounds."""
+    max_results: int = 20
+    as_of: date | None = None
+    """Look into the notes as they were at the end of this day; `None` is now."""
+    deadline_s: float = DEADLINE_S
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A line that holds the text, with the lines beside it."""
+
+    path: str
+    line: int
+    """From 1."""
+    date: date | None
+    text: str
+    """At most 240 characters, around the first place where the text stands."""
+    before: str
+    after: str
+    as_of: Day | None = None
+    """The day at whose end it stood there; `None` is now."""
+
+    @property
+    def citation(self) -> str:
+        """Where it stands, as `path#Lx-Lx`, with `@` and a day for what stood there then."""
+        return f"{self.path}#L{self.line}-L{self.line}{f'@{self.as_of}' if self.as_of else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExactResult:
+    """The matching lines, newest first."""
+
+    matches: tuple[Match, ...]
+    notice: str = ""
+    """Says when not everything was looked through."""
+
+
+async def find_exact(
+    query: ExactQuery,
+    sources: Sequence[Source],
+    scopes: frozenset[Scope] | None,
+    run: Run,
+    monotonic: Callable[[], float],
+) -> ExactResult:
+    """Look through what *scopes* (`None`: all) may read, one document at a time. Raises ExactRefusedError."""
+    needle, ends_at = _needle(query.text), monotonic() + query.deadline_s
+    limit = min(max(query.max_results, 1), MOST_MATCHES)
+    found: list[Match] = []
+    paths = [(path, source) for source in sources for path in await _paths(source, scopes, run)]
+    for place, (path, source) in enumerate(paths):
+        if monotonic() > ends_at:
+            return ExactResult(_newest(found, limit), _stopped(query, place, len(paths)))
+        found += await run(_matches_at, source, path, needle, query, limit)
+        await asyncio.sleep(0)
+    return ExactResult(_newest(found, limit))
+
+
+def _stopped(query: ExactQuery, done: int, files: int) -> str:
+    return f"stopped after {query.deadline_s:g} s: {done} of {files} files"
+
+
+def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[Match]:
+    """Give the lines of *document* that hold *needle* (folded), from its end."""
+    if needle not in _folded(document.text):
+        return
+    lines = document.text.split("\n")
+    days = list(_days(lines, document.date))
+    for place in range(len(lines) - 1, -1, -1):
+        at = _folded(lines[place]).find(needle)
+        if at >= 0 and _is_within(days[place], query):
+            yield Match(
+                path=document.path,
+                line=document.lines[place] if document.lines else place + 1,
+                date=days[place],
+                text=_cut(lines[place], at),
+                before=_cut(lines[place - 1]) if place else "",
+                after=_cut(lines[place + 1]) if place + 1 < len(lines) else "",
+            )
+
+
+def _needle(text: str) -> str:
+    needle = _folded(" ".join(text.encode("utf-8", "replace").decode().split()))
+    if not SHORTEST <= len(needle) <= LONGEST:
+        raise ExactRefusedError(
+            f"an exact search takes {SHORTEST} to {LONGEST} characters, this text has {len(needle):,}"
+        )
+    return needle
+
+
+async def _paths(source: Source, scopes: frozenset[Scope] | None, run: Run) -> list[str]:
+    """Return what may be read, the latest names first: a daily note's name is its day."""
+    stamps: Mapping[str, str] = await run(source.stamps)
+    return sorted((path for path in stamps if scopes is None or source.audience(path) in scopes), reverse=True)
+
+
+def _matches_at(source: Source, path: str, needle: str, query: ExactQuery, limit: int) -> list[Match]:
+    try:
+        document = source.read(path)
+    except UnreadableDocumentError:
+        return []  # `memory status` names it
+    return list(islice(matches_in(document, needle, query), limit)) if document else []
+
+
+def _newest(found: Sequence[Match], limit: int) -> tuple[Match, ...]:
+    """Order by day; what has none holds now, so it is the newest."""
+    ordered = sorted(found, key=lambda match: (match.date or date.max, match.path, match.line), reverse=True)
+    return tuple(ordered[:limit])
+
+
+def _days(lines: Sequence[str], day: date | None) -> Iterator[date | None]:
+    for line in lines:
+        if line.startswith("#"):
+            day = date_in(line) or day
+        yield day
+
+
+def _is_within(day: date | None, query: ExactQuery) -> bool:
+    if query.since is None and query.until is None:
+        return True
+    return day is not None and (query.since or day) <= day <= (query.until or day)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _cut(line: str, at: int = 0) -> str:
+    """Return what fits of *line*, from a little before *at* on."""
+    start = max(min(at - SHOWN // 4, len(line) - SHOWN), 0)
+    shown = line[start : start + SHOWN].rstrip("\r")
+    return f"{'…' * (start > 0)}{shown}{'…' * (start + SHOWN < len(line))}"

@@ -1,0 +1,1 @@
+"""The worker side of memory: collections, engines, embeddings, ranking."""

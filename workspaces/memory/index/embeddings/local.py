@@ -1,0 +1,194 @@
+"""This file is the embedder that ships with the program: all-MiniLM-L6-v2 in int8, run on the CPU by onnxruntime.
+
+Each text is run alone, without padding. The model quantises its activations by their range over the whole run, so
+texts run together would change each other's vectors (cosine down to 0.97), and private text would show in the scores
+of others. Alone, a vector depends on its text and nothing else. Cores are used by running texts side by side, each on
+one thread: measured as fast as batches over two threads, and unlike those not slowed when other work needs a core.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+from tokenizers import Tokenizer
+
+from workspaces.memory.index.embeddings import EmbedderUnavailableError, Embedding, QueryEmbedding
+
+MODEL_FOLDER = Path(__file__).parent / "minilm"
+DIMENSION = 384
+WINDOW = 254
+"""Word pieces a run of the model takes: the 256 it was trained on without [CLS] and [SEP]."""
+OVERLAP = 32
+"""Word pieces that two windows of a long text share, so that each piece is read with 16 or more before and after it."""
+
+_CLS, _SEP = 101, 102
+
+# Words that carry no meaning of their own, so their token vectors would only fill the index: articles, pronouns,
+# prepositions without a direction that matters to a search, forms of be/do/have, question words, and what the
+# tokenizer leaves of "I'm", "it's", "don't". Chosen by hand and short on purpose: the weight by rarity takes care of
+# the rest, while a word that is wrongly here can never be found. Negations, numbers, months, "may" and "will" stay.
+_STOP_WORDS = """
+    a an the this that these those there here
+    i me my mine you your yours he him his she her hers it its we us our ours they them their theirs
+    of to in on at by for with from into as about and or but if so than then
+    am is are was were be been being do does did doing have has had having
+    what which who whom whose when where why how
+    s t m d ll re ve didn doesn isn aren wasn weren hasn haven hadn
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+
+
+class WordPieces:
+    """The model's tokenizer, and which of its word pieces carry meaning."""
+
+    def __init__(self, file: Path) -> None:
+        """Read the tokenizer from *file*; raises EmbedderUnavailableError."""
+        try:
+            self._tokenizer = Tokenizer.from_file(str(file))
+        except Exception as exc:  # tokenizers raises nothing narrower
+            raise EmbedderUnavailableError(f"the embedding model's tokenizer cannot be read: {exc}") from exc
+        vocabulary = self._tokenizer.get_vocab()
+        self._meaningful = np.zeros(max(vocabulary.values()) + 1, dtype=np.bool_)
+        for piece, number in vocabulary.items():
+            self._meaningful[number] = _is_meaningful(piece)
+
+    def split(self, text: str) -> npt.NDArray[np.int64]:
+        """Return the ids of the word pieces of *text*, shape [n], without [CLS] and [SEP]."""
+        return np.array(self._tokenizer.encode(text, add_special_tokens=False).ids, dtype=np.int64)
+
+    def are_meaningful(self, pieces: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Say for each of *pieces* whether its vector belongs into the index."""
+        return self._meaningful[pieces]
+
+
+def _is_meaningful(piece: str) -> bool:
+    """Say whether *piece* is part of a word or number; [UNK] is not: all unknown words would be one word."""
+    is_special = piece.startswith("[") and piece.endswith("]")
+    return not is_special and piece not in STOP_WORDS and any(character.isalnum() for character in piece)
+
+
+class Model:
+    """The network: word pieces in, vectors out."""
+
+    def __init__(self, file: Path) -> None:
+        """Load the network from *file*; raises EmbedderUnavailableError."""
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        except Exception as exc:  # onnxruntime's errors have no common parent
+            raise EmbedderUnavailableError(f"the embedding model cannot be loaded: {exc}") from exc
+
+    def run(self, pieces: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return the pooled vector [384] and the token vectors [n, 384] of *pieces* [n], all of length 1; n ≤ 254.
+
+        Runs on the calling thread, without the GIL, and on several threads at once if several call.
+        """
+        ids = np.concatenate(([_CLS], pieces, [_SEP])).astype(np.int64)[np.newaxis]
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+        pooled, hidden = self._session.run(["pooled", "hidden"], inputs)
+        return pooled[0], _at_length_one(hidden[0, 1:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of a text that is run at once: pieces *start* to *end*, of which the token vectors in *kept* count."""
+
+    start: int
+    end: int
+    kept: slice
+
+
+def windows(length: int) -> Iterator[Window]:
+    """Cut *length* word pieces into windows of equal size; each piece is kept where it has more text around it."""
+    if length <= WINDOW:
+        yield Window(0, length, slice(0, length))
+        return
+    count = -(-(length - OVERLAP) // (WINDOW - OVERLAP))
+    size = -(-(length + (count - 1) * OVERLAP) // count)
+    for number in range(count):
+        start = number * (size - OVERLAP)
+        end = min(start + size, length)
+        first = 0 if number == 0 else OVERLAP // 2
+        last = end - start if number == count - 1 else end - start - OVERLAP // 2
+        yield Window(start, end, slice(first, last))
+
+
+class LocalEmbedder:
+    """The embedder that needs no account and no network; it takes about 100 MB."""
+
+    name = "minilm-l6-v2-int8"
+    dimension = DIMENSION
+    languages = "English"
+
+    def __init__(self, folder: Path = MODEL_FOLDER, threads: int = 2) -> None:
+        """Load the model in *folder*; *threads* is the number of texts it may run at once, a core each.
+
+        Raises EmbedderUnavailableError where a file is missing or is not the one that was shipped.
+        """
+        _check_files(folder)
+        self._pieces = WordPieces(folder / "tokenizer.json")
+        self._model = Model(folder / "model.onnx")
+        self._projection: Floats = np.load(folder / "projection.npy", allow_pickle=False)
+        self._threads = threads
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return one embedding for each of *texts*; one longer than the model's window is read in several windows."""
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self._embed, texts))
+
+    def embed_query(self, text: str) -> QueryEmbedding:
+        """Return the vectors of a search's text."""
+        pooled, tokens, pieces = self._read(text)
+        return QueryEmbedding(pooled, tokens, tuple(pieces.tolist()))
+
+    def _embed(self, text: str) -> Embedding:
+        pooled, tokens, pieces = self._read(text)
+        return Embedding(pooled, tokens.astype(np.float16), frozenset(pieces.tolist()))
+
+    def _read(self, text: str) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+        """Return the pooled vector, the token vectors that count, and their word pieces.
+
+        Windows weigh as much as they have pieces, so the one window of an empty text leaves zeros.
+        """
+        pieces = self._pieces.split(text)
+        pooled = np.zeros(DIMENSION, np.float32)
+        states = []
+        for window in windows(len(pieces)):
+            vector, hidden = self._model.run(pieces[window.start : window.end])
+            pooled += vector * (window.end - window.start)
+            states.append(hidden[window.kept])
+        counts = self._pieces.are_meaningful(pieces)
+        tokens = _at_length_one(np.concatenate(states)[counts] @ self._projection)
+        return _at_length_one(pooled), tokens, pieces[counts]
+
+
+def _at_length_one(vectors: Floats) -> Floats:
+    """Return *vectors* [..., n] divided by their lengths."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
+
+
+def _check_files(folder: Path) -> None:
+    """Compare the files of *folder* with its SHA256SUMS: a damaged weight would not fail, it would find wrong notes."""
+    try:
+        listed = (folder / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+        for expected, name in (line.split() for line in listed):
+            if hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
+                raise EmbedderUnavailableError(f"the embedding model's file {name} is damaged: install again")
+    except OSError as exc:
+        raise EmbedderUnavailableError(f"the embedding model's file {exc.filename} cannot be read") from exc
+    except ValueError as exc:
+        raise EmbedderUnavailableError("the embedding model's SHA256SUMS is damaged: install again") from exc

@@ -1,0 +1,201 @@
+"""This file answers one search in a collection: query vectors, the engine's candidates, their ranking and parts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import islice
+
+import numpy as np
+
+from workspaces.access import Scope
+from workspaces.memory.entry import Entry
+from workspaces.memory.index.embeddings import QueryReader
+from workspaces.memory.index.engine import (
+    CandidateRequest,
+    Column,
+    DayRange,
+    Engine,
+    FloatArray,
+    Ids,
+    PointId,
+    Scores,
+    stepped,
+)
+from workspaces.memory.index.manifest import Manifest, unpacked
+from workspaces.memory.index.ranking import (
+    KEYWORDS_ALONE,
+    WITHOUT_DENSE,
+    WITHOUT_LATE,
+    Kind,
+    Pool,
+    Question,
+    Ranked,
+    Weights,
+    held,
+    question_of,
+    rank,
+    relevance,
+    thinned,
+)
+from workspaces.memory.index.settings import GENTLE, Decay
+from workspaces.memory.text.sparse import SparseVector, query_vector
+
+POOL = 50
+"""Candidates a leg; more find hardly more (docs/search-speed.md)."""
+NEIGHBOURS = 2
+"""How far the ranking looks from an entry to those beside it."""
+NEIGHBOURED = 25
+"""How many of the best found entries have those beside them scored too; worse ones have little to lend."""
+READ = 8
+"""Entries read at once, best first, until enough are found: the usual six and two, since some repeat others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A search as the worker gets it; the gateway has turned `Access` into scopes."""
+
+    text: str
+    scopes: frozenset[Scope] | None
+    days: DayRange
+    limit: int
+    min_score: float | None
+    today: date
+    decay: Decay = GENTLE
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entry that answers, with the parts that do not depend on the other entries."""
+
+    entry: Entry
+    score: float
+    similarity: float
+    late: float
+    keyword: float
+    matched: float
+    relevance: float
+    is_exact: bool
+    """It holds an identifier of the query word for word."""
+
+
+class Finder:
+    """Searches one collection."""
+
+    def __init__(self, engine: Engine, manifest: Manifest, embedder: QueryReader | None) -> None:
+        self._engine = engine
+        self._manifest = manifest
+        self._embedder = embedder
+
+    def find(self, asked: Asked) -> list[Found]:
+        """Return the best `asked.limit` entries, best first; none where no scope may be searched."""
+        request, question = self.request(asked), question_of(asked.text, asked.today)
+        scores = self._engine.score(request, self._engine.find(request))
+        scores = scores.merged(self._engine.score(request, self._beside(scores, max(NEIGHBOURED, asked.limit))))
+        ids: list[PointId] = scores.ids.tolist()
+        pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._held(question, ids))
+        ranked = rank(question, pool, _aged(_weights(request), asked.decay), asked.today)
+        within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
+        found = thinned(_Telling(self._engine, self._manifest, request, pool).found(within))
+        return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
+
+    def request(self, asked: Asked) -> CandidateRequest:
+        """Return what the engine is asked for: words weighted by rarity, and the vectors of the query."""
+        words = self._rare(query_vector(asked.text), asked.scopes)
+        if self._embedder is None:
+            return CandidateRequest(asked.scopes, words, None, None, asked.days, POOL)
+        query = self._embedder.embed_query(asked.text)
+        tokens = self._weighted(query.tokens, query.piece_ids, asked.scopes) if len(query.tokens) else None
+        return CandidateRequest(asked.scopes, words, query.pooled, tokens, asked.days, POOL)
+
+    def _rare(self, words: SparseVector, scopes: frozenset[Scope] | None) -> SparseVector:
+        """Multiply each word's weight by its IDF, counted in the scopes that are searched."""
+        idf = self._manifest.words.idf(words.indices, scopes)
+        values = [weight * rarity for weight, rarity in zip(words.values, idf, strict=True)]
+        return stepped(SparseVector(words.indices, values))
+
+    def _weighted(self, tokens: FloatArray, pieces: Sequence[int], scopes: frozenset[Scope] | None) -> FloatArray:
+        """Scale each row by its word piece's share of the query's IDF, counted in the scopes that are searched."""
+        idf = np.array(self._manifest.pieces.idf(pieces, scopes), np.float32)
+        return np.asarray(tokens * (idf / idf.sum())[:, np.newaxis], np.float32)
+
+    def _beside(self, scores: Scores, best: int) -> Ids:
+        """Return the entries beside the turns among the *best* of *scores* that are not scored yet.
+
+        A file has one scope, so theirs is the same.
+        """
+        ids = scores.ids[np.argsort(-_promise(scores), kind="stable")[:best]].tolist()
+        turns = (id_ for id_ in ids if self._manifest.points[id_].kind is not Kind.NOTE)
+        beside = [other for id_ in turns for other in self._manifest.beside(id_, NEIGHBOURS)]
+        return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
+
+    def _held(self, question: Question, ids: Sequence[PointId]) -> list[frozenset[str]]:
+        """Return the identifiers of *question* in each entry; where it has none, no entry is read for them."""
+        if not question.identifiers:
+            return [frozenset()] * len(ids)
+        entries = self._engine.entries(ids)
+        return [held(question, entries[id_].text) for id_ in ids]
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Reads what was ranked, best first, as far as it is wanted."""
+
+    engine: Engine
+    manifest: Manifest
+    request: CandidateRequest
+    pool: Pool
+
+    def found(self, ranked: Iterator[Ranked]) -> Iterator[Found]:
+        while some := list(islice(ranked, READ)):
+            ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
+            entries = self.engine.entries(ids)
+            yield from (self._found(each, id_, entries[id_]) for each, id_ in zip(some, ids, strict=True))
+
+    def _found(self, ranked: Ranked, id_: PointId, entry: Entry) -> Found:
+        scores, row = self.pool.scores, ranked.row
+        matched = self._matched(id_)
+        cosine, late = float(scores.cosine[row]), float(scores.late[row])
+        return Found(
+            entry=entry,
+            score=ranked.score,
+            similarity=cosine,
+            late=late,
+            keyword=float(max(scores.bm25[row], scores.bm25_context[row])),
+            matched=matched,
+            relevance=relevance(cosine, late, matched),
+            is_exact=bool(self.pool.held[row]),
+        )
+
+    def _matched(self, id_: PointId) -> float:
+        """Return how much of the query's IDF the entry's own words cover, 0 to 1."""
+        held = set(unpacked(self.manifest.points[id_].terms))
+        words = self.request.bm25
+        covered = sum(weight for term, weight in zip(words.indices, words.values, strict=True) if term in held)
+        return covered / sum(words.values) if words.values else 0.0
+
+
+def _promise(scores: Scores) -> Column:
+    """Return a rough measure of each candidate, a tenth of the work of ranking it, that tells the better half."""
+    return np.asarray(scores.late_context + scores.cosine + scores.bm25 / (scores.bm25.max(initial=0.0) or 1.0))
+
+
+def _is_clear(found: Found, min_score: float | None) -> bool:
+    """An identifier that was asked for and found is never below a threshold."""
+    return min_score is None or found.is_exact or found.relevance >= min_score
+
+
+def _aged(weights: Weights, decay: Decay) -> Weights:
+    return replace(weights, floor=decay.floor, half_life_days=decay.half_life_days)
+
+
+def _weights(request: CandidateRequest) -> Weights:
+    if request.dense is None or not np.any(request.dense):
+        return KEYWORDS_ALONE if request.tokens is None else WITHOUT_DENSE
+    return WITHOUT_LATE if request.tokens is None else Weights()
+
+
+def _is_within(day: date | None, days: DayRange) -> bool:
+    """A neighbour of what was found may lie outside the bounds."""
+    if days.since is None and days.until is None:
+        return True
+    return day is not None and (days.since or date.min) <= day <= (days.until or date.max)

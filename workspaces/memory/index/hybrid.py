@@ -1,0 +1,273 @@
+"""This file asks a vector engine for one search: every leg at once, all parts of every score, always within scopes.
+
+It speaks to an engine through `Shard`, which `edge.py` implements, so that the rules below hold for every engine.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import islice
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+
+from workspaces.access import Scope
+from workspaces.memory.entry import Entry
+from workspaces.memory.index.engine import CandidateRequest, Column, DayRange, FloatArray, Ids, Point, PointId, Scores
+from workspaces.memory.text.sparse import SparseVector
+
+VectorName = Literal["dense", "tokens", "tokens_context", "bm25", "bm25_context"]
+FINDING: tuple[VectorName, ...] = ("dense", "bm25", "bm25_context")
+"""The legs that look through the whole collection; late interaction only scores what they found."""
+SCORING: tuple[VectorName, ...] = ("dense", "tokens", "tokens_context", "bm25", "bm25_context")
+ENTRIES_KEPT = 20_000
+"""Entries held in memory after they were read once, about 1 kB each: reading 600 from the engine takes 3 ms."""
+SPARE = 100
+"""Points a leg gives beyond its limit: where the cut goes through a tie, they mostly show the whole of it, and a
+second look at the collection is not needed."""
+MORE = 8
+"""How many times as many points are asked for while a tie goes on; an engine asked for all of 100,000 takes 25 to 60
+ms to make room for them, also where the tie has 400 points."""
+
+ALWAYS = DayRange(None, None)
+NOTHING: Ids = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which points a query may see."""
+
+    scopes: frozenset[Scope] | None
+    """`None`: every scope."""
+    days: DayRange = ALWAYS
+    ids: frozenset[PointId] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorQuery:
+    """The *limit* points whose vector `using` is nearest to `vector`, exactly, best first."""
+
+    using: VectorName
+    vector: SparseVector | FloatArray
+    where: Where
+    limit: int
+    above: float | None = None
+    """Only points with a higher score count."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leg:
+    """Points with their scores by one vector, best first; both of shape [n]."""
+
+    ids: Ids
+    scores: FloatArray
+
+
+class Placed(Protocol):
+    """Where an entry stands and who may see it, known without asking the engine."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def scope(self) -> Scope: ...
+
+
+class Shard(Protocol):
+    """What an engine has to do: keep points, answer exact queries."""
+
+    def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
+        """Return the answer to each of *queries*, in their order; they travel as one request."""
+
+    def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
+        """Return the entries of those of *ids* that exist."""
+
+    def size(self) -> int:
+        """Return how many points there are."""
+
+    def ids(self) -> set[PointId]:
+        """Return the ids of all points."""
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Store *points*; those with a known id are replaced."""
+
+    def delete(self, ids: Sequence[PointId]) -> None:
+        """Remove the points; unknown ids are ignored."""
+
+    def sweep(self) -> None:
+        """Give back the room of points that are gone, where the engine does not do so by itself."""
+
+    def flush(self) -> None:
+        """Make everything stored so far durable."""
+
+    def close(self) -> None:
+        """Flush and release the collection."""
+
+
+class Shelf(Protocol):
+    """Where collections are kept."""
+
+    @property
+    def name(self) -> str:
+        """Says which one it is, from one start to the next."""
+
+    def open(self, folder: Path, dimension: int) -> Shard:
+        """Open or create the collection of *folder* for pooled vectors of length *dimension* (0: keywords alone).
+
+        Raises EngineBrokenError or EngineAwayError.
+        """
+
+    def remove(self, folder: Path) -> None:
+        """Remove the collection and *folder*."""
+
+
+class HybridEngine:
+    """The `Engine` port over a `Shard`."""
+
+    def __init__(self, shard: Shard, places: Mapping[PointId, Placed]) -> None:
+        """*places* knows every point that is to be found; another one does not exist."""
+        self._shard = shard
+        self._places = places
+        self._entries: dict[PointId, Entry] = {}
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Store *points*; those with a known id are replaced."""
+        self._shard.upsert(points)
+        self._forget(point.id for point in points)
+
+    def delete(self, ids: Sequence[PointId]) -> None:
+        """Remove the points; unknown ids are ignored."""
+        self._shard.delete(ids)
+        self._forget(ids)
+
+    def ids(self) -> set[PointId]:
+        """Return the ids of all points."""
+        return self._shard.ids()
+
+    def flush(self) -> None:
+        """Make everything stored so far durable."""
+        self._shard.flush()
+
+    def close(self) -> None:
+        """Flush and release the collection."""
+        self._shard.close()
+
+    def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
+        """Return the entries of those of *ids* that exist."""
+        known = {id_: entry for id_ in ids if (entry := self._entries.get(id_))}
+        if len(known) < len(ids):
+            read = self._shard.entries([id_ for id_ in ids if id_ not in known])
+            known |= read
+            self._entries |= read
+            self._forget(list(islice(self._entries, max(len(self._entries) - ENTRIES_KEPT, 0))))
+        return known
+
+    def find(self, request: CandidateRequest) -> Ids:
+        """Return the ids of what the legs found, each leg's best `request.limit`, rising and distinct."""
+        if _sees_nothing(request):
+            return NOTHING
+        where = Where(request.scopes, request.days)
+        queries = _queries(request, FINDING, where, request.limit + SPARE)
+        legs = zip(queries, self._shard.ask(queries), strict=True)
+        return np.unique(np.concatenate([NOTHING, *(self._cut(query, leg, request.limit) for query, leg in legs)]))
+
+    def score(self, request: CandidateRequest, ids: Ids) -> Scores:
+        """Score those of *ids* (rising, distinct) that `request.scopes` allows, every part filled in."""
+        seen = NOTHING if _sees_nothing(request) else self._allowed(ids, request.scopes)
+        parts: dict[VectorName, Column] = {name: np.zeros(len(seen)) for name in SCORING}
+        if len(seen):
+            where = Where(request.scopes, ids=frozenset(seen.tolist()))
+            queries = _queries(request, SCORING, where, len(seen))
+            for query, leg in zip(queries, self._shard.ask(queries), strict=True):
+                parts[query.using][np.searchsorted(seen, leg.ids)] = leg.scores
+        return Scores(
+            ids=seen,
+            cosine=parts["dense"],
+            late=parts["tokens"],
+            bm25=parts["bm25"],
+            bm25_context=parts["bm25_context"],
+            late_context=parts["tokens_context"],
+        )
+
+    def _allowed(self, ids: Ids, scopes: frozenset[Scope] | None) -> Ids:
+        known = [id_ for id_ in ids.tolist() if id_ in self._places]
+        return np.array([id_ for id_ in known if scopes is None or self._places[id_].scope in scopes], np.int64)
+
+    def _cut(self, query: VectorQuery, leg: Leg, limit: int) -> Ids:
+        """Return the ids of the best *limit* of *leg*; equal scores at the cut are settled by path and position.
+
+        An engine settles them by the order in which points came to it, and there private text would show.
+        """
+        if len(leg.ids) <= limit or leg.scores[limit - 1] > leg.scores[limit]:
+            return leg.ids[:limit]
+        cut = leg.scores[limit]
+        just_below = float(np.nextafter(cut, np.float32(-np.inf)))
+        while len(leg.ids) == query.limit and leg.scores[-1] == cut:
+            query = replace(query, limit=MORE * query.limit, above=just_below)
+            [leg] = self._shard.ask([query])
+        better = leg.ids[leg.scores > cut]
+        tied = [id_ for id_ in leg.ids[leg.scores == cut].tolist() if id_ in self._places]
+        tied.sort(key=lambda id_: (self._places[id_].path, self._places[id_].position))
+        return np.concatenate([better, np.array(tied[: limit - len(better)], np.int64)])
+
+    def _forget(self, ids: Iterable[PointId]) -> None:
+        for id_ in ids:
+            self._entries.pop(id_, None)
+
+
+def _sees_nothing(request: CandidateRequest) -> bool:
+    return request.scopes is not None and not request.scopes
+
+
+def _queries(request: CandidateRequest, names: Sequence[VectorName], where: Where, limit: int) -> list[VectorQuery]:
+    vectors: dict[VectorName, SparseVector | FloatArray | None] = {
+        "dense": request.dense,
+        "tokens": request.tokens,
+        "tokens_context": request.tokens,
+        "bm25": request.bm25,
+        "bm25_context": request.bm25,
+    }
+    asked = ((name, vectors[name]) for name in names)
+    return [VectorQuery(name, v, where, limit) for name, v in asked if v is not None and _says_something(v)]
+
+
+def _says_something(vector: SparseVector | FloatArray) -> bool:
+    """A vector of zeros is equally near to everything."""
+    return len(vector.indices) > 0 if isinstance(vector, SparseVector) else bool(np.any(vector))
+
+
+Payload = dict[str, str | int]
+"""An entry as an engine keeps it; `day` is a proleptic ordinal and missing where the entry has no date."""
+
+
+def payload_of(entry: Entry) -> Payload:
+    """Write *entry* as a payload."""
+    payload: Payload = {
+        "path": entry.path,
+        "scope": entry.scope,
+        "position": entry.position,
+        "start_line": entry.start_line,
+        "end_line": entry.end_line,
+        "text": entry.text,
+        "section": entry.section,
+        "context": entry.context,
+    }
+    return payload if entry.date is None else payload | {"day": entry.date.toordinal()}
+
+
+def entry_of(payload: Payload) -> Entry:
+    """Read the entry back from its payload."""
+    day = payload.get("day")
+    return Entry(
+        path=str(payload["path"]),
+        scope=Scope(str(payload["scope"])),
+        position=int(payload["position"]),
+        start_line=int(payload["start_line"]),
+        end_line=int(payload["end_line"]),
+        text=str(payload["text"]),
+        section=str(payload["section"]),
+        date=None if day is None else date.fromordinal(int(day)),
+        context=str(payload["context"]),
+    )

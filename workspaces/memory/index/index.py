@@ -1,0 +1,166 @@
+"""This file holds an agent's index folder: which collection answers, and which one is being built beside it.
+
+    <index>/embeddings.db        vectors by text, shared by all collections
+    <index>/<layout>/            shard, manifest, and the mark `complete`
+    <index>/as_of/<name>/        an index of an earlier day, for as long as it is searched
+
+A layout is named after the embedder, its dimension and the version of chunking, tokenizer and vectors. Another one
+is built beside; until it is complete the old one answers, by words alone where its vectors are of another model.
+"""
+
+import sqlite3
+from collections.abc import Generator
+from pathlib import Path
+
+from workspaces.memory.index.collection import Collection
+from workspaces.memory.index.edge import EdgeShelf
+from workspaces.memory.index.embeddings import Embedder
+from workspaces.memory.index.endpoint import EndpointError
+from workspaces.memory.index.engine import EngineAwayError, EngineBrokenError
+from workspaces.memory.index.hybrid import Shelf
+from workspaces.memory.index.vectors import EmbeddingCache, Vectors
+from workspaces.memory.text.chunking import Chunking
+
+VERSION = 5
+"""Rises when chunking, tokens or vectors change what is stored."""
+KEYWORDS = "keywords"
+CACHE = "embeddings.db"
+CACHED_TEXTS_A_POINT = 3
+"""An entry needs one text; thrice that is kept for what comes back, such as an edit that is undone."""
+CACHED_TEXTS_FLOOR = 10_000
+
+
+class Index:
+    """The collections of one agent, open."""
+
+    def __init__(
+        self,
+        folder: Path,
+        embedder: Embedder | None,
+        shelf: Shelf | None = None,
+        cache: Path | None = None,
+        chunking: Chunking = Chunking.ENTRIES,
+    ) -> None:
+        """Open the index in *folder*; what is damaged is removed, to be built anew from the files.
+
+        *shelf* keeps the collections, by default the folder itself; *cache* is the embeddings of another index to
+        share, which keeps them in bounds. Raises EngineAwayError when its server is away.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self.embedder = embedder
+        self._folder = folder
+        self._shelf: Shelf = shelf or EdgeShelf()
+        self._cache = _open_cache(cache or folder / CACHE)
+        self._shares_cache = cache is not None
+        self.vectors = Vectors(embedder, self._cache) if embedder else None
+        self._chunking = chunking
+        self._name = layout(embedder, chunking)
+        try:
+            self.building = self._open(self._name)
+            self._old = None if self.building.is_complete else self._open_old()
+        except EngineAwayError:
+            self._close_vectors()
+            raise
+
+    @property
+    def answering(self) -> Collection:
+        """The collection that answers searches."""
+        return self._old or self.building
+
+    @property
+    def answering_embedder(self) -> Embedder | None:
+        """The embedder whose vectors the answering collection holds; `None`: by words alone."""
+        return None if self._old else self.embedder
+
+    @property
+    def is_rebuilding(self) -> bool:
+        """Whether not all documents are in the collection that is to answer."""
+        return not self.building.is_complete
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether somebody removed the folder under us."""
+        return self.building.is_gone
+
+    @property
+    def owing(self) -> int:
+        """How many entries wait for a provider's vector."""
+        return len(self.building.owing)
+
+    def settle(self) -> Generator[None, None, None]:
+        """Fetch what entries owe, step by step, and make it durable. Raises EndpointError."""
+        try:
+            yield from self.building.settle()
+        except EndpointError:
+            self.commit(complete=False)  # what came before it failed
+            raise
+        self.commit(complete=False)
+
+    def commit(self, complete: bool) -> None:
+        """Make everything durable; *complete*: all documents were taken in, so the new collection answers from now."""
+        if self.building.commit() and not self._shares_cache:
+            self._cache.shrink(max(CACHED_TEXTS_FLOOR, CACHED_TEXTS_A_POINT * len(self.building.manifest.points)))
+        if complete and not self.building.is_complete:
+            self.building.complete()
+            self._retire_old()
+
+    def close_for_long(self) -> None:
+        """Release the folder, and what dead points take in a collection too large to be swept while it is used."""
+        if self.building.is_littered:
+            self.building.sweep()
+        self.close()
+
+    def close(self) -> None:
+        """Release the folder."""
+        for collection in filter(None, (self.building, self._old)):
+            collection.close()
+        self._close_vectors()
+
+    def _close_vectors(self) -> None:
+        if self.vectors:
+            self.vectors.close()
+        self._cache.close()
+
+    def _open(self, name: str) -> Collection:
+        dimension = self.embedder.dimension if self.embedder else 0
+        try:
+            return Collection(self._folder / name, dimension, self.vectors, self._shelf, self._chunking)
+        except (EngineBrokenError, sqlite3.DatabaseError):
+            self._shelf.remove(self._folder / name)
+            return Collection(self._folder / name, dimension, self.vectors, self._shelf, self._chunking)
+
+    def _open_old(self) -> Collection | None:
+        for mark in sorted(self._folder.glob("*/complete")):
+            try:
+                return Collection(mark.parent, 0, None, self._shelf)
+            except (EngineBrokenError, sqlite3.DatabaseError):
+                self._shelf.remove(mark.parent)
+        return None
+
+    def _retire_old(self) -> None:
+        """Close the old collection; it is removed unless its embedder is only missing for now."""
+        if self._old:
+            self._old.close()
+            self._old = None
+        if self.embedder is None:
+            return
+        for mark in self._folder.glob("*/manifest.db"):
+            if mark.parent.name != self._name:
+                self._shelf.remove(mark.parent)
+
+
+def layout(embedder: Embedder | None, chunking: Chunking = Chunking.ENTRIES) -> str:
+    """Return the name of the collection that *embedder*, or none, needs for notes cut by *chunking*."""
+    version = f"v{VERSION}" if chunking is Chunking.ENTRIES else f"{chunking}-v{VERSION}"
+    if embedder is None:
+        return f"{KEYWORDS}-{version}"
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in embedder.name)
+    return f"{name}-{embedder.dimension}-{version}"
+
+
+def _open_cache(path: Path) -> EmbeddingCache:
+    try:
+        return EmbeddingCache(path)
+    except sqlite3.DatabaseError:
+        path.unlink(missing_ok=True)
+        return EmbeddingCache(path)

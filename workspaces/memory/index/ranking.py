@@ -1,0 +1,316 @@
+"""This file orders what the engine found: one pure function of the question and the candidates.
+
+The parts of a candidate's score are scaled and added, the entries beside it lend it some of theirs, and a date that
+the question names counts. An entry that holds an identifier of the question word for word comes before all others.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import IntEnum
+from functools import lru_cache
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from workspaces.memory.entry import Entry
+from workspaces.memory.index.engine import Column, Ids, Scores
+from workspaces.memory.index.settings import GENTLE
+from workspaces.memory.text.chunking import without_time
+from workspaces.memory.text.dates import NamedDate, dates_named, relative_dates
+from workspaces.memory.text.tokens import identifiers, identifiers_held, terms
+
+_TURN = re.compile(r"\w[\w .'’-]{0,30}: ")
+"""How a turn of a dialogue begins, after its time of day: a name, a colon."""
+_QUESTION_MARKS = ("?", "？", "؟")
+SAID_KEPT = 1_000
+"""Texts whose words are remembered, some 2 kB each: reading one takes 60 µs. Thirty searches look at as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each part adds to a score; found on half of LoCoMo and rounded by hand (docs/retrieval.md)."""
+
+    keyword: float = 0.2
+    """BM25 as a share of the best candidate's."""
+    late: float = 0.3
+    """MaxSim over the entry's own tokens: 0.25 counts as 0, 0.75 as 1."""
+    late_context: float = 0.2
+    """The same over its tokens and those of the entry before it."""
+    dense: float = 0.3
+    """Cosine, 0.7 counting as 1."""
+    neighbour: float = 0.3
+    """The better of the turns before and after; what stands beside a note that is no dialogue says little about it."""
+    second_neighbour: float = 0.3
+    """The better of the turns two before and two after."""
+    answer: float = 0.1
+    """What a turn has besides of the turn before it where that ends with a question mark: it answers."""
+    speaker: float = 0.03
+    """Who speaks is somebody that the question names: enough to decide between near equals; more hurts."""
+    date: float = 0.5
+    """The entry's day is one that the question names."""
+    question: float = 0.2
+    """Taken from an entry that ends with a question mark: it asks what another answers."""
+    floor: float = GENTLE.floor
+    half_life_days: float = GENTLE.half_life_days
+    """Both as `settings.Decay` says."""
+
+
+WITHOUT_LATE = Weights(keyword=0.4, late=0.0, late_context=0.0, dense=0.6)
+"""For an embedder without token vectors."""
+WITHOUT_DENSE = Weights(keyword=0.3, late=0.4, late_context=0.3, dense=0.0)
+"""Where a provider's pooled vectors are missing and the local token vectors are not: the rest in its old proportion."""
+KEYWORDS_ALONE = Weights(keyword=1.0, late=0.0, late_context=0.0, dense=0.0)
+"""For an agent without an embedder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is looked for, read once."""
+
+    text: str
+    identifiers: frozenset[str]
+    dates: tuple[NamedDate, ...]
+
+
+class Kind(IntEnum):
+    """What an entry is; read from its text once, when it is stored."""
+
+    NOTE = 0
+    """No dialogue."""
+    SAYS = 1
+    """A turn of a dialogue."""
+    ASKS = 2
+    """A turn that ends with a question mark."""
+
+
+def kind_of(text: str) -> Kind:
+    """Return what an entry of *text* is."""
+    if not _TURN.match(without_time(text)):
+        return Kind.NOTE
+    return Kind.ASKS if text.endswith(_QUESTION_MARKS) else Kind.SAYS
+
+
+def speaker_of(text: str) -> str:
+    """Return the name of who speaks in an entry of *text*; empty where nobody does, or a role (`owner`) and no name."""
+    turn = _TURN.match(without_time(text))
+    name = turn[0].removesuffix(": ") if turn else ""
+    return "" if name[:1].islower() else name
+
+
+class Standing(Protocol):
+    """What the ranking knows of an entry without reading it."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def date(self) -> date | None: ...
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def speaker(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The candidates of one question: `entries` and `held` have one item for each row of `scores`."""
+
+    scores: Scores
+    entries: Sequence[Standing]
+    held: Sequence[frozenset[str]]
+    """Identifiers of the question that each holds word for word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate in its place, with the parts that put it there."""
+
+    row: int
+    """Of the pool."""
+    score: float
+    """Orders the candidates of one question; not comparable between questions."""
+    parts: Mapping[str, float]
+    """What each part added to `score`, by its name in `Weights`."""
+
+
+def question_of(text: str, today: date) -> Question:
+    """Read the identifiers and the dates out of a query that is asked *today*."""
+    return Question(text, identifiers(text), (*dates_named(text), *relative_dates(text, today)))
+
+
+def rank(question: Question, pool: Pool, weights: Weights, today: date) -> Iterator[Ranked]:
+    """Give the candidates of *pool* in order, best first; ties by path and line.
+
+    It should hold the entries beside each found one as well: those that are missing lend nothing.
+    """
+    kinds = np.array([entry.kind for entry in pool.entries], np.int8)
+    days = np.array([_ordinal(entry.date) for entry in pool.entries], np.int64)
+    places = _places(pool.entries)
+    parts = _own_parts(pool.scores, weights)
+    speaks, asks = (kinds != Kind.NOTE).astype(np.float64), (kinds == Kind.ASKS).astype(np.float64)
+    own = _total(parts)
+    lenders, asking = _Lenders(places, own * speaks), _Lenders(places, own * asks)
+    parts["date"] = weights.date * _named(question, days)
+    parts["question"] = -weights.question * asks
+    parts["neighbour"] = weights.neighbour * speaks * lenders.better(1)
+    parts["second_neighbour"] = weights.second_neighbour * speaks * lenders.better(2)
+    parts["answer"] = weights.answer * speaks * asking.before()
+    parts["speaker"] = weights.speaker * _spoken(question, [entry.speaker for entry in pool.entries])
+    parts["age"] = -_faded(days, weights, today) * np.maximum(_total(parts), 0.0)
+    scores = _total(parts)
+    held = np.array([len(names) for names in pool.held], np.int64)
+    for row in np.lexsort((places, -scores, -held)).tolist():
+        yield Ranked(row, float(scores[row]), {name: float(part[row]) for name, part in parts.items()})
+
+
+def _own_parts(scores: Scores, weights: Weights) -> dict[str, Column]:
+    legs = (scores.bm25, scores.bm25_context)
+    return {
+        "keyword": weights.keyword * np.mean([leg / (leg.max(initial=0.0) or 1.0) for leg in legs], axis=0),
+        "late": weights.late * (scores.late - 0.25) / 0.5,
+        "late_context": weights.late_context * (scores.late_context - 0.25) / 0.5,
+        "dense": weights.dense * np.maximum(scores.cosine, 0.0) / 0.7,
+    }
+
+
+def _total(parts: Mapping[str, Column]) -> Column:
+    return np.asarray(np.sum(list(parts.values()), axis=0))
+
+
+def _places(entries: Sequence[Standing]) -> Ids:
+    """Return a number for each entry that orders them by path and position; neighbours differ by one."""
+    files = {path: number << 32 for number, path in enumerate(sorted({entry.path for entry in entries}))}
+    return np.array([files[entry.path] + entry.position for entry in entries], np.int64)
+
+
+class _Lenders:
+    """The candidates by place, and what each has to lend."""
+
+    def __init__(self, places: Ids, lent: Column) -> None:
+        self._places = places
+        self._rows = np.argsort(places)
+        self._lent = lent
+
+    def better(self, distance: int) -> Column:
+        """Return what the better one of those *distance* before and after each candidate lends it, 0 at least."""
+        return np.maximum(np.maximum(self._at(-distance), self._at(distance)), 0.0)
+
+    def before(self) -> Column:
+        """Return what the one right before each candidate lends it, 0 at least."""
+        return np.maximum(self._at(-1), 0.0)
+
+    def _at(self, step: int) -> Column:
+        wanted = self._places + step
+        nearest = np.searchsorted(self._places, wanted, sorter=self._rows)
+        rows = self._rows[np.minimum(nearest, len(self._rows) - 1)]
+        return np.where(self._places[rows] == wanted, self._lent[rows], 0.0)
+
+
+UNDATED = 0
+"""No day has this ordinal."""
+
+
+def _ordinal(day: date | None) -> int:
+    return day.toordinal() if day else UNDATED
+
+
+def _named(question: Question, days: Ids) -> Column:
+    """Return 1 for each of *days* that the question names, which is asked once a day, and 0 for the others."""
+    if not question.dates:
+        return np.zeros(len(days))
+    dated = {day: date.fromordinal(day) for day in set(days.tolist()) if day != UNDATED}
+    named = [day for day, at in dated.items() if any(each.covers(at) for each in question.dates)]
+    return np.isin(days, named).astype(np.float64)
+
+
+def _spoken(question: Question, speakers: Sequence[str]) -> Column:
+    """Return 1 for each of *speakers* that the question names, by the whole or the first name, and 0 for the others."""
+    text = question.text.casefold()
+    named = {name for name in set(speakers) if name and _name(name.casefold()).search(text)}
+    return np.array([name in named for name in speakers], np.float64)
+
+
+@lru_cache
+def _name(name: str) -> re.Pattern[str]:
+    first = name.partition(" ")[0]
+    return re.compile(rf"(?<!\w)(?:{re.escape(name)}|{re.escape(first)})(?!\w)")
+
+
+def _faded(days: Ids, weights: Weights, today: date) -> Column:
+    """Return the share of its score that an entry of each of *days* has lost; undated ones lose nothing."""
+    ages = np.maximum(today.toordinal() - days, 0) * (days != UNDATED)
+    return np.asarray((1 - weights.floor) * (1 - np.exp2(-ages / weights.half_life_days)), np.float64)
+
+
+def held(question: Question, text: str) -> frozenset[str]:
+    """Return the identifiers of *question* that an entry of *text* holds word for word."""
+    return identifiers_held(question.identifiers, text)
+
+
+DUPLICATE = 0.8
+"""Share of two entries' terms that they have in common, from which they say the same."""
+
+
+class Told(Protocol):
+    """Something found that has an entry."""
+
+    @property
+    def entry(self) -> Entry: ...
+
+
+T = TypeVar("T", bound=Told)
+
+
+def thinned(found: Iterable[T]) -> Iterator[T]:
+    """Give *found* in order, without those that only repeat a better one.
+
+    A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
+    and the same habit noted on ten days is found once. Time of day does not count.
+    """
+    shown: list[_Said] = []
+    for each in found:
+        said = _said(each.entry.text)
+        if not any(_repeats(said, known) for known in shown):
+            shown.append(said)
+            yield each
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    words: frozenset[str]
+    figures: frozenset[str]
+
+
+@lru_cache(SAID_KEPT)
+def _said(text: str) -> _Said:
+    words = frozenset(terms(without_time(text)))
+    return _Said(words, frozenset(word for word in words if any(map(str.isdigit, word))))
+
+
+def _repeats(said: _Said, known: _Said) -> bool:
+    return said.figures == known.figures and _overlap(said.words, known.words) >= DUPLICATE
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
+
+
+def relevance(cosine: float, late: float, matched: float) -> float:
+    """Return how much an entry bears on a question, 0 to 1, whatever else was found: the mean of what is known.
+
+    *cosine* and *late* are those of `Candidate`, *matched* is the share of the question's IDF that the entry's words
+    cover. A part that is 0 is unknown: without an embedder only *matched* is left.
+    """
+    known = [*(part for part in (cosine, late) if part), matched]
+    return min(max(sum(known) / len(known), 0.0), 1.0)
+
+
+CLEAR = 0.45
+"""The best hit's relevance below which memory has nothing on the question.
+
+Measured on LoCoMo (docs/retrieval.md): 9 % of the questions that memory can answer fall below it, and 79 % of another
+conversation's questions, asked with this one's names.
+"""

@@ -1,0 +1,263 @@
+"""This file answers what the gateway asks of its indexes: one desk in the worker opens them as they are named."""
+
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from workspaces.access import Scope
+from workspaces.memory.index.embeddings import Embedder
+from workspaces.memory.index.embeddings.choose import choose_embedder
+from workspaces.memory.index.embeddings.joined import Joined, Reading
+from workspaces.memory.index.embeddings.settings import HostedEmbedding, may_leave
+from workspaces.memory.index.endpoint import EndpointError
+from workspaces.memory.index.engine import DayRange
+from workspaces.memory.index.finder import Asked, Finder, Found
+from workspaces.memory.index.hybrid import Shelf
+from workspaces.memory.index.index import CACHE, Index
+from workspaces.memory.index.rerank import Reranker
+from workspaces.memory.index.settings import GENTLE, Decay, QdrantServer, Reranking
+from workspaces.memory.text.chunking import Chunking
+from workspaces.memory.wire import AS_OF, Frame, day_in, day_out, document_in, scopes_in
+
+CLOSE_AFTER_S = 600.0
+"""An index that nobody asked for this long is closed: an open shard maps about 36 MB."""
+
+_log = logging.getLogger(__name__)
+
+STAYS_HERE = "private notes stay on this machine, which has no embedding model of its own"
+
+Work = Generator[None, None, Frame]
+
+
+@dataclass(slots=True)
+class _Open:
+    index: Index
+    used_at: float
+
+
+class Desk:
+    """Answers requests on indexes, which it opens when they are first named."""
+
+    def __init__(
+        self, embedder: Embedder | None, reason: str, clock: Callable[[], float], shelf: Shelf | None = None
+    ) -> None:
+        """*reason* says why there is no embedder, or is empty; *shelf* keeps the collections elsewhere."""
+        self._shelf = shelf
+        self.reranker: Reranker | None = None
+        self.chunking = Chunking.ENTRIES
+        self.decay = GENTLE
+        self._embedder = embedder
+        self._reason = reason
+        self._clock = clock
+        self._open: dict[str, _Open] = {}
+        self._operations: dict[str, Callable[[Index, Frame], Frame]] = {
+            "stamps": self._stamps,
+            "drop": self._drop,
+            "commit": self._commit,
+            "search": self._search,
+            "status": self._status,
+        }
+        self.long: Mapping[str, Callable[[Frame], Work]] = {"put": self.put, "discard": self.discard}
+        """Operations that take steps, one after the other; the others are answered between two steps."""
+
+    def answer(self, request: Frame) -> Frame:
+        """Do a short request at once; `ping` only says that we live. Raises KeyError for an unknown operation."""
+        if request["op"] == "ping":
+            return {}
+        return self._operations[request["op"]](self._index(request["folder"]), request)
+
+    def put(self, request: Frame) -> Work:
+        """Take in a document, step by step."""
+        index = self._index(request["folder"])
+        report = yield from index.building.put(document_in(request["document"]), request["stamp"])
+        return {
+            "entries": report.entries,
+            "stored": report.stored,
+            "removed": report.removed,
+            "embedded": report.embedded,
+            "reused": report.reused,
+        }
+
+    def discard(self, request: Frame) -> Work:
+        """Close and remove an index, once what was begun on it has ended."""
+        yield  # a first step is taken at once, the rest in its turn
+        folder = Path(request["folder"])
+        if held := self._open.pop(str(folder), None):
+            held.index.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        return {}
+
+    @property
+    def may_owe(self) -> bool:
+        """Whether vectors come from a provider, so that entries may have to wait for them."""
+        return isinstance(self._embedder, Joined)
+
+    @property
+    def is_owing(self) -> bool:
+        """Whether entries wait for a provider that may be asked now."""
+        if not isinstance(self._embedder, Joined) or self._embedder.far.endpoint.trouble:
+            return False
+        return any(held.index.owing for held in self._open.values())
+
+    def settle(self) -> Work:
+        """Fetch what the entries of all open indexes owe; a provider that fails is asked again later."""
+        try:
+            for held in list(self._open.values()):
+                yield from held.index.settle()
+        except EndpointError as exc:
+            _log.warning("entries wait for their vectors: %s", exc)
+        return {}
+
+    def close_unused(self) -> None:
+        """Close every index that was not used for long."""
+        for folder, held in list(self._open.items()):
+            if self._clock() - held.used_at > CLOSE_AFTER_S:
+                self._open.pop(folder).index.close_for_long()
+
+    def close(self) -> None:
+        """Close every index."""
+        while self._open:
+            self._open.popitem()[1].index.close()
+        if isinstance(self._embedder, Joined):
+            self._embedder.close()
+        if self.reranker:
+            self.reranker.close()
+
+    def _index(self, folder: str) -> Index:
+        held = self._open.get(folder)
+        if held is not None and held.index.is_gone:
+            self._open.pop(folder).index.close()
+            held = None
+        if held is None:
+            held = self._open[folder] = _Open(self._opened(Path(folder)), self._clock())
+        held.used_at = self._clock()
+        return held.index
+
+    def _opened(self, folder: Path) -> Index:
+        if folder.parent.name != AS_OF:
+            for left in {*map(str, folder.glob(f"{AS_OF}/*"))} - self._open.keys():  # by a worker that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            return Index(folder, self._embedder, self._shelf, chunking=self.chunking)
+        here = self._embedder.near if isinstance(self._embedder, Joined) else self._embedder
+        return Index(folder, here, cache=folder.parent.parent / CACHE, chunking=self.chunking)
+
+    def _stamps(self, index: Index, request: Frame) -> Frame:
+        return {"stamps": index.building.manifest.stamps()}
+
+    def _drop(self, index: Index, request: Frame) -> Frame:
+        return {"removed": index.building.drop(request["paths"])}
+
+    def _commit(self, index: Index, request: Frame) -> Frame:
+        index.commit(complete=bool(request["complete"]))
+        return {}
+
+    def _search(self, index: Index, request: Frame) -> Frame:
+        collection, asked = index.answering, replace(_asked(request), decay=self.decay)
+        reader = _reader(index.answering_embedder, asked.scopes)
+        found, unranked = self._ordered(Finder(collection.engine, collection.manifest, reader), asked)
+        answer = {
+            "hits": [_found_out(each) for each in found],
+            "shortfall": "",
+            "unranked": unranked,
+            **self._mode(index),
+        }
+        return answer | _shortfall(reader) if isinstance(reader, Reading) else answer
+
+    def _ordered(self, finder: Finder, asked: Asked) -> tuple[list[Found], str]:
+        """Return what was found, reranked where that is wanted, allowed and possible, or why it is not."""
+        if self.reranker is None or not may_leave(self.reranker.leaves, asked.scopes):
+            return finder.find(asked), ""
+        found = finder.find(replace(asked, limit=max(asked.limit, self.reranker.top)))
+        try:
+            return self.reranker.reordered(asked.text, found)[: asked.limit], ""
+        except EndpointError as exc:
+            return found[: asked.limit], str(exc)
+
+    def _status(self, index: Index, request: Frame) -> Frame:
+        manifest = index.building.manifest
+        return {
+            "documents": len(manifest.stamps()),
+            "entries": len(manifest.points),
+            "embedder": self._embedder.name if self._embedder else None,
+            "languages": self._embedder.languages if self._embedder else None,
+            "embedded": index.vectors.embedded if index.vectors else 0,
+            "reused": index.vectors.reused if index.vectors else 0,
+            "owing": index.owing,
+            "pid": os.getpid(),
+            **self._mode(index),
+        }
+
+    def _mode(self, index: Index) -> Frame:
+        trouble = self._embedder.far.endpoint.trouble if isinstance(self._embedder, Joined) else ""
+        return {
+            "mode": "hybrid" if index.answering_embedder else "keyword",
+            "reason": self._reason or trouble,
+            "rebuilding": index.is_rebuilding,
+        }
+
+
+def _reader(embedder: Embedder | None, scopes: frozenset[Scope] | None) -> Embedder | Reading | None:
+    return embedder.reading(scopes) if isinstance(embedder, Joined) else embedder
+
+
+def _shortfall(reading: Reading) -> Frame:
+    """Say what a search went without."""
+    if reading.is_by_words_alone:
+        return {"mode": "keyword", "reason": reading.shortfall or STAYS_HERE}
+    return {"shortfall": reading.shortfall}
+
+
+def _asked(request: Frame) -> Asked:
+    today = day_in(request["today"])
+    if today is None:
+        raise ValueError("a search without today's date")
+    return Asked(
+        text=request["text"],
+        scopes=scopes_in(request["scopes"]),
+        days=DayRange(day_in(request["since"]), day_in(request["until"])),
+        limit=request["limit"],
+        min_score=request["min_score"],
+        today=today,
+    )
+
+
+def _found_out(found: Found) -> Frame:
+    entry = found.entry
+    return {
+        "path": entry.path,
+        "scope": entry.scope,
+        "start_line": entry.start_line,
+        "end_line": entry.end_line,
+        "text": entry.text,
+        "section": entry.section,
+        "date": day_out(entry.date),
+        "score": found.score,
+        "similarity": found.similarity,
+        "late": found.late,
+        "keyword": found.keyword,
+        "matched": found.matched,
+        "relevance": found.relevance,
+    }
+
+
+def open_desk(init: Frame) -> Desk:
+    """Return the desk that the frame `init` describes (`client.WorkerSettings.init`)."""
+    hosted = [HostedEmbedding.of_frame(each) for each in init["hosted"]]
+    chosen = choose_embedder(init["embedder"], hosted, init["threads"])
+    desk = Desk(chosen.embedder, chosen.reason, time.monotonic, _shelf(init["qdrant"]))
+    desk.chunking, desk.decay = Chunking(init["chunking"]), Decay(**init["decay"])
+    desk.reranker = Reranker(Reranking.of_frame(init["rerank"])) if init["rerank"] else None
+    return desk
+
+
+def _shelf(server: Frame | None) -> Shelf | None:
+    """Return where collections are kept: on a server, or (`None`) in the index folders."""
+    if server is None:
+        return None
+    from workspaces.memory.index.server import connect
+
+    return connect(QdrantServer.of_frame(server))

@@ -1,0 +1,54 @@
+"""This file has a provider read the best entries beside the question once more (Cohere's `/v2/rerank`); off by default.
+
+EndpointError       as `endpoint` says; whoever calls keeps the fused order then
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from workspaces.memory.index.embeddings.settings import Leaves
+from workspaces.memory.index.endpoint import Account, Endpoint, EndpointRefusedError, Patience
+from workspaces.memory.index.finder import Found
+from workspaces.memory.index.settings import Reranking
+
+
+class Reranker:
+    """Orders what was found by what a provider thinks of it; closed by `close`."""
+
+    def __init__(self, settings: Reranking, patience: Patience | None = None) -> None:
+        self.endpoint = Endpoint(Account("cohere rerank", settings.base_url, settings.api_key), patience)
+        self.leaves: Leaves = settings.leaves
+        self.top = settings.top
+        self._settings = settings
+
+    def reordered(self, question: str, found: Sequence[Found]) -> list[Found]:
+        """Return *found* in the provider's order, entries with an identifier of the question still first.
+
+        It is asked once. Raises EndpointError after `deadline_s` at the latest.
+        """
+        if len(found) < 2:
+            return list(found)
+        body = {"model": self._settings.model, "query": question, "documents": [_shown(each) for each in found]}
+        answer = self.endpoint.within(self._settings.deadline_s, self.endpoint.post("/v2/rerank", body, tries=1))
+        order = _order(answer, len(found))
+        return sorted((found[number] for number in order), key=lambda each: not each.is_exact)
+
+    def close(self) -> None:
+        """End what is under way."""
+        self.endpoint.close()
+
+
+def _shown(found: Found) -> str:
+    entry = found.entry
+    day = entry.date.isoformat() if entry.date else ""
+    return "\n".join(filter(None, (day, entry.section, entry.text))).encode("utf-8", "replace").decode()
+
+
+def _order(answer: Any, count: int) -> list[int]:
+    try:
+        order = [int(result["index"]) for result in answer["results"]]
+    except (KeyError, TypeError, ValueError):
+        order = []
+    if sorted(order) != list(range(count)):
+        raise EndpointRefusedError("cohere rerank: it did not order every entry once")
+    return order

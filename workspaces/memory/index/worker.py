@@ -1,0 +1,173 @@
+"""This file is the memory worker: the one child process that holds the embedding model and all open collections.
+
+Started as `python -m workspaces.memory.index.worker`, it reads requests from stdin and answers on stdout until
+stdin ends, which it does when the gateway ends, however it ends. The first frame is `init`: how to embed, with the
+provider's key, which travels nowhere else. One thread does all work: indexing goes in small steps, and a search that
+arrives is served between two of them. Missing provider vectors are fetched when the worker is idle.
+"""
+
+import logging
+import math
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from workspaces.memory.index.request_handler import CLOSE_AFTER_S, Desk, Work, open_desk
+from workspaces.memory.wire import Decoder, Frame, WireError, encode
+from workspaces.memory_trim import EVERY_S, give_back, wait_s
+
+BUSY_EVERY_S = 1.0
+"""How often a long request says that it is alive."""
+SETTLE_EVERY_S = 1.0
+"""How often it is looked whether a provider that failed may be asked again."""
+READ_SIZE = 1 << 16
+
+_log = logging.getLogger(__name__)
+
+Send = Callable[[Frame], None]
+GiveBack = Callable[[], float]
+
+
+@dataclass(slots=True)
+class _Job:
+    id: int | None
+    """`None`: nobody waits for it."""
+    work: Work
+    spoke_at: float
+
+
+class Loop:
+    """Serves requests in order, but short ones between the steps of long ones."""
+
+    def __init__(self, desk: Desk, send: Send, clock: Callable[[], float], give_back: GiveBack = give_back) -> None:
+        """*give_back* frees memory that nothing uses, and says how many seconds that took."""
+        self._desk = desk
+        self._send = send
+        self._clock = clock
+        self._give_back = give_back
+        self._jobs: deque[_Job] = deque()
+        self._settling: _Job | None = None
+        self._pause_s = EVERY_S
+        """How long after something was done memory is given back."""
+        self._giving_back_at = math.inf
+        """When that is; never, while nothing was done since the last time."""
+
+    def run(self, requests: "queue.SimpleQueue[Frame | None]") -> None:
+        """Serve until `None` arrives."""
+        while True:
+            is_busy = bool(self._jobs or self._settling)
+            try:
+                request = requests.get(block=not is_busy, timeout=None if is_busy else self._idle_s())
+            except queue.Empty:
+                self._step() if is_busy else self._rest()
+                continue
+            if request is None:
+                return
+            self._begin(request)
+
+    def _idle_s(self) -> float:
+        """Return how long nothing is to be done."""
+        idle_s = SETTLE_EVERY_S if self._desk.may_owe else CLOSE_AFTER_S
+        return max(min(idle_s, self._giving_back_at - self._clock()), 0.0)
+
+    def _rest(self) -> None:
+        """Use the time in which nobody asks: close what is not used, give memory back, fetch what entries owe."""
+        self._desk.close_unused()
+        if self._clock() >= self._giving_back_at:
+            self._pause_s, self._giving_back_at = wait_s(self._give_back()), math.inf
+        if self._desk.is_owing:
+            self._settling = _Job(None, self._desk.settle(), self._clock())
+
+    def _begin(self, request: Frame) -> None:
+        self._giving_back_at = min(self._giving_back_at, self._clock() + self._pause_s)
+        long = self._desk.long.get(request["op"])
+        work = long(request) if long else _at_once(self._desk, request)
+        job = _Job(request["id"], work, self._clock())
+        if not self._advance(job):  # a long one's first step hands its texts to the model, so that none waits for it
+            self._jobs.append(job)
+
+    def _step(self) -> None:
+        self._speak()
+        if self._jobs:
+            if self._advance(self._jobs[0]):
+                self._jobs.popleft()
+        elif self._settling and self._advance(self._settling):
+            self._settling = None
+
+    def _advance(self, job: _Job) -> bool:
+        """Do the next step of *job* and say whether it was the last."""
+        try:
+            next(job.work)
+        except StopIteration as finished:
+            self._reply(job, {"done": finished.value})
+            return True
+        except Exception as exc:  # noqa: BLE001 — the border of a request: it fails, the others go on
+            _log.error("a memory request failed", exc_info=exc)
+            self._reply(job, {"failed": f"{type(exc).__name__}: {exc}"})
+            return True
+        return False
+
+    def _speak(self) -> None:
+        """Say now and then, for the job that is done and for all that wait behind it, that we live."""
+        now = self._clock()
+        for job in self._jobs:
+            if now - job.spoke_at > BUSY_EVERY_S:
+                job.spoke_at = now
+                self._reply(job, {"busy": True})
+
+    def _reply(self, job: _Job, reply: Frame) -> None:
+        if job.id is not None:
+            self._send({"id": job.id, **reply})
+
+
+def _at_once(desk: Desk, request: Frame) -> Work:
+    yield from ()
+    return desk.answer(request)
+
+
+def frames(stream: BinaryIO) -> Iterator[Frame]:
+    """Give the frames of *stream* until it ends or goes out of step."""
+    decoder = Decoder()
+    while data := os.read(stream.fileno(), READ_SIZE):
+        yield from decoder.feed(data)
+
+
+def main() -> None:
+    """Serve the gateway on stdin and stdout."""
+    stdin, stdout = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not land among the frames
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(stdin, requests), daemon=True).start()
+    init = requests.get()
+    if init is None:
+        return
+    desk = open_desk(init)
+    try:
+        Loop(desk, lambda frame: _write(stdout, frame), time.monotonic).run(requests)
+    except BrokenPipeError:
+        _log.warning("the gateway is gone")
+    finally:
+        desk.close()
+
+
+def _read(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame | None]") -> None:
+    try:
+        for frame in frames(stdin):
+            requests.put(frame)
+    except WireError:
+        _log.exception("the gateway's stream is out of step")
+    requests.put(None)
+
+
+def _write(stdout: BinaryIO, frame: Frame) -> None:
+    stdout.write(encode(frame))
+    stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

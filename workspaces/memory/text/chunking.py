@@ -1,0 +1,320 @@
+"""This file cuts a document into the entries that can be found, each with its true lines.
+
+An entry is what somebody wrote down at once: a list item, a paragraph, a turn of a dialogue, a table row, a block of
+code. Its headings are its section, and the entry before it is its context.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import StrEnum
+from functools import cache
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from workspaces.memory.entry import Document, Entry
+from workspaces.memory.text.dates import date_in
+from workspaces.memory.text.tokens import terms
+
+CHUNK_TOKENS = 400
+"""A passage longer than this is cut; the length of a chunk in the memory systems this one follows."""
+OVERLAP_TOKENS = 80
+"""How much of a cut passage the next part repeats."""
+TELLING_WORDS = 3
+"""A heading with nothing below it is an entry if it has as many words: "Interests" above nothing tells nothing."""
+_BYTES_A_TOKEN = 4
+"""UTF-8 bytes: English words and single Han characters both come out near what tokenizers count."""
+
+_DEEPEST = 100
+"""Levels of lists and quotes inside each other; the parser drops what is deeper, and its own limit is 20."""
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_TURN = re.compile(r"\*{0,2}(?:\d{1,2}:\d{2}(?::\d{2})?\b|\w[\w .'’-]{0,30}\*{0,2}:\*{0,2}\s)\s*\S")
+"""How a line of a dialogue or of a log begins: a time of day, a speaker's name and a colon, or both."""
+_SENTENCE_END = re.compile(r"\n\s*\n|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n")
+
+
+_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?\s+")
+
+
+class Chunking(StrEnum):
+    """How a document is cut."""
+
+    ENTRIES = "entries"
+    """By list item, paragraph, turn, row."""
+    WINDOWS = "windows"
+    """Plain windows of 400 tokens, 80 of them shared with the window before, blind to structure but headings."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A text whose line n stands on line `line + n` of the document, and what it is read with."""
+
+    line: int
+    text: str
+    section: tuple[str, ...]
+    header: str = ""
+    """The head of the table that a row belongs to."""
+
+
+def entries_of(document: Document, chunking: Chunking = Chunking.ENTRIES) -> list[Entry]:
+    """Cut *document* into entries, in order; front matter, comments and blank text give none."""
+    text = document.text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _FRONT_MATTER.sub(lambda match: "\n" * match[0].count("\n"), text)
+    passages = _passages(text) if chunking is Chunking.ENTRIES else _windows(text)
+    parts = [part for passage in passages for part in _parts(passage)]
+    return [
+        _entry(document, position, part, parts[position - 1] if position else None)
+        for position, part in enumerate(parts)
+    ]
+
+
+def token_count(text: str) -> int:
+    """Return about how many tokens *text* has, in any script."""
+    return -(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN)
+
+
+def without_time(text: str) -> str:
+    """Return an entry's *text* without the time of day at its start: nothing is meant by it."""
+    match = _TIME.match(text)
+    return text[match.end() :] if match else text
+
+
+def _entry(document: Document, position: int, part: _Passage, before: _Passage | None) -> Entry:
+    context = part.header
+    if not context and before is not None and before.section == part.section:
+        context = before.text
+    return Entry(
+        path=document.path,
+        scope=document.scope,
+        position=position,
+        start_line=_true_line(document, part.line),
+        end_line=_true_line(document, part.line + part.text.count("\n")),
+        text=part.text,
+        section=" > ".join(part.section),
+        date=_section_date(part.section) or document.date,
+        context=context,
+    )
+
+
+def _true_line(document: Document, place: int) -> int:
+    """Return the number, in the file, of the line at *place* (from 0) of the document."""
+    return document.lines[place] if document.lines else place + 1
+
+
+def _section_date(section: Sequence[str]) -> date | None:
+    return next((day for heading in reversed(section) if (day := date_in(heading))), None)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table").disable(["inline", "reference"])
+
+
+def _passages(text: str) -> Iterator[_Passage]:
+    reader = _Reader(text.split("\n"))
+    for token in _parser().parse(text):
+        yield from reader.take(token)
+    yield from reader.end()
+
+
+class _Reader:
+    """Walks the block tokens of one document and gathers passages: one open list item at a time."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._headings: list[tuple[int, str]] = []
+        self._bare_heading: _Passage | None = None
+        self._item: _Passage | None = None
+        self._depth = 0
+        self._head: _Passage | None = None
+        self._has_rows = False
+
+    def take(self, token: Token) -> Iterator[_Passage]:
+        """Read one token and give the passages that it completes."""
+        match token.type:
+            case "list_item_open" | "list_item_close":
+                yield from self._close_item()
+                self._depth += token.nesting
+            case "heading_open":
+                yield from self._close_item()
+                yield from self._open_heading(token)
+            case "thead_open" | "tr_open" | "table_close":
+                yield from self._close_item()
+                yield from self._table(token)
+            case "inline" | "fence" | "code_block" | "html_block":
+                yield from self._block(token)
+
+    def end(self) -> Iterator[_Passage]:
+        """Give what is still open at the end of the document."""
+        yield from self._close_item()
+        yield from self._close_heading()
+
+    @property
+    def _section(self) -> tuple[str, ...]:
+        return tuple(title for _, title in self._headings if title)
+
+    def _table(self, token: Token) -> Iterator[_Passage]:
+        """Give each row with the head to read it by, or the head where no row follows."""
+        if token.type == "table_close":
+            if self._head and not self._has_rows:
+                yield self._found(self._head)
+            self._head = None
+        elif token.type == "thead_open":
+            self._head, self._has_rows = self._row(token), False
+        elif self._head and token.map and token.map[0] != self._head.line:
+            self._has_rows = True
+            yield self._found(replace(self._row(token), header=self._head.text))
+
+    def _row(self, token: Token) -> _Passage:
+        line = (token.map or [0])[0]
+        return _Passage(line, self._lines[line].strip(" \t|>"), self._section)
+
+    def _found(self, passage: _Passage) -> _Passage:
+        self._bare_heading = None
+        return passage
+
+    def _open_heading(self, token: Token) -> Iterator[_Passage]:
+        level = int(token.tag[1])
+        if self._headings and self._headings[-1][0] >= level:
+            yield from self._close_heading()
+        self._headings = [heading for heading in self._headings if heading[0] < level] + [(level, "")]
+        self._bare_heading = None
+
+    def _close_heading(self) -> Iterator[_Passage]:
+        if self._bare_heading:
+            yield self._bare_heading
+        self._bare_heading = None
+
+    def _block(self, token: Token) -> Iterator[_Passage]:
+        if token.map is None or self._head:
+            return
+        if token.type == "inline" and self._headings and not self._headings[-1][1]:
+            self._name_heading(token)
+            return
+        passage = self._passage(token)
+        if self._depth and self._item:
+            self._item = _joined(self._item, passage)
+        elif self._depth:
+            self._item = self._found(passage)
+        else:
+            yield from map(self._found, _turns(passage))
+
+    def _name_heading(self, token: Token) -> None:
+        level, _ = self._headings.pop()
+        heading = self._passage(token)
+        title = " ".join(heading.text.split())
+        self._headings.append((level, title))
+        self._bare_heading = heading if len(terms(title)) >= TELLING_WORDS else None
+
+    def _passage(self, token: Token) -> _Passage:
+        first, end = token.map or (0, 0)
+        if token.type in {"fence", "code_block"}:
+            return _Passage(first + (token.type == "fence"), token.content, self._section)
+        # The parser strips what Unicode calls blank, a line of no-break spaces too: such lines before the text count.
+        while end > first and not self._lines[end - 1].strip().strip(">").strip():
+            end -= 1
+        first = max(first, end - 1 - token.content.rstrip("\n").count("\n"))
+        return _Passage(first, _without_comments(token.content), self._section)
+
+    def _close_item(self) -> Iterator[_Passage]:
+        if self._item:
+            yield self._item
+        self._item = None
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+
+
+def _joined(first: _Passage, second: _Passage) -> _Passage:
+    gap = max(1, second.line - first.line - first.text.count("\n"))
+    return replace(first, text=first.text + "\n" * gap + second.text)
+
+
+def _turns(passage: _Passage) -> Iterator[_Passage]:
+    lines = passage.text.split("\n")
+    if len(lines) > 1 and all(map(_TURN.match, lines)):
+        yield from (replace(passage, line=passage.line + number, text=line) for number, line in enumerate(lines))
+    else:
+        yield passage
+
+
+def _windows(text: str) -> Iterator[_Passage]:
+    lines = text.split("\n")
+    starts = [token.map[0] for token in _parser().parse(text) if token.type == "heading_open" and token.map]
+    yield _Passage(0, "\n".join(lines[: (starts or [len(lines)])[0]]), ())
+    for first, last in pairwise([*starts, len(lines)]):
+        yield _Passage(first, "\n".join(lines[first:last]), (lines[first].strip("# \t"),))
+
+
+def _parts(passage: _Passage) -> Iterator[_Passage]:
+    passage = _trimmed(passage)
+    if not passage.text:
+        return
+    if token_count(passage.text) <= CHUNK_TOKENS:
+        yield passage
+        return
+    for start, end in _spans(passage.text):
+        part = _trimmed(
+            replace(passage, line=passage.line + passage.text.count("\n", 0, start), text=passage.text[start:end])
+        )
+        if part.text:
+            yield part
+
+
+def _trimmed(passage: _Passage) -> _Passage:
+    text = passage.text.rstrip()
+    blank = len(text) - len(text.lstrip())
+    return replace(passage, line=passage.line + text.count("\n", 0, blank), text=text[blank:])
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Give the bounds of overlapping parts of *text*, at sentence borders where there are any."""
+    borders = [0, *_borders(text), len(text)]
+    sizes = [token_count(text[a:b]) for a, b in pairwise(borders)]
+    first = 0
+    while first < len(sizes):
+        last, size = first, 0
+        while last < len(sizes) and (last == first or size + sizes[last] <= CHUNK_TOKENS):
+            size += sizes[last]
+            last += 1
+        yield borders[first], borders[last]
+        if last == len(sizes):
+            return
+        first = max(first + 1, _stepped_back(sizes, last))
+
+
+def _stepped_back(sizes: Sequence[int], last: int) -> int:
+    size = 0
+    while last and size + sizes[last - 1] <= OVERLAP_TOKENS:
+        last -= 1
+        size += sizes[last]
+    return last
+
+
+def _borders(text: str) -> Iterator[int]:
+    """Give the places where *text* may be cut: sentence ends, and word borders in a sentence that is too long."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    start = 0
+    for end in [*ends, len(text)]:
+        while token_count(text[start:end]) > OVERLAP_TOKENS:
+            start = _word_border(text, start, end)
+            yield start
+        if start < end < len(text):
+            yield end
+        start = max(start, end)
+
+
+def _word_border(text: str, start: int, end: int) -> int:
+    reach = start
+    budget = OVERLAP_TOKENS * _BYTES_A_TOKEN
+    while reach < end and budget > 0:
+        budget -= len(text[reach].encode("utf-8", "replace"))
+        reach += 1
+    space = max(text.rfind(" ", start + 1, reach), text.rfind("\n", start + 1, reach))
+    return space + 1 if space > start else reach
