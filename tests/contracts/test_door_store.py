@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from adapters.channel import Address, Heard
-from gateway.stores import door
 from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
 from gateway.stores.ports import OutboxRow, Outgoing, Store
 from tests.contracts.test_store import Kept
@@ -148,8 +147,8 @@ async def test_the_ledger_has_a_line_for_each_chat_person_and_reason(kept: Kept)
 async def test_the_ledger_of_silences_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many strangers write, the newest lines are kept and no more."""
     assert SILENCES_KEPT == 1_000
-    for place in ("sqlite_door", "redis.door"):
-        monkeypatch.setattr(f"{door.__name__.removesuffix('.door')}.{place}.SILENCES_KEPT", 5)
+    for store_kind in ("sqlite", "redis"):
+        monkeypatch.setattr(f"gateway.stores.{store_kind}.door.SILENCES_KEPT", 5)
     for number in range(12):
         await store.silences.record(silence(f"telegram:{number}", minutes=number))
     assert [each.person for each in await store.silences.latest()] == [f"telegram:{n}" for n in range(11, 6, -1)]
