@@ -7,14 +7,17 @@ import html
 import logging
 import re
 import unicodedata
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from telegramify_markdown import MessageEntity, RenderConfig, convert, split_entities
+from telegramify_markdown import MessageEntity, RenderConfig, convert
 
 from adapters.blocks import code_as_files, tables_as_code
 from adapters.channel import Body, Entity, EntityType, Upload
+from adapters.formatting.formulas import letters
+from adapters.formatting.markup import Signs, prepare
+from adapters.formatting.split import plain_parts, split, valid_unicode
 
 logger = logging.getLogger(__name__)
 
@@ -30,28 +33,27 @@ it takes for a host's name: "notes.md" would lead to a stranger in Moldova. One 
 (`https://bank.example@evil.example`) shows another host than it leads to."""
 _LAST_PORT = 65_535
 _ENTITY_TYPES = frozenset(EntityType)
-_PRIVATE_USE = range(0xE000, 0xF900)
-_BARS_THAT_MEAN_OR = re.compile(r"(?<=\s)\|\|(?=\s)")
-_WORDS_THAT_MAY_GO = re.compile(r"\\[A-Za-z]+|^[\s>]*\d+[.)]|\[[xX]\](?=\s)", re.MULTILINE)
-"""LaTeX commands, which become symbols; list numbers, which are counted anew; ticks of a task list."""
+_WORDS_THAT_MAY_GO = re.compile(r"^[ \t>]*\d+[.)]|\[[xX]\](?=\s)", re.MULTILINE)
+"""List numbers, which are counted anew; ticks of a task list. Neither reads over a line's end: that is quadratic."""
 
 
 def telegram_parts(markdown: str, limit: int = TELEGRAM_LIMIT) -> tuple[Body, ...]:
     """Return *markdown* as Telegram messages of at most *limit* UTF-16 units each; none for blank text.
 
     Cut at line ends where there are any. Formatting that crosses a cut goes on in the next part. Tables become
-    aligned code, and long code becomes a file. Text that cannot be formatted without losing words comes out as it was
-    written.
+    aligned code, and long code becomes a file. Text that cannot be formatted without losing words, or of which
+    nothing would be left, comes out as it was written.
     """
-    return tuple(part for piece in code_as_files(valid_unicode(markdown)) for part in _parts(piece, limit))
+    whole = valid_unicode(markdown)
+    parts = tuple(part for piece in code_as_files(whole) for part in _parts(piece, limit))
+    return parts or plain_parts(whole, limit)
 
 
 def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
     if isinstance(piece, Upload):
         return [Body("", upload=piece)]
     text, entities = _formatted(tables_as_code(piece))
-    cut = split_entities(text, entities, limit)
-    return [Body(part, tuple(_entity(found) for found in clipped)) for part, clipped in cut]
+    return list(split(text, [_entity(found) for found in entities], limit))
 
 
 def terminal_parts(markdown: str) -> tuple[Body, ...]:
@@ -64,11 +66,6 @@ def terminal_parts(markdown: str) -> tuple[Body, ...]:
     return (Body(text),) if text.strip() else ()
 
 
-def valid_unicode(text: str) -> str:
-    """Join surrogate pairs and replace lone surrogates, which no encoder takes."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def _visible(character: str) -> str:
     if character in "\n\t" or unicodedata.category(character) != "Cc":
         return character
@@ -78,23 +75,25 @@ def _visible(character: str) -> str:
 
 def _formatted(markdown: str) -> tuple[str, list[MessageEntity]]:
     try:
-        text, entities = _convert(markdown)
+        text, entities, prepared = _convert(markdown)
     except Exception as exc:  # noqa: BLE001 - whatever a formatter trips over, the answer must reach its reader
         logger.warning("Markdown could not be converted; it is shown as written", extra={"error": type(exc).__name__})
         return markdown, []
-    return (text, entities) if _keeps_words(markdown, text, entities) else (markdown, [])
+    return (text, entities) if _keeps_words(prepared, text, entities) else (markdown, [])
 
 
-def _convert(markdown: str) -> tuple[str, list[MessageEntity]]:
-    masked, signs = _mask(markdown)
-    text, entities = convert(masked, config=_look())
-    known = [_unmasked(found, signs) for found in entities if found.type in _ENTITY_TYPES]
-    return _spell_out_links(text.translate(signs), known)
+def _convert(markdown: str) -> tuple[str, list[MessageEntity], str]:
+    """Return the text to show, its formatting, and the Markdown whose words it must keep."""
+    signs = Signs.absent_from(markdown)
+    prepared = prepare(markdown, signs)
+    text, entities = convert(signs.for_converter(prepared), latex_escape=False, config=_look())
+    known = [_restored(found, signs) for found in entities if found.type in _ENTITY_TYPES]
+    return *_spell_out_links(signs.restored(text), known), prepared
 
 
-def _unmasked(found: MessageEntity, signs: dict[int, str]) -> MessageEntity:
+def _restored(found: MessageEntity, signs: Signs) -> MessageEntity:
     url, language = found.url, found.language
-    return replace(found, url=url and url.translate(signs), language=language and language.translate(signs))
+    return replace(found, url=url and signs.restored(url), language=language and signs.restored(language))
 
 
 def _look() -> RenderConfig:
@@ -106,29 +105,26 @@ def _look() -> RenderConfig:
     return look
 
 
-def _mask(markdown: str) -> tuple[str, dict[int, str]]:
-    """Hide from the converter what it would swallow; also return the table that brings it back.
-
-    Swallowed are HTML tags (`<tag>`), dollar signs in pairs ("$HOME/$USER" counts as mathematics) and the bars
-    of "a || b || c" (a spoiler). Each sign stands in for one of the same length, so that offsets stay true.
-    """
-    free = (sign for sign in map(chr, _PRIVATE_USE) if sign not in markdown)
-    less, dollar, bar = next(free), next(free), next(free)
-    masked = _BARS_THAT_MEAN_OR.sub(bar * 2, markdown).translate({ord("<"): less, ord("$"): dollar})
-    return masked, {ord(less): "<", ord(dollar): "$", ord(bar): "|"}
-
-
 def _spell_out_links(text: str, entities: list[MessageEntity]) -> tuple[str, list[MessageEntity]]:
     """Write the targets of links that Telegram would not open, or open wrongly, behind their words."""
-    kept = [found for found in entities if not _is_dead_link(found)]
-    dead = [found for found in entities if _is_dead_link(found)]
-    units = text.encode("utf-16-le")
-    for link in sorted(dead, key=lambda found: found.offset + found.length, reverse=True):
-        end = link.offset + link.length
+    dead = sorted((found for found in entities if _is_dead_link(found)), key=_end)
+    if not dead:
+        return text, entities
+    units, done = text.encode("utf-16-le"), 0
+    spelled: list[bytes] = []
+    added = [0]
+    for link in dead:
         target = f" ({link.url})".encode("utf-16-le")
-        units = units[: 2 * end] + target + units[2 * end :]
-        kept = [_moved(found, end, len(target) // 2) for found in kept]
-    return units.decode("utf-16-le"), kept
+        spelled += [units[2 * done : 2 * _end(link)], target]
+        done = _end(link)
+        added.append(added[-1] + len(target) // 2)
+    ends = [_end(link) for link in dead]
+    kept = [_moved(found, ends, added) for found in entities if not _is_dead_link(found)]
+    return b"".join([*spelled, units[2 * done :]]).decode("utf-16-le"), kept
+
+
+def _end(found: MessageEntity) -> int:
+    return found.offset + found.length
 
 
 def _is_dead_link(found: MessageEntity) -> bool:
@@ -138,11 +134,11 @@ def _is_dead_link(found: MessageEntity) -> bool:
     return link is None or int(link["port"] or 1) > _LAST_PORT
 
 
-def _moved(found: MessageEntity, at: int, by: int) -> MessageEntity:
-    """Return *found* after *by* units were inserted at *at*: later ones shift, ones around it grow."""
-    if found.offset >= at:
-        return replace(found, offset=found.offset + by)
-    return replace(found, length=found.length + by) if found.offset + found.length > at else found
+def _moved(found: MessageEntity, ends: Sequence[int], added: Sequence[int]) -> MessageEntity:
+    """Return *found* after units were inserted at *ends*: before it, it shifts; within it, it grows."""
+    before = added[bisect_right(ends, found.offset)]
+    within = added[bisect_left(ends, _end(found))] - before
+    return replace(found, offset=found.offset + before, length=found.length + max(within, 0))
 
 
 def _keeps_words(markdown: str, text: str, entities: Iterable[MessageEntity]) -> bool:
@@ -151,11 +147,7 @@ def _keeps_words(markdown: str, text: str, entities: Iterable[MessageEntity]) ->
     Markdown drops some things by its own rules, such as "[todo]: milk", which it takes for a link's definition.
     """
     carried = "".join((found.url or "") + (found.language or "") for found in entities)
-    return not _letters(_WORDS_THAT_MAY_GO.sub("", html.unescape(markdown))) - _letters(text + carried)
-
-
-def _letters(text: str) -> Counter[str]:
-    return Counter(filter(str.isalnum, unicodedata.normalize("NFKC", text)))
+    return not letters(_WORDS_THAT_MAY_GO.sub("", html.unescape(markdown))) - letters(text + carried)
 
 
 def _entity(found: MessageEntity) -> Entity:

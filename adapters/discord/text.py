@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from adapters.blocks import FENCE, code_as_files, plain_lines, table_lines
 from adapters.channel import Body, Upload
-from adapters.text import valid_unicode
+from adapters.formatting.split import valid_unicode
 
 DISCORD_LIMIT = 2000
 """Longest text of one message for a bot. Counted here in UTF-16 units, which are never fewer than characters."""
@@ -21,7 +21,7 @@ _ROOM_FOR_FENCES = 48
 """A code block that goes on in the next part takes its opening line, at most 36 units, and its end again."""
 _UNBROKEN = "`\u200b``"
 """Three backticks within code, with a mark of no width, or they would end the block."""
-_ITEM = re.compile(r"[\s>]*(?:[-*+]|[0-9]+[.)])\s")
+_ITEM = re.compile(r"[\s>]{0,200}+(?:[-*+]|[0-9]{1,9}[.)])\s")
 _BLOCKS = ("fence", "code_block", "table_open")
 
 

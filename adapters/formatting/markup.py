@@ -1,0 +1,145 @@
+"""Marks that Telegram's Markdown converter misreads or reads slowly, replaced before it sees them.
+
+Every pattern is linear: what stands between two marks never holds the opening one, or is bounded.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adapters.formatting.formulas import formula_text
+
+_PRIVATE_USE = range(0xE000, 0xF900)
+_BACKTICKS = re.compile(r"`+")
+_FORMULA = re.compile(
+    r"\\\[(?P<block>(?:[^\\]|\\[^\[\]()]){1,1000}+)\\\]"
+    r"|\\\((?P<inline>(?:[^\\]|\\[^\[\]()]){1,1000}+)\\\)"
+    r"|(?<![\\$])\$\$(?P<dollars>[^$]{1,1000}+)\$\$(?!\$)"
+    r"|(?<![\\$\w])\$(?P<dollar>(?!\s)[^$\n]{1,200}+(?<!\s))\$(?![$\w])"
+)
+_COMMAND = re.compile(r"\\[A-Za-z]|[\^_]\{|\^\w")
+_SPOILER = re.compile(r"(?<![\\|])\|\|(?=[^\s|])((?:[^|\n]|\|(?!\|)){1,4000}+)(?<!\s)\|\|(?!\|)")
+_STARS = re.compile(r"\\.|(?<![\w*\\])(\*{1,2})[^\s*][^*\n]{0,400}\1(?!\*)|(?<=[^\W_])\*{1,2}(?=[^\W_])")
+"""Emphasis that begins at a word's edge stays; stars between two words or digits are multiplication or power."""
+_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+_LONE_TILDE = re.compile(r"(?<![~\\])~(?!~)")
+_ESCAPED = re.compile(r"\\([<$])")
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Characters of private use that stand for marks while the converter reads; one UTF-16 unit each."""
+
+    less: str
+    dollar: str
+    bar: str
+    star: str
+    tilde: str
+    line_end: str
+    math: str
+    hide: str
+    show: str
+
+    @classmethod
+    def absent_from(cls, text: str) -> "Signs":
+        """Return signs that *text* does not hold."""
+        held = set(text)
+        free = (sign for sign in map(chr, _PRIVATE_USE) if sign not in held)
+        return cls(*(next(free) for _ in range(9)))
+
+    def restored(self, text: str) -> str:
+        """Return *text* with the marks that the signs stand for."""
+        return text.translate(
+            {
+                ord(self.less): "<",
+                ord(self.dollar): "$",
+                ord(self.bar): "|",
+                ord(self.star): "*",
+                ord(self.tilde): "~",
+                ord(self.line_end): "\n",
+            }
+        )
+
+    def for_converter(self, text: str) -> str:
+        """Return *text* with the marks that the converter is to read."""
+        return text.translate({ord(self.math): "$$", ord(self.hide): "<tg-spoiler>", ord(self.show): "</tg-spoiler>"})
+
+
+def prepare(markdown: str, signs: Signs) -> str:
+    """Return *markdown* with *signs* for marks that are text, formulas in Unicode, and spoilers marked.
+
+    The converter swallows HTML tags, takes "$HOME/$USER" for a formula, "a || b || c" for a spoiler and "2*3*4" for
+    emphasis; it looks for the ends of formulas in quadratic and for those of spoilers in exponential time.
+    """
+    return "".join(
+        _masked(text, signs) if is_code else _prose(text, signs)
+        for span in code_spans(markdown)
+        for is_code, text in ([span] if span[0] else _formulas(span[1], signs))
+    )
+
+
+def code_spans(markdown: str) -> Iterator[tuple[bool, str]]:
+    """Yield *markdown* in pieces, each with whether it is code between backticks."""
+    runs = [(found.start(), found.end()) for found in _BACKTICKS.finditer(markdown)]
+    later: dict[int, list[int]] = {}
+    for number in range(len(runs) - 1, -1, -1):
+        later.setdefault(runs[number][1] - runs[number][0], []).append(number)
+    done = number = 0
+    while number < len(runs):
+        begin, end = runs[number]
+        same = later[end - begin]
+        while same and same[-1] <= number:
+            same.pop()
+        if not same or markdown[begin - 1 : begin] == "\\":
+            number += 1
+            continue
+        yield False, markdown[done:begin]
+        number = same[-1]
+        done = runs[number][1]
+        yield True, markdown[begin:done]
+        number += 1
+    yield False, markdown[done:]
+
+
+def _formulas(prose: str, signs: Signs) -> Iterator[tuple[bool, str]]:
+    done = 0
+    for found in _FORMULA.finditer(prose):
+        written = _formula(found, signs)
+        if written is not None:
+            yield False, prose[done : found.start()]
+            yield True, written
+            done = found.end()
+    yield False, prose[done:]
+
+
+def _formula(found: re.Match[str], signs: Signs) -> str | None:
+    """Return the formula as the converter is to read it; None if it is none."""
+    content = found[found.lastgroup or 0]
+    if found["dollar"] is not None and not _COMMAND.search(content):
+        return None
+    text = formula_text(content)
+    if text is None:
+        return None
+    if found["inline"] is None and found["dollar"] is None:
+        return signs.math + text.replace("$", signs.dollar).replace("\n", signs.line_end) + signs.math
+    ticks = "``" if "`" in text else "`"
+    return ticks + " ".join(text.split()) + ticks
+
+
+def _prose(prose: str, signs: Signs) -> str:
+    prose = _SPOILER.sub(rf"{signs.hide}\1{signs.show}", prose)
+    prose = _STARS.sub(lambda found: _star(found, signs), prose)
+    prose = _ESCAPED.sub(lambda found: signs.less if found[1] == "<" else signs.dollar, prose)
+    return _masked(prose, signs)
+
+
+def _star(found: re.Match[str], signs: Signs) -> str:
+    if found[0].strip("*"):
+        return found[0]
+    around = found.string[found.start() - 1] + found.string[found.end()]
+    return found[0] if _WIDE.search(around) else signs.star * len(found[0])
+
+
+def _masked(text: str, signs: Signs) -> str:
+    text = _LONE_TILDE.sub(signs.tilde, text.replace("||", signs.bar * 2))
+    return text.translate({ord("<"): signs.less, ord("$"): signs.dollar})
