@@ -1,3 +1,4 @@
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -32,3 +33,14 @@ def test_every_file_says_what_it_is_for() -> None:
     """A module's docstring is one sentence about the file."""
     mute = [str(f.relative_to(ROOT)) for f in CODE if f.stat().st_size and not f.read_text("utf-8").startswith('"""')]
     assert mute == []
+
+
+def test_access_is_made_in_two_files() -> None:
+    """A turn's access comes from its message; the owner's own, without a turn, from `owner_access`."""
+    makers = {
+        str(file.relative_to(ROOT))
+        for file in CODE
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Access"
+    }
+    assert makers == {"gateway/admission/routing.py", "workspaces/access.py"}

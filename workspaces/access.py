@@ -70,6 +70,11 @@ class Access:
         raise TypeError("Access is computed for each turn and never stored")
 
 
+def owner_access(agent: AgentId, via: str, grants: frozenset[Grant] = frozenset()) -> Access:
+    """Return the whole owner's access to *agent*, without a turn; *via* names the cause, such as `terminal:owner`."""
+    return Access(agent, SessionType.MAIN, PRIVATE, via, depth=0, grants=grants)
+
+
 @dataclass(frozen=True, slots=True)
 class Rights:
     """One row of the matrix, with the grants of a turn applied."""

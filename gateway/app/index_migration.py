@@ -19,7 +19,7 @@ from gateway.app.memory_worker import memory_worker
 from gateway.config import Config, QdrantSettings, owner_zone
 from gateway.home import FOLDER_MODE, Home
 from gateway.transcripts.memory_source import TranscriptNotes
-from workspaces.access import PRIVATE, Access, AgentId, SessionType
+from workspaces.access import Access, owner_access
 from workspaces.memory.client import WorkerClient
 from workspaces.memory.entry import Source, UnreadableDocumentError
 from workspaces.memory.search import Clock, MemoryIndex, Query
@@ -104,7 +104,7 @@ def _take_embeddings(index: Path, folder: Path) -> None:
 async def _compare(agent: Agent, other: MemoryIndex) -> Compared:
     here, there = await agent.memory.status(), await other.status()
     questions = await agent.run(_samples, WorkspaceNotes(agent.workspace.folder))
-    access = _owner(agent.id)
+    access = owner_access(agent.id, "terminal:owner")
     different = [
         question
         for question in questions
@@ -143,7 +143,3 @@ def is_same(one: tuple[str, Mapping[str, float]], other: tuple[str, Mapping[str,
     kept = [citation for citation, score in mine.items() if score > last + NEAR]
     pairs = zip(sorted(mine.values()), sorted(theirs.values()), strict=True)
     return all(citation in theirs for citation in kept) and all(abs(a - b) <= NEAR for a, b in pairs)
-
-
-def _owner(agent: AgentId) -> Access:
-    return Access(agent, SessionType.MAIN, PRIVATE, "terminal:owner", depth=0, grants=frozenset())

@@ -15,7 +15,7 @@ from gateway.approvals.job_changes import is_of_jobs, make
 from gateway.errors import ApprovalError, ToolError
 from gateway.schedule.jobs import Timetable
 from gateway.stores.ports import ChangeId, ChangeState, OutboxRow, Outgoing, PendingChange, Proposal, Store
-from workspaces.access import PRIVATE, Access, AgentId, Grant, SessionType
+from workspaces.access import AgentId, Grant, owner_access
 from workspaces.history import Origin
 from workspaces.workspace import Workspace
 
@@ -169,7 +169,7 @@ async def _made(home: Agent, proposal: Proposal, number: int) -> None:
 
 def _make(workspace: Workspace, proposal: Proposal, number: int) -> None:
     """Write, or delete, what *proposal* says with the owner's authority, on the workspace's thread."""
-    access = Access(workspace.agent, SessionType.MAIN, PRIVATE, OWNER, depth=0, grants=frozenset({Grant.APPROVED}))
+    access = owner_access(workspace.agent, OWNER, frozenset({Grant.APPROVED}))
     now = workspace.present(proposal.path, access)
     text = now.whole if now is not None else None
     if text == proposal.after:

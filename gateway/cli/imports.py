@@ -75,14 +75,14 @@ def _named(chosen: "list[Conversation]", agent: str | None, prefix: str) -> "lis
 
 def _take_in(home: Home, conversation: "Conversation") -> int:
     """Write the notes into the agent's workspace, making the agent first; return how many were not there yet."""
-    from workspaces.access import PRIVATE, Access, AgentId, SessionType
+    from workspaces.access import AgentId, owner_access
     from workspaces.errors import NoSuchFileError
     from workspaces.workspace import Workspace
 
     agent = AgentId(conversation.agent)
     _configure(home, agent)
     workspace = Workspace.create(_workspace_of(home, agent), agent)
-    owner = Access(agent, SessionType.MAIN, PRIVATE, "terminal:owner", 0, frozenset())
+    owner = owner_access(agent, "terminal:owner")
     written = 0
     for path, text in conversation.notes.items():
         try:

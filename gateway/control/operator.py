@@ -62,7 +62,7 @@ from gateway.runtime.clock import utc_now
 from gateway.stores.ports import Store
 from gateway.transcripts.provenance import origin_of
 from gateway.transcripts.store import Sessions
-from workspaces.access import PRIVATE, Access, AgentId, SessionType
+from workspaces.access import Access, AgentId, SessionType, owner_access
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import Query
@@ -289,7 +289,7 @@ class LocalDesk:
 
 def _owner_access(agent: AgentId) -> Access:
     """Return what the owner sees who works at this machine's command line."""
-    return Access(agent, SessionType.MAIN, PRIVATE, f"terminal:{OWNER.id}", depth=0, grants=frozenset())
+    return owner_access(agent, f"terminal:{OWNER.id}")
 
 
 def _heartbeat(stands: Standing) -> HeartbeatStatus:
