@@ -21,7 +21,8 @@ from gateway.agent.tools.spawn import Helpers, spawn_tools
 from gateway.agent.tools.tool import Tool
 from gateway.errors import ToolError
 from gateway.inbound.queue_modes import Queueing
-from gateway.sessions.session import Ending, Pause, Session
+from gateway.sessions.due import Ending, Pause
+from gateway.sessions.session import Session
 from gateway.sessions.turn_request import Asked
 from gateway.stores.ports import InboxId, InboxRow
 from workspaces.access import Access, SessionType

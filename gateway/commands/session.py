@@ -2,8 +2,8 @@
 
 from gateway.admission.routing import session_of
 from gateway.commands.command import Call, Command, Who
+from gateway.sessions.due import Ending
 from gateway.sessions.lifecycle import Lifecycle
-from gateway.sessions.session import Ending
 
 
 def session_commands(lifecycle: Lifecycle) -> list[Command]:

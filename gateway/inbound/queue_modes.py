@@ -14,7 +14,7 @@ from gateway.agent.cancellation import Halt
 from gateway.inbound.turn_mark import answered
 from gateway.runtime.clock import utc_now
 from gateway.runtime.queues import Queues
-from gateway.sessions.lifecycle import Due
+from gateway.sessions.due import Due
 from gateway.stores.ports import InboxId, InboxRow
 from workspaces.access import AgentId
 

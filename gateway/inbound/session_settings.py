@@ -11,7 +11,8 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.errors import StoreError
 from gateway.inbound.queue_modes import QueueMode
-from gateway.sessions.session import Ending, Pause, Session
+from gateway.sessions.due import Ending, Pause
+from gateway.sessions.session import Session
 from gateway.stores.ports import Store
 from workspaces.access import AgentId
 

@@ -29,10 +29,11 @@ from gateway.agent.window.rounds import Round
 from gateway.agent.write_policy import is_from_outside
 from gateway.errors import ModelError, StoreError
 from gateway.hooks import Hooks
+from gateway.sessions.due import Pause
 from gateway.sessions.flush import Flush
 from gateway.sessions.hook_events import allow_summary, note_summary
 from gateway.sessions.lifecycle import Lifecycle
-from gateway.sessions.session import Pause, Session
+from gateway.sessions.session import Session
 from gateway.stores.ports import TurnId
 from gateway.transcripts.writer import Record
 from workspaces.errors import WorkspaceError

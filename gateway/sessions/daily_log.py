@@ -10,8 +10,9 @@ from itertools import groupby
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import LogEntry, LoggedEntry, LogSection
+from gateway.sessions.due import Ending, Pause
 from gateway.sessions.extractive_summary import Said, Writer, conversation
-from gateway.sessions.session import Ending, Pause, Session, noting
+from gateway.sessions.session import Session, noting
 from gateway.stores.ports import TurnId
 from gateway.transcripts.writer import Record
 from workspaces.access import Access, rights

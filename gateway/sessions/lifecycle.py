@@ -20,9 +20,10 @@ from gateway.errors import StoreError
 from gateway.hooks import SESSION_END, SESSION_PAUSE, Hooks
 from gateway.runtime.clock import Clock
 from gateway.sessions.daily_log import LOG, DailyLog
+from gateway.sessions.due import Due, Ending, Pause
 from gateway.sessions.extractive_summary import Extract
 from gateway.sessions.hook_events import note_rest, note_start
-from gateway.sessions.session import Ending, Pause, Session
+from gateway.sessions.session import Session
 from gateway.sessions.session_note import SessionNote
 from gateway.stores.ports import TurnId
 from gateway.transcripts.expiry import FORGOTTEN, forget_helpers
@@ -82,14 +83,6 @@ def _latest(hour: int, now: datetime) -> datetime:
     """Return when it last was *hour* o'clock."""
     today = now.replace(hour=hour, minute=0, second=0, microsecond=0)
     return today if today.timestamp() <= now.timestamp() else today - timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A session's pause or end whose turn comes in its lane, like that of a message."""
-
-    key: SessionKey
-    why: Ending | Pause
 
 
 @dataclass(frozen=True, slots=True)

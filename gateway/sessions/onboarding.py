@@ -8,7 +8,8 @@ import structlog
 
 from gateway.agent.entries import COMMAND, HALTED, UNFINISHED, ReplyEntry
 from gateway.agent.models.offline import OFFLINE
-from gateway.sessions.session import Ending, Pause, Session, noting
+from gateway.sessions.due import Ending, Pause
+from gateway.sessions.session import Session, noting
 from gateway.transcripts.codec import Record
 from workspaces.access import Access, SessionType
 from workspaces.errors import NotTextError, TooLargeError

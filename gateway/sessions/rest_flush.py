@@ -8,8 +8,9 @@ from gateway.agent.entries import UserEntry
 from gateway.agent.models.port import ModelRequest
 from gateway.errors import HookError
 from gateway.sessions.daily_log import LOG
+from gateway.sessions.due import Ending, Pause
 from gateway.sessions.flush import Flush, unflushed
-from gateway.sessions.session import Ending, Pause, Session
+from gateway.sessions.session import Session
 from gateway.transcripts.codec import Record, command_turns
 
 Draft = Callable[[Session, Sequence[Record]], Awaitable[ModelRequest]]

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
@@ -11,29 +10,6 @@ from gateway.agent.tools.tool import Run
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access
 from workspaces.history import Origin
-
-
-class Ending(StrEnum):
-    """Why a session is over; the next message begins another one."""
-
-    NEW = "new"
-    RESET = "reset"
-    IDLE = "idle"
-    DAILY = "daily"
-
-
-class Pause(StrEnum):
-    """Why a session is written down although it goes on."""
-
-    REST = "rest"
-    """Nobody said anything for a while."""
-    DAY = "day"
-    """The owner's day has changed."""
-    SWITCH = "switch"
-    """The owner talks to another agent now."""
-    SHUTDOWN = "shutdown"
-    COMPACTION = "compaction"
-    """Its older part is about to be summarised."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from gateway.agent.entries import UserEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.errors import ModelError
+from gateway.sessions.due import Ending, Pause
 from gateway.sessions.extractive_summary import Said, conversation, shortened
-from gateway.sessions.session import Ending, Pause, Session, noting
+from gateway.sessions.session import Session, noting
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.notes import day_path, format_note

@@ -9,7 +9,8 @@ from gateway.errors import StoreError
 from gateway.inbound.edits import as_edited, why_void
 from gateway.inbound.queue_modes import Item
 from gateway.runtime.lanes import RetryLater
-from gateway.sessions.lifecycle import Due, Lifecycle
+from gateway.sessions.due import Due
+from gateway.sessions.lifecycle import Lifecycle
 from gateway.stores.ports import InboxRow
 from gateway.turns.turn import Turns
 

@@ -23,8 +23,8 @@ from gateway.app.app import App, Machine
 from gateway.config import read_config
 from gateway.home import Home
 from gateway.runtime.clock import SystemClock
+from gateway.sessions.due import Pause
 from gateway.sessions.flush import PROMPT
-from gateway.sessions.session import Pause
 from gateway.stores.ports import Store, StoreReport
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import Server

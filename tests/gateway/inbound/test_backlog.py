@@ -1,6 +1,8 @@
 """What waits in memory is bounded, and nothing of it is lost or passed over."""
 
 import asyncio
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -183,3 +185,11 @@ def test_order_holds_whatever_comes_when(steps: list[str | int], session: int, e
             assert found.most <= every + 4
 
     asyncio.run(run())
+
+
+def test_a_queue_loads_no_agent() -> None:
+    """Bounded queues need neither git, nor the agent's loop, nor the lifecycle of sessions."""
+    program = "import sys, gateway.inbound.backlog; print(*sys.modules)"
+    asked = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(asked.stdout.split())
+    assert not loaded & {"pygit2", "gateway.agent.agent", "gateway.sessions.lifecycle", "workspaces.history"}

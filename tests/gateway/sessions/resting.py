@@ -15,7 +15,8 @@ from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.history_writer import Keeper
 from gateway.agent.models.port import Model
 from gateway.runtime.threads import Threads
-from gateway.sessions.lifecycle import Due, Lifecycle, LifecycleSettings
+from gateway.sessions.due import Due
+from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
 from gateway.stores.ports import TurnId
 from gateway.transcripts.store import Sessions
 from tests.fakes.clock import ManualClock

@@ -22,8 +22,8 @@ from gateway.agent.models.port import ModelRequest
 from gateway.agent.window.compact import HEADINGS, LONGEST_SUMMARY
 from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError
 from gateway.sessions.compaction import BY_WORDING, FAILED
+from gateway.sessions.due import Pause
 from gateway.sessions.rest_flush import RestFlush
-from gateway.sessions.session import Pause
 from gateway.stores.ports import InboxRow
 from gateway.transcripts.store import Sessions
 from tests.fakes.keeping import SUMMARY, Answer, KeepingModel, always, notes

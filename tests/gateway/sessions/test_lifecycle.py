@@ -13,8 +13,9 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import COMMAND, EndEntry, ReplyEntry, ResultEntry, Usage, UserEntry
 from gateway.errors import ModelUnavailableError
 from gateway.runtime.lanes import Lanes
-from gateway.sessions.lifecycle import UNLOGGED, Due, LifecycleSettings
-from gateway.sessions.session import Ending, Pause, Session
+from gateway.sessions.due import Due, Ending, Pause
+from gateway.sessions.lifecycle import UNLOGGED, LifecycleSettings
+from gateway.sessions.session import Session
 from gateway.stores.ports import TurnId
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel

@@ -7,9 +7,9 @@ import pytest
 
 from gateway.control.history import answer_history
 from gateway.control.wire import HistoryOrder
+from gateway.sessions.due import Ending, Pause
 from gateway.sessions.lifecycle import LifecycleSettings
 from gateway.sessions.onboarding import FILE, end_first_run
-from gateway.sessions.session import Ending, Pause
 from tests.gateway.sessions.resting import BERLIN, GROUP, KEY, MAIN, Resting, resting
 from workspaces.access import PRIVATE, Access, SessionType
 

@@ -1,0 +1,37 @@
+"""The reasons for which a session rests or ends, and the item that waits for it in its lane."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gateway.admission.routing import SessionKey
+
+
+class Ending(StrEnum):
+    """Why a session is over; the next message begins another one."""
+
+    NEW = "new"
+    RESET = "reset"
+    IDLE = "idle"
+    DAILY = "daily"
+
+
+class Pause(StrEnum):
+    """Why a session is written down although it goes on."""
+
+    REST = "rest"
+    """Nobody said anything for a while."""
+    DAY = "day"
+    """The owner's day has changed."""
+    SWITCH = "switch"
+    """The owner talks to another agent now."""
+    SHUTDOWN = "shutdown"
+    COMPACTION = "compaction"
+    """Its older part is about to be summarised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A session's pause or end whose turn comes in its lane, like that of a message."""
+
+    key: SessionKey
+    why: Ending | Pause
