@@ -5,17 +5,25 @@ Everything here is pure: the same Markdown gives the same pieces after a restart
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import chain, zip_longest
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from adapters.channel import Upload
+from adapters.formatting.markup import keep_stars
 
 LONG_CODE = 6_000
 """A code block of more UTF-16 units comes as a file: about three messages on Discord (our choice)."""
 
 FENCE = "```"
+_INLINE = MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
+_SHOWN = {"softbreak": " ", "hardbreak": " "}
+_LINE_BREAK = re.compile(r"[ \t]{0,9}<br[ \t]{0,9}/?>[ \t]{0,9}", re.IGNORECASE)
+_LONGEST_CELL = 2_000
+_MOST_PADDING, _FREE_PADDING = 8, 4_000
+"""One wide cell beside a thousand narrow ones would fill a hundred messages with spaces."""
 _LINE_ENDS = re.compile(r"\r\n?")
 _EXTENSIONS = {
     "bash": "sh",
@@ -44,7 +52,7 @@ def code_as_files(markdown: str, longest: int = LONG_CODE) -> Iterator[str | Upl
     """Yield *markdown* in pieces: code of more than *longest* UTF-16 units as a file, behind a line that names it."""
     markdown = plain_lines(markdown)
     lines, done, count = markdown.split("\n"), 0, 0
-    for token in MarkdownIt("commonmark").parse(markdown) if _units(markdown) > longest else ():
+    for token in MarkdownIt("commonmark").disable("inline").parse(markdown) if _units(markdown) > longest else ():
         if token.type == "fence" and token.level == 0 and token.map and _units(token.content) > longest:
             count += 1
             name = f"code-{count}.{_extension(token.info)}"
@@ -55,35 +63,45 @@ def code_as_files(markdown: str, longest: int = LONG_CODE) -> Iterator[str | Upl
     yield "\n".join(lines[done:])
 
 
-def tables_as_code(markdown: str) -> str:
-    """Return *markdown* with every table as a code block whose columns are aligned."""
-    markdown = plain_lines(markdown)
-    if "|" not in markdown:  # to read Markdown takes a millisecond, and few answers hold a table
-        return markdown
-    lines, done = markdown.split("\n"), 0
-    tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
-    fitted: list[str] = []
-    for number, token in enumerate(tokens):
-        if token.type == "table_open" and token.map and not token.level:
-            begin, end = token.map
-            fitted += [*lines[done:begin], FENCE, *table_lines(tokens[number:]), FENCE]
-            done = end
-    return "\n".join(fitted + lines[done:])
-
-
-def table_lines(tokens: Sequence[Token]) -> list[str]:
-    """Return the lines of the table that *tokens* begin with, its columns aligned."""
-    rows: list[list[str]] = []
+def table_lines(tokens: Iterable[Token]) -> list[str]:
+    """Return the lines of the table that *tokens* begin with, its columns aligned unless that makes it far longer."""
+    rows: list[list[list[str]]] = []
     for token in tokens:
         if token.type == "table_close":
             break
         if token.type == "tr_open":
             rows.append([])
         elif token.type == "inline":
-            rows[-1].append(token.content)
-    widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
-    head, *body = [" | ".join(map(_padded, row, widths)).rstrip() for row in rows]
-    return [head, "-+-".join("-" * width for width in widths), *body]
+            rows[-1].append(cell_lines(token.content))
+    widths = [max(_width(line) for row in rows for line in row[column]) for column in range(len(rows[0]))]
+    written = sum(len(line) for row in rows for cell in row for line in cell)
+    height = sum(max(map(len, row), default=1) for row in rows)
+    if sum(widths) * height > _MOST_PADDING * written + _FREE_PADDING:
+        widths = [1] * len(widths)
+    head, *body = [list(_row_lines(row, widths)) for row in rows]
+    return [*head, "-+-".join("-" * width for width in widths), *chain.from_iterable(body)]
+
+
+def cell_lines(markdown: str) -> list[str]:
+    """Return the lines of a table's cell without the marks that code would show as they are."""
+    return [_plain(line) for line in _LINE_BREAK.split(markdown)]
+
+
+def _plain(markdown: str) -> str:
+    tokens = (
+        _INLINE.parseInline(keep_stars(markdown, r"\*"))[0].children or [] if len(markdown) <= _LONGEST_CELL else []
+    )
+    plain = "".join(_SHOWN.get(token.type, "") or token.content for token in tokens)
+    is_marked = any(token.type.endswith("_open") or token.type == "code_inline" for token in tokens)
+    if not is_marked:
+        return markdown
+    targets = [str(token.attrGet("href")) for token in tokens if token.type == "link_open"]
+    return plain + "".join(f" ({target})" for target in targets if target not in plain)
+
+
+def _row_lines(row: list[list[str]], widths: list[int]) -> Iterator[str]:
+    for cells in zip_longest(*row, fillvalue=""):
+        yield " | ".join(map(_padded, cells, widths)).rstrip()
 
 
 def _padded(cell: str, width: int) -> str:

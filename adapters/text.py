@@ -8,16 +8,18 @@ import logging
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from telegramify_markdown import MessageEntity, RenderConfig, convert
 
-from adapters.blocks import code_as_files, tables_as_code
+from adapters.blocks import code_as_files
 from adapters.channel import Body, Entity, EntityType, Upload
 from adapters.formatting.formulas import letters
 from adapters.formatting.markup import Signs, prepare
-from adapters.formatting.split import plain_parts, split, valid_unicode
+from adapters.formatting.outline import Block, outline
+from adapters.formatting.references import with_targets
+from adapters.formatting.split import plain_parts, split, units, valid_unicode
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +54,33 @@ def telegram_parts(markdown: str, limit: int = TELEGRAM_LIMIT) -> tuple[Body, ..
 def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
     if isinstance(piece, Upload):
         return [Body("", upload=piece)]
-    text, entities = _formatted(tables_as_code(piece))
-    return list(split(text, [_entity(found) for found in entities], limit))
+    entities: list[Entity] = []
+    pieces: list[str] = []
+    offset = 0
+    for block in outline(with_targets(piece)):
+        text, found = _shown(block)
+        if text.strip():
+            gap = ("\n\n" if block.is_apart else "\n") if pieces else ""
+            entities += [replace(entity, offset=entity.offset + offset + len(gap)) for entity in found]
+            pieces += [gap, text]
+            offset += len(gap) + units(text)
+    return list(split("".join(pieces), entities, limit))
+
+
+def _shown(block: Block) -> tuple[str, list[Entity]]:
+    """Return the text of *block* and its formatting; as it was written if it would lose words or take too long."""
+    if block.is_code:
+        return block.text, [Entity(EntityType.PRE, 0, units(block.text), language=block.language or None)]
+    if block.is_plain:
+        return block.text, []
+    text, found = _formatted(block.text)
+    text = text.rstrip("\n")
+    return text, [entity for entity in _entities(found, units(text)) if entity.length > 0]
+
+
+def _entities(found: Iterable[MessageEntity], end: int) -> Iterator[Entity]:
+    for each in found:
+        yield Entity(EntityType(each.type), each.offset, min(each.length, end - each.offset), each.url, each.language)
 
 
 def terminal_parts(markdown: str) -> tuple[Body, ...]:
@@ -148,7 +175,3 @@ def _keeps_words(markdown: str, text: str, entities: Iterable[MessageEntity]) ->
     """
     carried = "".join((found.url or "") + (found.language or "") for found in entities)
     return not letters(_WORDS_THAT_MAY_GO.sub("", html.unescape(markdown))) - letters(text + carried)
-
-
-def _entity(found: MessageEntity) -> Entity:
-    return Entity(EntityType(found.type), found.offset, found.length, found.url, found.language)

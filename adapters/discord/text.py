@@ -11,7 +11,9 @@ from markdown_it.token import Token
 
 from adapters.blocks import FENCE, code_as_files, plain_lines, table_lines
 from adapters.channel import Body, Upload
-from adapters.formatting.split import valid_unicode
+from adapters.formatting.markup import code_spans, keep_stars
+from adapters.formatting.references import with_targets
+from adapters.formatting.split import plain_parts, valid_unicode
 
 DISCORD_LIMIT = 2000
 """Longest text of one message for a bot. Counted here in UTF-16 units, which are never fewer than characters."""
@@ -31,13 +33,15 @@ def discord_parts(markdown: str, limit: int = DISCORD_LIMIT) -> tuple[Body, ...]
     Cut at line ends where there are any. A code block that crosses a cut is closed and opened again. Tables, which
     Discord does not know, become aligned code, and long code becomes a file.
     """
-    return tuple(part for piece in code_as_files(valid_unicode(markdown)) for part in _parts(piece, limit))
+    whole = valid_unicode(markdown)
+    parts = tuple(part for piece in code_as_files(whole) for part in _parts(piece, limit))
+    return parts or plain_parts(whole, limit)
 
 
 def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
     if isinstance(piece, Upload):
         return [Body("", upload=piece)]
-    return [Body(part) for part in _split(_fitted(piece), limit) if part.strip()]
+    return [Body(part) for part in _split(_fitted(with_targets(piece)), limit) if part.strip()]
 
 
 # --- what Discord does not know
@@ -47,16 +51,27 @@ def _fitted(markdown: str) -> str:
     """Write tables and every kind of code block as the one kind that Discord knows."""
     markdown = plain_lines(markdown)
     lines = markdown.split("\n")
-    tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
+    tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(markdown)
     fitted: list[str] = []
     done = 0
     for number, token in enumerate(tokens):
         if token.type in _BLOCKS and token.map is not None and token.map[0] >= done:
             begin, end = token.map
-            fitted += [*lines[done:begin], *_marker(lines[begin], token)]
-            fitted += _fenced(table_lines(tokens[number:])) if token.type == "table_open" else _code(token)
+            fitted += [*_prose(lines[done:begin]), *_marker(lines[begin], token)]
+            fitted += (
+                _fenced(table_lines(map(tokens.__getitem__, range(number, len(tokens)))))
+                if token.type == "table_open"
+                else _code(token)
+            )
             done = end
-    return "\n".join(fitted + lines[done:])
+    return "\n".join(fitted + _prose(lines[done:]))
+
+
+def _prose(lines: list[str]) -> list[str]:
+    """Return *lines* with a backslash before each star between words, which Discord would take for emphasis."""
+    spans = code_spans("\n".join(lines))
+    whole = "".join(text if is_code else keep_stars(text, r"\*") for is_code, text in spans)
+    return whole.split("\n") if lines else []
 
 
 def _marker(line: str, token: Token) -> list[str]:

@@ -23,6 +23,8 @@ _STARS = re.compile(r"\\.|(?<![\w*\\])(\*{1,2})[^\s*][^*\n]{0,400}\1(?!\*)|(?<=[
 """Emphasis that begins at a word's edge stays; stars between two words or digits are multiplication or power."""
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _LONE_TILDE = re.compile(r"(?<![~\\])~(?!~)")
+_TITLE = re.compile(r"""(\]\([^\s()<>]{1,2000})[ \t]{1,9}(?:"[^"\n]{0,300}"|'[^'\n]{0,300}')[ \t]{0,9}\)""")
+"""No platform shows a link's title."""
 _ESCAPED = re.compile(r"\\([<$])")
 
 
@@ -127,17 +129,23 @@ def _formula(found: re.Match[str], signs: Signs) -> str | None:
 
 
 def _prose(prose: str, signs: Signs) -> str:
+    prose = _TITLE.sub(r"\1)", prose)
     prose = _SPOILER.sub(rf"{signs.hide}\1{signs.show}", prose)
-    prose = _STARS.sub(lambda found: _star(found, signs), prose)
+    prose = keep_stars(prose, signs.star)
     prose = _ESCAPED.sub(lambda found: signs.less if found[1] == "<" else signs.dollar, prose)
     return _masked(prose, signs)
 
 
-def _star(found: re.Match[str], signs: Signs) -> str:
-    if found[0].strip("*"):
-        return found[0]
-    around = found.string[found.start() - 1] + found.string[found.end()]
-    return found[0] if _WIDE.search(around) else signs.star * len(found[0])
+def keep_stars(prose: str, sign: str) -> str:
+    """Return *prose* with *sign* for each star between two words or digits, which is no emphasis."""
+
+    def kept(found: re.Match[str]) -> str:
+        if found[0].strip("*"):
+            return found[0]
+        around = prose[found.start() - 1] + prose[found.end()]
+        return found[0] if _WIDE.search(around) else sign * len(found[0])
+
+    return _STARS.sub(kept, prose)
 
 
 def _masked(text: str, signs: Signs) -> str:

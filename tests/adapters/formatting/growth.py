@@ -62,6 +62,9 @@ KNOTS = (
         "https://a.b/",
         "@a ",
         "<br>",
+        "a|b\n-|-\n\n",
+        "+ ",
+        "```\n\n",
     ),
 )
 """What a pumped input repeats: each kind of character, and openings that nothing closes."""
