@@ -12,7 +12,7 @@ from adapters.blocks import plain_lines, table_lines
 LONGEST_BLOCK = 20_000
 """A longer block is shown as written: a converter may take time that grows faster than its input."""
 _DEEP = re.compile(r"^(?:[ \t]{0,8}(?:[-+*>]|\d{1,9}[.)])){24}", re.MULTILINE)
-"""The converter indents each level of a list by two columns more: 5,000 levels made 12,000 messages."""
+"""The converter indents each level of a list by two columns more: 5,000 levels made 4,274 messages."""
 
 
 @dataclass(frozen=True, slots=True)

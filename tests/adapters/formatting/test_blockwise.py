@@ -43,7 +43,7 @@ def test_a_reference_within_code_stays() -> None:
 
 
 def test_a_block_that_is_too_long_or_too_deep_is_shown_as_written() -> None:
-    """5,000 levels of a list would be 12,000 messages of spaces."""
+    """5,000 levels of a list made 4,274 messages, nearly all spaces."""
     for block in ["1. " * 5_000, "> " * 5_000, "**a** " * 5_000]:
         parts = telegram_parts(f"**so**\n\n{block}")
         assert parts[0].text.startswith("so\n\n" + block[:10])
@@ -59,7 +59,7 @@ def test_marks_in_a_tables_cell_are_not_shown() -> None:
 
 
 def test_one_wide_cell_does_not_pad_a_thousand_narrow_ones() -> None:
-    """Or 40,000 characters would be 20,000 times as many spaces."""
+    """Each narrow row would be padded with 20,000 spaces."""
     table = f"| a | b |\n|---|---|\n| {'x' * 20_000} | y |\n" + "| 1 | 2 |\n" * 2_000
     assert sum(len(part.text) for part in telegram_parts(table)) < 3 * len(table)
 

@@ -16,7 +16,7 @@ KNOWN = ["\n", r"\(", "||a\n> > > > > > > > > > ", "[a]: b\n", "a|b\n-|-\n", "- 
 @pytest.mark.parametrize("platform", FORMATTERS)
 @pytest.mark.parametrize("knot", KNOWN)
 def test_inputs_that_once_froze_a_gateway_are_read_in_linear_time(platform: str, knot: str) -> None:
-    """30,000 line ends took 84 seconds, 10,000 openings of a formula 20."""
+    """30,000 line ends took 84 seconds, 10,000 openings of a formula 2.7."""
     assert is_linear(FORMATTERS[platform], knot)
 
 
