@@ -21,6 +21,7 @@ from bench.aids import NOBODY, Aids
 from gateway.agent.rewrite import DEPTH, merged
 from gateway.errors import StrandlineError
 from gateway.importers.locomo import Conversation, LocomoError, read_locomo
+from gateway.importers.realtalk import read_realtalk
 from workspaces.access import scope_of
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.index.embeddings import Embedder
@@ -238,14 +239,22 @@ _EVERY = {**METHODS, **ASSISTED}
 
 
 def run(file: Path, methods: Sequence[str], aids: Aids = NOBODY) -> "Report":
-    """Measure *methods* on the conversations in *file*, in LoCoMo's format, the shipped defaults always and first.
+    """Measure *methods* on the conversations in *file*, the shipped defaults always and first.
+
+    *file* is in LoCoMo's format, or a folder of chats in REALTALK's.
 
     Raises LocomoError, and StrandlineError when one of *aids* fails or no question can be measured.
     """
-    corpora = [corpus_of(conversation) for conversation in read_locomo(file)]
+    corpora = [corpus_of(conversation) for conversation in _conversations(file)]
     if not any(corpus.questions for corpus in corpora):
         raise LocomoError(f"{file.name} has no question whose evidence is among its turns")
     return measure(corpora, list(dict.fromkeys(["default", *methods])), aids=aids)
+
+
+def _conversations(file: Path) -> list[Conversation]:
+    if file.is_dir():
+        return [read_realtalk(each) for each in sorted(file.glob("*.json"))]
+    return read_locomo(file)
 
 
 def corpus_of(conversation: Conversation) -> Corpus:

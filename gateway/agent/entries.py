@@ -42,6 +42,20 @@ class UserEntry:
     """Described in the text; a model that sees is shown them in the turn that they came with."""
 
 
+QUOTING = "(quoting "
+"""Begins a message that carries a quotation, whose lines begin with `>`."""
+
+
+def own_words(entry: UserEntry) -> str:
+    """Return what the sender of *entry* said; without a quotation, and empty where all of it is somebody else's."""
+    if not entry.from_outside:
+        return entry.text.strip()
+    if not entry.text.startswith(QUOTING):
+        return ""
+    lines = entry.text.splitlines()[1:]
+    return "\n".join(line for line in lines if not line.startswith(">")).strip()
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A model's request to run a tool."""

@@ -18,7 +18,7 @@ from workspaces.history import LogQuery
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError
 from workspaces.memory.search import Query
-from workspaces.memory.text.chunking import without_time
+from workspaces.memory.text.dialogue import without_time
 
 _MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
 _CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?")

@@ -13,7 +13,8 @@ def session_commands(lifecycle: Lifecycle) -> list[Command]:
         async def run(call: Call) -> str:
             written = await lifecycle.end_session(session_of(call.access), why, call.turn_id)
             kept = " and ".join(f"`{path}`" for path in written)
-            told = f"What was said is kept in {kept}." if kept else "There was nothing to keep."
+            told = f"The facts are noted in {kept}; every word stays in the conversation, and both are searched."
+            told = told if kept else "There was nothing to note."
             return f"A new conversation begins with your next message. {told}"
 
         return Command(why, "", help_text, Who.ANYONE, True, run)  # an end that a crash cut short is finished

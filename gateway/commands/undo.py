@@ -17,7 +17,7 @@ from gateway.inbound.turn_mark import QUESTION
 from workspaces.access import Access
 from workspaces.errors import EditError
 from workspaces.history import FileWriting, Writing
-from workspaces.memory.text.chunking import without_time
+from workspaces.memory.text.dialogue import without_time
 from workspaces.revert import corrected, passages, taken_back
 from workspaces.workspace import Workspace
 

@@ -78,7 +78,7 @@ class MemorySettings(Section):
     file_share_chars: int = Field(default=500, ge=0, le=200_000)
     daily_notes_in_prompt: bool = True
     user_file_in_groups: bool = False
-    transcripts: bool = False
+    transcripts: bool = True
     undo_buttons: bool = True
     recall: Literal["on", "past", "off"] = "on"
     rewrite: Literal["off", "on"] = "off"

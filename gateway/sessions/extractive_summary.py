@@ -7,25 +7,29 @@ from datetime import datetime, tzinfo
 from itertools import groupby
 from typing import Protocol
 
-from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry, own_words
 from gateway.agent.loop import NO_REPLY
 from gateway.agent.models.offline import OFFLINE
 from gateway.transcripts.writer import Record
+from workspaces.memory.text.dialogue import is_empty_answer, is_question, is_small_talk, log_line
+from workspaces.memory.text.tokens import identifiers
 
 OWNER = "Owner"
-_QUOTING = "(quoting "
-"""Begins an entry that carries a quotation; its lines begin with `>`."""
-_OF_OTHERS = "(passed on somebody else's words)"
+OTHERS_WORDS = "(passed on somebody else's words)"
 _NAME_CHARS = 30
-_FIRST, _LAST = 3, 7
-"""How many messages and answers of a part are kept from its beginning and its end."""
-_SHOWN_CHARS = 200
+MOST_LINES = 40
+"""Messages of one part that are noted: some 8,000 characters. The rest is found in the conversation itself."""
+_ANSWER_SENTENCES = 2
+"""Of an answer, which mostly repeats what it was told."""
+_SHOWN_CHARS = 400
 _TELLING, _LITTLE_ELSE = 12, 4
 """A forgotten text of so many characters is known wherever it stands; a shorter one where no more than so many times
 as much is said. Our choice."""
 _MARKED = 5
 """Most decisions, and most open questions, that are pointed out."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_NAME = re.compile(r"(?<![.!?…\s])\s+[A-ZÀ-ÖØ-ÞА-ЯЁ]\w+")
+"""A word with a capital inside a sentence."""
 _DECIDED = re.compile(
     r"\b(we|i|let's|let us)\s+(have\s+)?(decided|agreed|chose|chosen|go with|will go with|settled on)\b"
     r"|\b(decision|decided|agreed):|\bfrom now on\b",
@@ -83,7 +87,7 @@ def _said(turn: Sequence[Record], agent: str, zone: tzinfo) -> Iterator[Said]:
     reads_others = any(isinstance(r.entry, UserEntry | ResultEntry) and r.entry.from_outside for r in turn)
     for record in turn:
         match record.entry:
-            case UserEntry() as entry if text := _own_words(entry):
+            case UserEntry() as entry if text := own_words(entry) or OTHERS_WORDS * entry.from_outside:
                 name = " ".join(entry.sender.split())[:_NAME_CHARS] or OWNER
                 yield Said(record.at.astimezone(zone), name, text, is_answer=False)
             case ReplyEntry(text=text, calls=(), model=model) if _is_answer(text, model) and not reads_others:
@@ -102,42 +106,59 @@ def _is_answer(text: str, model: str) -> bool:
     return is_said and model != OFFLINE and not model.startswith("strandline")
 
 
-def _own_words(entry: UserEntry) -> str:
-    if not entry.from_outside:
-        return entry.text.strip()
-    if not entry.text.startswith(_QUOTING):
-        return _OF_OTHERS
-    lines = entry.text.splitlines()[1:]
-    return "\n".join(line for line in lines if not line.startswith(">")).strip() or _OF_OTHERS
-
-
 class Extract:
-    """Writes without a language model: the beginning and the end, shortened, and sentences that look like decisions."""
+    """Writes without a language model: the sentences that carry something, in the order in which they were said."""
 
     async def summary(self, said: Sequence[Said]) -> str:
-        """Return a line for each message that is kept, then decisions and open questions by their wording."""
+        """Return a line for each message that says something, then decisions and open questions by their wording.
+
+        Questions, greetings and answers that know nothing are left out; the whole stays in the conversation. At most
+        `MOST_LINES` lines, those with names, numbers, dates and decisions first.
+        """
         return "\n".join(_lines(said))
 
 
 def _lines(said: Sequence[Said]) -> Iterator[str]:
-    head, tail = (said, []) if len(said) <= _FIRST + _LAST else (said[:_FIRST], said[-_LAST:])
-    yield from map(_line, head)
-    if tail:
-        yield f"- … {len(said) - _FIRST - _LAST} more messages"
-        yield from map(_line, tail)
-    sentences = [" ".join(part.split()) for each in said for part in _SENTENCE.split(each.text) if part.strip()]
+    telling = [(each, text) for each in said if (text := _telling(each))]
+    kept = _weightiest([text for _, text in telling])
+    for place in kept:
+        yield f"- {log_line(telling[place][0].who, telling[place][0].at, shortened(telling[place][1]))}"
+    if len(kept) < len(telling):
+        yield f"- … {len(telling) - len(kept)} more messages stand in the conversation"
+    sentences = [part for each in said if not each.is_answer for part in _sentences(each.text)]
     yield from (f"- Decided: {shortened(each)}" for each in _marked(sentences, _DECIDED))
     yield from (f"- Open: {shortened(each)}" for each in _marked(sentences, _OPEN))
+
+
+def _telling(said: Said) -> str:
+    """Return the sentences of *said* that state something; of an answer only what names, counts, dates or decides."""
+    stating = [each for each in _sentences(said.text) if not is_question(each) and not is_small_talk(each)]
+    if said.is_answer:
+        stating = [] if is_empty_answer(said.text) else [each for each in stating if _weight(each)][:_ANSWER_SENTENCES]
+    return " ".join(stating)
+
+
+def _sentences(text: str) -> list[str]:
+    return [" ".join(part.split()) for part in _SENTENCE.split(text) if part.strip()]
+
+
+def _weight(text: str) -> int:
+    """Return how much of *text* a later question may ask for: identifiers, numbers, names, decisions."""
+    names = len(_NAME.findall(text)) + len(identifiers(text))
+    figures = sum(any(map(str.isdigit, word)) for word in text.split())
+    return names + figures + 2 * bool(_DECIDED.search(text))
+
+
+def _weightiest(texts: Sequence[str]) -> list[int]:
+    """Return the places of the `MOST_LINES` weightiest of *texts*, in their order; of equal ones the later."""
+    ranked = sorted(range(len(texts)), key=lambda place: (_weight(texts[place]), place), reverse=True)
+    return sorted(ranked[:MOST_LINES])
 
 
 def _marked(sentences: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
     """Return the latest sentences in which *pattern* is found, in order, each once."""
     found = dict.fromkeys(sentence for sentence in sentences if pattern.search(sentence))
     return list(found)[-_MARKED:]
-
-
-def _line(said: Said) -> str:
-    return f"- {said.who} ({said.at:%H:%M}): {shortened(said.text)}"
 
 
 def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:

@@ -13,18 +13,20 @@ from datetime import date, tzinfo
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.agent.entries import UNFINISHED, ReplyEntry, UserEntry, own_words
+from gateway.agent.models.offline import OFFLINE
 from gateway.transcripts.codec import Record, command_turns, numbered_records
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
 from workspaces.memory.entry import Document, UnreadableDocumentError
+from workspaces.memory.text.dialogue import is_empty_answer, is_small_talk, transcript_line
 
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
 AFTER_BYTES = 100_000
 AFTER_MESSAGES = 50
 """A conversation that goes on is indexed again after so much more of it (the figures of the systems this follows)."""
-QUIET_S = 600.0
+QUIET_S = 60.0
 """One that rests so long is indexed to its end."""
 SETTLE_S = 5.0
 """How long after a change it is looked at: a turn writes several times."""
@@ -128,16 +130,26 @@ class TranscriptNotes:
                 day = at.date()
                 yield number, f"## {day}"
                 yield number, ""
-            yield number, f"{at:%H:%M} {said}"
+            speaker, text = said
+            yield number, transcript_line(speaker, at, text)
 
-    def _said(self, record: Record) -> str | None:
+    def _said(self, record: Record) -> tuple[str, str] | None:
+        """Return who said what in *record*; `None` for what is no evidence of anything, and for others' words.
+
+        A forwarded text is left out, since an entry does not carry that it came from outside.
+        """
         match record.entry:
-            case UserEntry(text=text, sender=sender) if text.strip():
-                return f"{_name(sender) or 'Owner'}: {_one_line(text)}"
-            case ReplyEntry(text=text) if text.strip():
-                return f"{self._agent}: {_one_line(text)}"
+            case UserEntry(is_ours=False) as entry if (text := own_words(entry)) and not is_small_talk(text):
+                return _name(entry.sender) or "Owner", _one_line(text)
+            case ReplyEntry(text=text, model=model) if text.strip() and not _is_hollow(text, model):
+                return self._agent, _one_line(text)
             case _:
                 return None
+
+
+def _is_hollow(text: str, model: str) -> bool:
+    """Say whether a reply is no evidence: the gateway's own sentence, a quotation of notes, "I do not know"."""
+    return model.startswith(UNFINISHED) or model == OFFLINE or is_small_talk(text) or is_empty_answer(text)
 
 
 def _spoken(lines: Iterable[bytes]) -> Iterator[bytes]:

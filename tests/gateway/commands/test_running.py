@@ -59,13 +59,13 @@ async def test_no_model_sees_a_command_nor_its_tool(house: House) -> None:
 
 async def test_what_commands_say_is_not_searched_for_as_a_conversation(house: House) -> None:
     """A passage that a list of candidates quotes would come back from there once it was forgotten."""
-    house.model = ScriptedModel("Good morning.")
-    await house.says("hello")
+    house.model = ScriptedModel("Rex sleeps.")
+    await house.says("the dog is called Rex")
     await house.says("/remember the key is with Ann")
     await house.says("/forget key")
     said = TranscriptNotes(MAIN, house.folder / "sessions", UTC).read("sessions/main.jsonl")
     assert said is not None
-    assert [line[6:] for line in said.text.splitlines()[2:]] == ["Owner: hello", "main: Good morning."]
+    assert [line[6:] for line in said.text.splitlines()[2:]] == ["Owner: the dog is called Rex", "main: Rex sleeps."]
 
 
 async def test_a_command_that_was_cut_off_before_it_wrote_is_not_run_again(house: House) -> None:

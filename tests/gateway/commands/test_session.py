@@ -22,7 +22,7 @@ async def test_what_was_said_is_kept_and_the_next_message_begins_anew(tmp_path: 
         assert all(f"`{name}`" in told and "port 5433" in house.text(name) for name in notes)
         assert any(name.endswith("-staging-port.md") for name in notes)
         house.clock.advance(1)
-        assert "nothing to keep" in await house.says(command)
+        assert "nothing to note" in await house.says(command)
         await house.says("hello")
         assert [entry.text for entry in model.requests[-1].entries if isinstance(entry, UserEntry)] == ["hello"]
         assert len(list((tmp_path / "sessions" / "archive").iterdir())) == 2

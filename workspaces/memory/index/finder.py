@@ -26,18 +26,21 @@ from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
     WITHOUT_DENSE,
     WITHOUT_LATE,
-    Kind,
     Pool,
     Question,
     Ranked,
+    Standing,
     Weights,
     held,
+    is_echo,
+    is_evidence,
     question_of,
     rank,
     relevance,
     thinned,
 )
 from workspaces.memory.index.settings import GENTLE, Decay
+from workspaces.memory.text.dialogue import LineKind
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
 POOL = 50
@@ -94,8 +97,9 @@ class Finder:
         ids: list[PointId] = scores.ids.tolist()
         pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._held(question, ids))
         ranked = rank(question, pool, _aged(_weights(request), asked.decay), asked.today)
-        within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
-        found = thinned(_Telling(self._engine, self._manifest, request, pool).found(within))
+        within = (each for each in ranked if _may_answer(pool.entries[each.row], asked.days))
+        told = _Telling(self._engine, self._manifest, request, pool).found(within)
+        found = thinned(each for each in told if not is_echo(question, each.entry.text))
         return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
 
     def request(self, asked: Asked) -> CandidateRequest:
@@ -124,7 +128,7 @@ class Finder:
         A file has one scope, so theirs is the same.
         """
         ids = scores.ids[np.argsort(-_promise(scores), kind="stable")[:best]].tolist()
-        turns = (id_ for id_ in ids if self._manifest.points[id_].kind is not Kind.NOTE)
+        turns = (id_ for id_ in ids if self._manifest.points[id_].kind is not LineKind.NOTE)
         beside = [other for id_ in turns for other in self._manifest.beside(id_, NEIGHBOURS)]
         return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
 
@@ -192,6 +196,10 @@ def _weights(request: CandidateRequest) -> Weights:
     if request.dense is None or not np.any(request.dense):
         return KEYWORDS_ALONE if request.tokens is None else WITHOUT_DENSE
     return WITHOUT_LATE if request.tokens is None else Weights()
+
+
+def _may_answer(entry: Standing, days: DayRange) -> bool:
+    return is_evidence(entry) and _is_within(entry.date, days)
 
 
 def _is_within(day: date | None, days: DayRange) -> bool:

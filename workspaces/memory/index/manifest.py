@@ -19,7 +19,7 @@ import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.index.engine import PointId
-from workspaces.memory.index.ranking import Kind
+from workspaces.memory.text.dialogue import LineKind
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, digest TEXT NOT NULL);
@@ -53,7 +53,7 @@ class PointRow:
     section: str
     scope: Scope
     date: date | None
-    kind: Kind
+    kind: LineKind
     speaker: str
     """Who speaks, as the entry begins; empty where nobody does."""
     digest: str
@@ -290,7 +290,7 @@ def _row_out(row: PointRow) -> _Stored:
 def _rows_in(rows: Iterable[_Stored]) -> Iterator[PointRow]:
     """Read *rows*; what many of them say is kept once."""
     days: dict[int | None, date | None] = {None: None}
-    kinds = list(Kind)
+    kinds = list(LineKind)
     for id_, path, position, section, scope, day, kind, speaker, digest, terms, pieces in rows:
         if day not in days and day is not None:
             days[day] = date.fromordinal(day)

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from enum import IntEnum
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
@@ -17,41 +16,40 @@ import numpy as np
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import Column, Ids, Scores
 from workspaces.memory.index.settings import GENTLE
-from workspaces.memory.text.chunking import without_time
 from workspaces.memory.text.dates import NamedDate, dates_named, relative_dates
+from workspaces.memory.text.dialogue import EVIDENCE, LineKind, read_line
 from workspaces.memory.text.tokens import identifiers, identifiers_held, terms
 
-_TURN = re.compile(r"\w[\w .'’-]{0,30}: ")
-"""How a turn of a dialogue begins, after its time of day: a name, a colon."""
-_QUESTION_MARKS = ("?", "？", "؟")
 SAID_KEPT = 1_000
 """Texts whose words are remembered, some 2 kB each: reading one takes 60 µs. Thirty searches look at as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each part adds to a score; found on half of LoCoMo and rounded by hand (docs/retrieval.md)."""
+    """What each part adds to a score; fitted on two kinds of talk and rounded by hand (docs/retrieval.md)."""
 
-    keyword: float = 0.2
-    """BM25 as a share of the best candidate's."""
-    late: float = 0.3
+    keyword: float = 0.15
+    """BM25 of the entry with the one before it, as a share of the best candidate's."""
+    late: float = 0.34
     """MaxSim over the entry's own tokens: 0.25 counts as 0, 0.75 as 1."""
-    late_context: float = 0.2
+    late_context: float = 0.18
     """The same over its tokens and those of the entry before it."""
-    dense: float = 0.3
+    dense: float = 0.2
     """Cosine, 0.7 counting as 1."""
-    neighbour: float = 0.3
-    """The better of the turns before and after; what stands beside a note that is no dialogue says little about it."""
-    second_neighbour: float = 0.3
+    neighbour: float = 0.15
+    """The better of the turns before and after, questions apart; what stands beside a note says little about it."""
+    second_neighbour: float = 0.15
     """The better of the turns two before and two after."""
-    answer: float = 0.1
-    """What a turn has besides of the turn before it where that ends with a question mark: it answers."""
-    speaker: float = 0.03
+    answer: float = 0.15
+    """What a turn has besides of the turn before it where that asks: it answers."""
+    speaker: float = 0.05
     """Who speaks is somebody that the question names: enough to decide between near equals; more hurts."""
-    date: float = 0.5
+    date: float = 0.27
     """The entry's day is one that the question names."""
-    question: float = 0.2
+    question: float = 0.04
     """Taken from an entry that ends with a question mark: it asks what another answers."""
+    conversation: float = 0.1
+    """Taken from what stands in a transcript: a note of the same fact comes first."""
     floor: float = GENTLE.floor
     half_life_days: float = GENTLE.half_life_days
     """Both as `settings.Decay` says."""
@@ -74,28 +72,14 @@ class Question:
     dates: tuple[NamedDate, ...]
 
 
-class Kind(IntEnum):
-    """What an entry is; read from its text once, when it is stored."""
-
-    NOTE = 0
-    """No dialogue."""
-    SAYS = 1
-    """A turn of a dialogue."""
-    ASKS = 2
-    """A turn that ends with a question mark."""
-
-
-def kind_of(text: str) -> Kind:
-    """Return what an entry of *text* is."""
-    if not _TURN.match(without_time(text)):
-        return Kind.NOTE
-    return Kind.ASKS if text.endswith(_QUESTION_MARKS) else Kind.SAYS
+def kind_of(text: str) -> LineKind:
+    """Return the kind of an entry of *text*."""
+    return read_line(text).kind
 
 
 def speaker_of(text: str) -> str:
     """Return the name of who speaks in an entry of *text*; empty where nobody does, or a role (`owner`) and no name."""
-    turn = _TURN.match(without_time(text))
-    name = turn[0].removesuffix(": ") if turn else ""
+    name = read_line(text).speaker
     return "" if name[:1].islower() else name
 
 
@@ -109,7 +93,7 @@ class Standing(Protocol):
     @property
     def date(self) -> date | None: ...
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> LineKind: ...
     @property
     def speaker(self) -> str: ...
 
@@ -150,11 +134,14 @@ def rank(question: Question, pool: Pool, weights: Weights, today: date) -> Itera
     days = np.array([_ordinal(entry.date) for entry in pool.entries], np.int64)
     places = _places(pool.entries)
     parts = _own_parts(pool.scores, weights)
-    speaks, asks = (kinds != Kind.NOTE).astype(np.float64), (kinds == Kind.ASKS).astype(np.float64)
+    speaks, ends_asking = (kinds != LineKind.NOTE).astype(np.float64), (kinds == LineKind.ASKS).astype(np.float64)
+    asks = np.isin(kinds, _ASKING).astype(np.float64)
     own = _total(parts)
-    lenders, asking = _Lenders(places, own * speaks), _Lenders(places, own * asks)
+    telling = speaks * np.isin(kinds, list(EVIDENCE))
+    lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks)
     parts["date"] = weights.date * _named(question, days)
-    parts["question"] = -weights.question * asks
+    parts["question"] = -weights.question * ends_asking
+    parts["conversation"] = -weights.conversation * _conversations(pool.entries)
     parts["neighbour"] = weights.neighbour * speaks * lenders.better(1)
     parts["second_neighbour"] = weights.second_neighbour * speaks * lenders.better(2)
     parts["answer"] = weights.answer * speaks * asking.before()
@@ -167,13 +154,16 @@ def rank(question: Question, pool: Pool, weights: Weights, today: date) -> Itera
 
 
 def _own_parts(scores: Scores, weights: Weights) -> dict[str, Column]:
-    legs = (scores.bm25, scores.bm25_context)
     return {
-        "keyword": weights.keyword * np.mean([leg / (leg.max(initial=0.0) or 1.0) for leg in legs], axis=0),
+        "keyword": weights.keyword * scores.bm25_context / (scores.bm25_context.max(initial=0.0) or 1.0),
         "late": weights.late * (scores.late - 0.25) / 0.5,
         "late_context": weights.late_context * (scores.late_context - 0.25) / 0.5,
         "dense": weights.dense * np.maximum(scores.cosine, 0.0) / 0.7,
     }
+
+
+def _conversations(entries: Sequence[Standing]) -> Column:
+    return np.array([entry.path.startswith(TRANSCRIPTS) for entry in entries], np.float64)
 
 
 def _total(parts: Mapping[str, Column]) -> Column:
@@ -211,6 +201,9 @@ class _Lenders:
 
 UNDATED = 0
 """No day has this ordinal."""
+TRANSCRIPTS = "sessions/"
+"""Where the paths of conversations begin."""
+_ASKING = (LineKind.ASKS, LineKind.QUESTION)
 
 
 def _ordinal(day: date | None) -> int:
@@ -243,6 +236,24 @@ def _faded(days: Ids, weights: Weights, today: date) -> Column:
     """Return the share of its score that an entry of each of *days* has lost; undated ones lose nothing."""
     ages = np.maximum(today.toordinal() - days, 0) * (days != UNDATED)
     return np.asarray((1 - weights.floor) * (1 - np.exp2(-ages / weights.half_life_days)), np.float64)
+
+
+def is_evidence(entry: Standing) -> bool:
+    """Say whether *entry* may answer a question: what only asks, greets or thanks leads to answers and is none."""
+    return entry.kind in EVIDENCE
+
+
+def is_echo(question: Question, text: str) -> bool:
+    """Say whether an entry of *text* only repeats *question*, word for word, as somebody asked it before."""
+    line = read_line(text)
+    return bool(line.speaker) and _words(line.text) == _words(question.text)
+
+
+_WORD = re.compile(r"\w+")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
 
 
 def held(question: Question, text: str) -> frozenset[str]:
@@ -286,7 +297,7 @@ class _Said:
 
 @lru_cache(SAID_KEPT)
 def _said(text: str) -> _Said:
-    words = frozenset(terms(without_time(text)))
+    words = frozenset(terms(read_line(text).text))
     return _Said(words, frozenset(word for word in words if any(map(str.isdigit, word))))
 
 

@@ -15,7 +15,7 @@ from workspaces.memory.entry import Entry
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, Embedding
 from workspaces.memory.index.embeddings.joined import Joined
 from workspaces.memory.index.engine import FloatArray, TokenArray
-from workspaces.memory.text.chunking import without_time
+from workspaces.memory.text.dialogue import without_time
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS embeddings (

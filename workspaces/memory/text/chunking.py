@@ -17,6 +17,7 @@ from markdown_it.token import Token
 
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.text.dates import date_in
+from workspaces.memory.text.dialogue import is_turn
 from workspaces.memory.text.tokens import terms
 
 CHUNK_TOKENS = 400
@@ -33,12 +34,7 @@ _DEEPEST = 100
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_TURN = re.compile(r"\*{0,2}(?:\d{1,2}:\d{2}(?::\d{2})?\b|\w[\w .'’-]{0,30}\*{0,2}:\*{0,2}\s)\s*\S")
-"""How a line of a dialogue or of a log begins: a time of day, a speaker's name and a colon, or both."""
 _SENTENCE_END = re.compile(r"\n\s*\n|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n")
-
-
-_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?\s+")
 
 
 class Chunking(StrEnum):
@@ -76,12 +72,6 @@ def entries_of(document: Document, chunking: Chunking = Chunking.ENTRIES) -> lis
 def token_count(text: str) -> int:
     """Return about how many tokens *text* has, in any script."""
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN)
-
-
-def without_time(text: str) -> str:
-    """Return an entry's *text* without the time of day at its start: nothing is meant by it."""
-    match = _TIME.match(text)
-    return text[match.end() :] if match else text
 
 
 def _entry(document: Document, position: int, part: _Passage, before: _Passage | None) -> Entry:
@@ -238,7 +228,7 @@ def _joined(first: _Passage, second: _Passage) -> _Passage:
 
 def _turns(passage: _Passage) -> Iterator[_Passage]:
     lines = passage.text.split("\n")
-    if len(lines) > 1 and all(map(_TURN.match, lines)):
+    if len(lines) > 1 and all(map(is_turn, lines)):
         yield from (replace(passage, line=passage.line + number, text=line) for number, line in enumerate(lines))
     else:
         yield passage

@@ -12,17 +12,27 @@ from workspaces.access import PRIVATE, Scope
 from workspaces.memory.index import manifest as manifests
 from workspaces.memory.index.engine import PointId
 from workspaces.memory.index.manifest import Manifest, PointRow, packed, unpacked
-from workspaces.memory.index.ranking import Kind
+from workspaces.memory.text.dialogue import LineKind
 
 GROUP = Scope("shared:telegram.home.-100")
 ROWS = [
     PointRow(
-        PointId(1), "MEMORY.md", 0, "Home", PRIVATE, None, Kind.NOTE, "", "d1", packed([7, 8, 2**32 - 1]), packed([])
+        PointId(1),
+        "MEMORY.md",
+        0,
+        "Home",
+        PRIVATE,
+        None,
+        LineKind.NOTE,
+        "",
+        "d1",
+        packed([7, 8, 2**32 - 1]),
+        packed([]),
     ),
     PointRow(
-        PointId(2), "a.md", 0, "", GROUP, date(2026, 3, 7), Kind.SAYS, "Ann", "d2", packed([7, 9]), packed([5, 6])
+        PointId(2), "a.md", 0, "", GROUP, date(2026, 3, 7), LineKind.SAYS, "Ann", "d2", packed([7, 9]), packed([5, 6])
     ),
-    PointRow(PointId(3), "a.md", 1, "", GROUP, date(2026, 3, 7), Kind.ASKS, "Bo", "d3", packed([9]), packed([6])),
+    PointRow(PointId(3), "a.md", 1, "", GROUP, date(2026, 3, 7), LineKind.ASKS, "Bo", "d3", packed([9]), packed([6])),
 ]
 NUMBERS = [7, 8, 9, 2**32 - 1, 1_000]
 
@@ -30,7 +40,10 @@ NUMBERS = [7, 8, 9, 2**32 - 1, 1_000]
 def stored(file: Path) -> None:
     """Commit `ROWS` to *file*, and one that is taken back."""
     with closing(Manifest(file)) as manifest:
-        for row in (*ROWS, PointRow(PointId(4), "b.md", 0, "", PRIVATE, None, Kind.NOTE, "", "d", packed([7]), b"")):
+        for row in (
+            *ROWS,
+            PointRow(PointId(4), "b.md", 0, "", PRIVATE, None, LineKind.NOTE, "", "d", packed([7]), b""),
+        ):
             manifest.put(row)
         manifest.remove(PointId(4))
         manifest.commit()

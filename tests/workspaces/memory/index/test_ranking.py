@@ -15,7 +15,6 @@ from workspaces.memory.index.engine import PARTS, Scores
 from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
     WITHOUT_LATE,
-    Kind,
     Pool,
     Ranked,
     Weights,
@@ -27,6 +26,7 @@ from workspaces.memory.index.ranking import (
     speaker_of,
     thinned,
 )
+from workspaces.memory.text.dialogue import LineKind
 
 TODAY = date(2026, 3, 7)
 EVERY_WEIGHT = [Weights(), WITHOUT_LATE, KEYWORDS_ALONE]
@@ -51,7 +51,7 @@ class Placed:
     path: str
     position: int
     date: date | None
-    kind: Kind
+    kind: LineKind
     speaker: str
 
 
@@ -158,7 +158,10 @@ def test_the_day_that_a_question_names_counts() -> None:
 
 def test_a_turn_that_asks_comes_after_one_that_answers() -> None:
     """Only in a dialogue: a note may well be a question."""
-    asks, says = candidate("09:30 Ann: which one?", 0, "memory/x.md"), candidate("Bo: this one.", 0, "memory/y.md")
+    asks, says = (
+        candidate("09:30 Ann: I saw two; which one?", 0, "memory/x.md"),
+        candidate("Bo: this one.", 0, "memory/y.md"),
+    )
     assert order("question", asks, says) == [says.entry.text, asks.entry.text]
     note = candidate("which valve does the plumber need?", 0, "memory/x.md")
     assert order("question", says, note) == [note.entry.text, says.entry.text]
@@ -166,12 +169,12 @@ def test_a_turn_that_asks_comes_after_one_that_answers() -> None:
 
 def test_the_turn_after_a_question_comes_before_the_one_ahead_of_it() -> None:
     """Who answers lends more from who asks than who spoke before; only right after, and only within its file."""
-    asks = replace(candidate("Ann: which tea do you like?", 5), cosine=0.7)
+    asks = replace(candidate("Ann: which tea do you like?", 5), cosine=0.7, late=0.25, late_context=0.25)
     before, after, later = candidate("Ben: hello", 4), candidate("Ben: the green one", 6), candidate("Ben: bye", 7)
     elsewhere = candidate("Ben: elsewhere", 6, "memory/b.md")
     found = {each.entry.text: each.ranked for each in results("tea", [before, asks, after, later, elsewhere])}
     answers = {text: ranked.parts["answer"] for text, ranked in found.items() if ranked.parts["answer"]}
-    assert answers == {"Ben: the green one": pytest.approx(0.005)}
+    assert answers == {"Ben: the green one": pytest.approx(0.03)}
     assert found["Ben: the green one"].score > found["Ben: hello"].score
     says = replace(asks, entry=replace(asks.entry, text="Ann: I like tea"))
     assert not any(each.ranked.parts["answer"] for each in results("tea", [before, says, after]))

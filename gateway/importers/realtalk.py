@@ -1,0 +1,90 @@
+"""REALTALK, a public benchmark of real chats over three weeks: daily notes and questions about them.
+
+One session becomes a part of a day's note with one entry a message. Format and questions:
+https://github.com/danny911kr/REALTALK (evaluation only: its texts are nobody's to copy)
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from gateway.importers.locomo import Conversation, Kind, LocomoError, Place, Question
+
+_SESSION = re.compile(r"session_(\d+)")
+_TURN_ID = re.compile(r"D0*(\d+):0*(\d+)")
+_KINDS = {1: Kind.MULTI_HOP, 2: Kind.TEMPORAL, 3: Kind.OPEN}
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    speaker: str
+    dia_id: str
+    date_time: str
+    clean_text: str | None = None
+    blip_caption: str | None = None
+
+
+class _Question(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    question: str
+    category: int
+    evidence: list[str] = []
+
+
+class _Chat(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    name: Mapping[str, str]
+    qa: list[_Question]
+
+
+def read_realtalk(file: Path) -> Conversation:
+    """Read one chat. Raises LocomoError, which names what is wrong."""
+    try:
+        data = json.loads(file.read_text("utf-8"))
+        return conversation(file.stem, data)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
+        raise LocomoError(f"{file.name} cannot be read as JSON: {exc}") from exc
+    except (ValidationError, ValueError) as exc:
+        raise LocomoError(f"{file.name} is not in REALTALK's format: {str(exc)[:200]}") from exc
+
+
+def conversation(name: str, data: Mapping[str, object]) -> Conversation:
+    """Turn a chat's parsed JSON into notes and questions. Raises ValueError."""
+    chat = _Chat.model_validate(data)
+    sessions = [_messages(data[key]) for key in data if _SESSION.fullmatch(key)]
+    lines: dict[str, list[str]] = {}
+    places: dict[str, Place] = {}
+    for session in sorted(filter(None, sessions), key=lambda session: _moment(session[0])):
+        path = f"memory/{_moment(session[0]):%Y-%m-%d}.md"
+        note = lines.setdefault(path, [])
+        for message in session:
+            note.append(f"- {_moment(message):%H:%M} {message.speaker}: {_said(message)}")
+            places[message.dia_id] = Place(path, len(note))
+    notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
+    agent = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "chat"
+    return Conversation(agent, notes, places, tuple(_questions(chat.qa, places)))
+
+
+def _messages(data: object) -> list[_Message]:
+    return TypeAdapter(list[_Message]).validate_python(data)
+
+
+def _moment(message: _Message) -> datetime:
+    return datetime.strptime(message.date_time, "%d.%m.%Y, %H:%M:%S")  # noqa: DTZ007 - the benchmark names no time zone
+
+
+def _said(message: _Message) -> str:
+    photo = f" [shares a photo: {message.blip_caption}]" if message.blip_caption else ""
+    return " ".join(f"{message.clean_text or ''}{photo}".split())
+
+
+def _questions(asked: list[_Question], places: Mapping[str, Place]) -> Iterator[Question]:
+    for question in asked:
+        ids = (f"D{session}:{turn}" for text in question.evidence for session, turn in _TURN_ID.findall(text))
+        evidence = tuple(dict.fromkeys(turn for turn in ids if turn in places))
+        if evidence and question.category in _KINDS:
+            yield Question(question.question, _KINDS[question.category], evidence)

@@ -1,0 +1,205 @@
+"""Lines of a conversation, as notes and transcripts hold them: one writer, one reader, and the kind of each line.
+
+A line names its speaker and mostly its time. Strandline writes `Owner (21:17): text` into the day's notes and
+`21:17 Owner: text` into session notes and transcripts; hand-written and imported notes are read by the same function.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+
+LONGEST_NAME = 30
+"""Of a speaker, in characters; a longer beginning before a colon is a sentence."""
+
+_TIME = r"\[?(?P<time>\d{1,2}:\d{2}(?::\d{2})?)\]?"
+_NAME = rf"(?P<name>\w[\w .'’-]{{0,{LONGEST_NAME}}})"
+_FORMS = (
+    re.compile(rf"{_TIME}(?:\s+-)?\s+{_NAME}:\s+"),
+    re.compile(rf"\*{{0,2}}{_NAME} \((?P<time>\d{{1,2}}:\d{{2}})\):\*{{0,2}}\s+"),
+    re.compile(rf"\*{{0,2}}{_NAME}\*{{0,2}}:\*{{0,2}}\s+"),
+)
+"""`21:17 Owner: text` (also `[21:17]`, `21:17 - Owner:`), `Owner (21:17): text`, `Owner: text` or `**Owner:** text`.
+All are matched at the start of a line, and a name is bounded."""
+_ONLY_TIME = re.compile(rf"{_TIME}\s+")
+
+
+class LineKind(IntEnum):
+    """What a line of a note or a conversation does; stored with its entry."""
+
+    NOTE = 0
+    """No dialogue."""
+    SAYS = 1
+    """Somebody states something."""
+    ASKS = 2
+    """Somebody states something and ends with a question."""
+    QUESTION = 3
+    """Nothing but questions: leads to what answers it, and is never evidence."""
+    SMALL_TALK = 4
+    """A greeting, thanks, an agreement: never evidence."""
+
+
+EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS})
+"""Kinds of lines that may answer a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a note, taken apart."""
+
+    text: str
+    """Without speaker and time."""
+    speaker: str = ""
+    """Empty where nobody speaks."""
+    time: str = ""
+    """As written, such as `21:17`; empty without one."""
+
+    @property
+    def kind(self) -> LineKind:
+        """What the line does, told by its words."""
+        return kind_of_speech(self.text) if self.speaker else LineKind.NOTE
+
+
+def transcript_line(speaker: str, at: datetime, text: str) -> str:
+    """Return a line of a transcript or a session note, without a list marker."""
+    return f"{at:%H:%M} {speaker}: {text}"
+
+
+def log_line(speaker: str, at: datetime, text: str) -> str:
+    """Return a line of the day's notes, below the conversation that it belongs to, without a list marker."""
+    return f"{speaker} ({at:%H:%M}): {text}"
+
+
+def read_line(text: str) -> Line:
+    """Take *text*, an entry's first line with what follows it, apart; never fails."""
+    for form in _FORMS:
+        if match := form.match(text):
+            time = match.groupdict().get("time") or ""
+            return Line(text[match.end() :], match["name"].strip("* "), time)
+    if match := _ONLY_TIME.match(text):
+        return Line(text[match.end() :], "", match["time"])
+    return Line(text)
+
+
+def is_turn(text: str) -> bool:
+    """Say whether *text* begins like a line of a dialogue or of a log: with a speaker, a time of day, or both."""
+    line = read_line(text)
+    return bool(line.speaker or line.time) and bool(line.text.strip())
+
+
+def without_time(text: str) -> str:
+    """Return an entry's *text* without its time of day, the speaker first: nothing is meant by the time."""
+    line = read_line(text)
+    return f"{line.speaker}: {line.text}" if line.speaker else line.text
+
+
+# --- kinds
+
+_SENTENCE = re.compile(r"[^.!?…。！？؟\n]*[.!?…。！？؟]*")
+"""Runs to the next end mark: each character is read once."""
+_QUESTION_MARKS = ("?", "？", "؟")
+_ASKING = re.compile(
+    r"(?:(?:and|but|so|also|ok|okay|hey|hi|hello|well|btw|sorry|please)[\s,]+){0,3}"
+    r"(?:(?:what|who|where|when|why|how|which)(?:['’]?s|['’]re|\s+(?:is|are|was|were|did|do|does|can|could|should|would"
+    r"|will|has|have|had|many|much|long|often|old|far|about|time|day|date|year|kind|number))\b"
+    r"|(?:do|does|did)\s+(?:i|you|we|they|he|she|it|any|anyone|my|your|the)\b"
+    r"|(?:is|are|was|were)\s+(?:there|it|he|she|they|you|my|your|the|this|that)\b"
+    r"|(?:have|has|had)\s+(?:i|you|we|they|he|she|it)\b"
+    r"|(?:any idea|remind me (?:what|where|who|when|which|how)|tell me (?:what|where|who|when|which|how|again)"
+    r"|do you (?:know|remember))\b"
+    r"|(?:wo|wann|wer|wem|wen|wie|warum|wieso|welche[rsnm]?|wieviel)\s+(?:ist|sind|war|waren|hat|haben|habe|hatte|heißt"
+    r"|heisst|geht|viel|viele|lange|oft|alt|kann|muss|soll|bin|wird|wohnt|liegt|steht)\b"
+    r"|was\s+(?:ist|sind|hat|habe|haben|kostet|war)\b"
+    r"|(?:où|quand est-ce|qui est|comment (?:s|est|on|je|tu)|pourquoi|combien|quels?|quelles?|est-ce que|c['’]est quoi"
+    r"|qu['’]est-ce)\b"
+    r"|(?:¿|dónde|cuándo|quién|cómo|qué|cuánt[oa]s?|cuál(?:es)?|por qué)"
+    r"|(?:dove|chi|quanto|quanti|quale|qual)\s+(?:è|sono|era|ha|costa|devo|si)"
+    r"|(?:onde|quem|quanto|quantos|qual)\s+(?:é|está|são|fica|foi|era|custa|tem)"
+    r"|(?:где|когда|кто|как|что|почему|зачем|сколько|какой|какая|какое|какие|чей|куда|откуда)\s)",
+    re.IGNORECASE,
+)
+"""How a question begins that ends without its mark: an interrogative and a verb. Anchored, and without a repeat that
+could meet itself."""
+_CJK_QUESTION = re.compile(r"什么|哪里|哪个|谁|怎么|为什么|多少|几点|几个|吗|何ですか|どこ|いつ|誰|なぜ|[でま]すか")
+_REQUEST = re.compile(
+    r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please)[\s,]+){0,3}(?:(?:can|could|would|will) you|kannst du|könntest du"
+    r"|peux-tu|pourriez|puedes|podrías|puoi|potresti|você pode|можешь|не мог)\b(?!\s+(?:tell|remember|remind me (?:what"
+    r"|where|who|when|which|how)|say|recall|find|look|search|sagen|me dire|decirme))",
+    re.IGNORECASE,
+)
+"""A request has a question mark and states what is wanted."""
+_COURTESIES = frozenset(
+    """ok okay k kk yes yep yeah yup no nope sure thanks thank thx ty you cheers great cool nice perfect awesome good
+    fine lol haha hahaha hi hello hey hiya yo morning evening afternoon night gn gm bye goodbye see later soon there
+    again so much very a lot got it alright right done well wow oh ah hm hmm please sorry np problem welcome how are is
+    going doing today all everyone love glad that the for to too and me my i am im its was really talk tomorrow sleep
+    dear
+    ja nein danke bitte hallo guten morgen abend tag nacht tschüss gut super alles klar bis dann
+    oui non merci bonjour salut bonsoir bonne nuit sí si gracias hola buenos días buenas tardes noches vale adiós
+    grazie ciao buongiorno buonasera obrigado obrigada olá bom dia boa noite спасибо привет да нет ок доброе утро
+    хорошо пока""".split()  # noqa: SIM905 # reads as text
+)
+_CLAUSE = re.compile(r"[,;:–—]\s")
+_TELLING_WORDS = 3
+"""Words from which a clause before a question states something: "I saw two; which one?"."""
+_LEADS = frozenset(
+    "if when as in on at for after before about regarding and but so hey hi hello ok okay".split()  # noqa: SIM905
+)
+_MOST_COURTESIES = 8
+"""Words of a message that is nothing but courtesies; a longer one says something."""
+_WORD = re.compile(r"\w+")
+_CJK_COURTESY = frozenset(
+    "你好 谢谢 好的 嗯 早 再见 ありがとう はい こんにちは おはよう 안녕 네 감사합니다".split()  # noqa: SIM905
+)
+
+
+def kind_of_speech(text: str) -> LineKind:
+    """Return what somebody does who says *text*; a blank text is small talk."""
+    plain = text.strip()
+    if is_small_talk(plain):
+        return LineKind.SMALL_TALK
+    sentences = [part for part in (match[0].strip() for match in _SENTENCE.finditer(plain)) if part]
+    telling = [part for part in sentences if _WORD.search(part) and not is_small_talk(part)]
+    if telling and all(map(is_question, telling)):
+        return LineKind.QUESTION
+    return LineKind.ASKS if plain.endswith(_QUESTION_MARKS) else LineKind.SAYS
+
+
+def is_question(sentence: str) -> bool:
+    """Say whether *sentence* asks for something to be told; a request for something to be done does not."""
+    if _REQUEST.match(sentence):
+        return False
+    if sentence.endswith(_QUESTION_MARKS):
+        return not any(map(_states, _CLAUSE.split(sentence)[:-1]))
+    return bool(_ASKING.match(sentence)) or bool(_CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())
+
+
+_EMPTY_ANSWER = re.compile(
+    r"\b(?:i (?:do not|don['’]t|did not|didn['’]t) (?:know|have|find|see|recall|remember)"
+    r"|i (?:could not|couldn['’]t|cannot|can['’]t) (?:find|see|recall)|(?:there is|there['’]s|i have) (?:no|nothing)"
+    r"|nothing (?:about|on|clearly)|no (?:notes?|record|information|mention)"
+    r"|ich weiß (?:es )?nicht|ich habe (?:dazu )?(?:nichts|keine)|je ne sais pas|no lo sé|no tengo|non lo so|não sei"
+    r"|я не знаю)\b",
+    re.IGNORECASE,
+)
+_ANSWER_LEAD = 160
+"""How far into an answer, in characters, an agent says that it knows nothing."""
+
+
+def is_empty_answer(text: str) -> bool:
+    """Say whether an agent's answer *text* begins by saying that it knows nothing: it is no evidence of anything."""
+    return _EMPTY_ANSWER.search(text[:_ANSWER_LEAD]) is not None
+
+
+def _states(clause: str) -> bool:
+    """Say whether *clause*, which stands before a question in its sentence, says something of its own."""
+    words = _WORD.findall(clause.casefold())
+    return len(words) >= _TELLING_WORDS and words[0] not in _LEADS and not _ASKING.match(clause.strip())
+
+
+def is_small_talk(text: str) -> bool:
+    """Say whether *text* is nothing but courtesies."""
+    words = _WORD.findall(text.casefold())
+    if len(words) > _MOST_COURTESIES or any(character.isdigit() for character in text):
+        return False
+    return all(word in _COURTESIES or word in _CJK_COURTESY for word in words)
