@@ -102,6 +102,7 @@ _ASKING = re.compile(
     r"(?:(?:and|but|so|also|ok|okay|hey|hi|hello|well|btw|sorry|please)[\s,]+){0,3}"
     r"(?:(?:what|who|where|when|why|how|which)(?:['’]?s|['’]re|\s+(?:is|are|was|were|did|do|does|can|could|should|would"
     r"|will|has|have|had|many|much|long|often|old|far|about|time|day|date|year|kind|number))\b"
+    r"|(?:what|which|whose|how)\s+\w+\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will|to)\b"
     r"|(?:do|does|did)\s+(?:i|you|we|they|he|she|it|any|anyone|my|your|the)\b"
     r"|(?:is|are|was|were)\s+(?:there|it|he|she|they|you|my|your|the|this|that)\b"
     r"|(?:have|has|had)\s+(?:i|you|we|they|he|she|it)\b"

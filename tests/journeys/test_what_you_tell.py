@@ -1,0 +1,86 @@
+"""What somebody tells an agent comes back: after a restart, after `/new`, after ten askings, in other words."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gateway.app.app import App
+from gateway.control.wire import ChatOrder, SearchOrder
+from gateway.home import Home
+from tests.journeys.house import make_home, running
+
+FACT = "the staging database moved to port 5433"
+QUESTION = "Which port does the staging database use?"
+
+
+@dataclass
+class Terminal:
+    """The owner at a terminal of one gateway."""
+
+    app: App
+    answers: list[str] = field(default_factory=list)
+
+    async def say(self, text: str) -> str:
+        """Return the answer to *text*."""
+        await self.app.desk.chat(ChatOrder(text), self._show)
+        return self.answers[-1]
+
+    async def found(self, query: str) -> list[str]:
+        """Return the passages that a search finds, best first."""
+        return [hit.snippet for hit in (await self.app.desk.search(SearchOrder(query))).hits]
+
+    async def _show(self, text: str, _: bool) -> None:
+        self.answers.append(text)
+
+
+@asynccontextmanager
+async def started(home: Home) -> AsyncIterator[Terminal]:
+    async with running(home) as app:
+        yield Terminal(app)
+
+
+async def test_the_readmes_story_holds_on_the_second_day(tmp_path: Path) -> None:
+    """The fact is quoted after a restart, after `/new` and after ten askings; the question never is."""
+    home = make_home(tmp_path / "home")
+    async with started(home) as terminal:
+        await terminal.say(f"Remember that {FACT}.")
+        assert "5433" in await terminal.say(QUESTION)
+    async with started(home) as terminal:
+        for asked in (QUESTION, "/new", QUESTION, *["what port is staging on"] * 8, QUESTION):
+            answer = await terminal.say(asked)
+            if not asked.startswith("/"):
+                assert "5433" in answer, asked
+                assert "Which port" not in answer, asked
+        await terminal.say("/new")
+    async with started(home) as terminal:
+        found = await terminal.found(QUESTION)
+        assert "5433" in found[0]
+        assert not any(hit.endswith("?") for hit in found)
+
+
+async def test_what_was_said_in_the_middle_of_a_long_talk_is_found_after_it_ended(tmp_path: Path) -> None:
+    """Thirty exchanges, a fact in each tenth of them, `/new`, a restart: each is found, and first."""
+    facts = {
+        "The boiler's serial number is BX-7741-Q.": "serial number of the boiler",
+        "Mira's flight to Lisbon leaves on 14 May.": "when does Mira fly to Lisbon",
+        "The guest wifi is called heron and the password is marsh-59.": "guest wifi password",
+        "Our vet is Dr. Okafor on Elm Street.": "who is the vet",
+        "The garage door code changed to 80412.": "garage code",
+        "Grandma is allergic to walnuts.": "what can grandma not eat",
+        "I parked the trailer at the Nyborg depot.": "where is the trailer",
+        "The insurance policy ends in September.": "when does the insurance end",
+        "Tomas borrowed the green tent.": "who has our tent",
+        "The piano tuner comes every second Tuesday.": "when does the piano tuner come",
+    }
+    home = make_home(tmp_path / "home")
+    async with started(home) as terminal:
+        for fact in facts:
+            await terminal.say("ok thanks")
+            await terminal.say(fact)
+            await terminal.say("How is the weather today?")
+        assert "every word stays in the conversation" in await terminal.say("/new")
+    async with started(home) as terminal:
+        for fact, question in facts.items():
+            found = await terminal.found(question)
+            assert fact.rstrip(".") in found[0], (question, found[:3])

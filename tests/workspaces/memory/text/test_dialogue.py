@@ -1,0 +1,96 @@
+"""Lines of conversations: every format that is written or imported is read, and each line has its kind."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workspaces.memory.text.dialogue import (
+    Line,
+    LineKind,
+    is_empty_answer,
+    is_turn,
+    kind_of_speech,
+    log_line,
+    read_line,
+    transcript_line,
+    without_time,
+)
+
+AT = datetime(2026, 3, 1, 21, 17, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("write", [transcript_line, log_line])
+@given(st.from_regex(r"[A-Z][a-z]{0,9}( [A-Z][a-z]{0,8})?", fullmatch=True), st.text(min_size=1))
+def test_what_is_written_is_read(write: object, speaker: str, text: str) -> None:
+    """Speaker, time and text come back from both formats, whatever the text holds."""
+    line = (transcript_line if write is transcript_line else log_line)(speaker, AT, f"x{text}")
+    assert read_line(line) == Line(f"x{text}", speaker, "21:17")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Ann: tea", Line("tea", "Ann")),
+        ("**Ann:** tea", Line("tea", "Ann")),
+        ("[21:17] Ann: tea", Line("tea", "Ann", "21:17")),
+        ("21:17 - Ann: tea", Line("tea", "Ann", "21:17")),
+        ("21:17 bought tea", Line("bought tea", "", "21:17")),
+        ("bought tea", Line("bought tea")),
+        ("https://example.org: a link", Line("https://example.org: a link")),
+        ("This sentence is long enough to be no name: tea", Line("This sentence is long enough to be no name: tea")),
+    ],
+)
+def test_other_formats_are_read_too(text: str, line: Line) -> None:
+    """By hand, as in Markdown, as messengers export."""
+    assert read_line(text) == line
+    assert is_turn(text) is bool(line.speaker or line.time)
+
+
+def test_a_time_of_day_means_nothing() -> None:
+    """The same words at another time are the same text; who speaks is kept."""
+    assert without_time("21:17 Ann: tea") == without_time("Ann (09:03): tea") == "Ann: tea"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Which port does the staging database use?", LineKind.QUESTION),
+        ("whats the wifi password", LineKind.QUESTION),
+        ("what port is staging on", LineKind.QUESTION),
+        ("Hey, where did I park? Do you remember?", LineKind.QUESTION),
+        ("Wo ist der Schlüssel", LineKind.QUESTION),
+        ("¿Dónde está la llave?", LineKind.QUESTION),
+        ("где ключ", LineKind.QUESTION),
+        ("钥匙在哪里？", LineKind.QUESTION),
+        ("I moved it to port 5433. Is that fine?", LineKind.ASKS),
+        ("I saw two of them; which one?", LineKind.ASKS),
+        ("Can you remind me to call Ann at five?", LineKind.ASKS),
+        ("The port is 5433", LineKind.SAYS),
+        ("When I was in Rome I met Ann.", LineKind.SAYS),
+        ("What a day we had at the lake!", LineKind.SAYS),
+        ("ok thanks", LineKind.SMALL_TALK),
+        ("Good morning!", LineKind.SMALL_TALK),
+        ("谢谢", LineKind.SMALL_TALK),
+        ("👍", LineKind.SMALL_TALK),
+    ],
+)
+def test_each_line_has_its_kind(text: str, kind: LineKind) -> None:
+    """What only asks or greets is told from what states something, with and without a question mark."""
+    assert kind_of_speech(text) is kind
+
+
+@pytest.mark.parametrize(
+    ("text", "is_empty"),
+    [
+        ("I do not know which port it uses.", True),
+        ("I couldn't find anything about the port.", True),
+        ("There is nothing about that in memory.", True),
+        ("The port is 5433.", False),
+        ("It is 5433, and " + "so on " * 40 + "I do not know more.", False),
+    ],
+)
+def test_an_answer_that_knows_nothing_is_known(text: str, is_empty: bool) -> None:
+    """Told by its beginning; what stands far behind an answer is a remark."""
+    assert is_empty_answer(text) is is_empty
