@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
-from itertools import combinations
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from pydantic import SecretStr
@@ -162,8 +162,11 @@ def refuse_overlaps(home: Home, config: Config) -> None:
             raise ConfigError(
                 f"agents.{name}.workspace: the gateway keeps its own files in {place}; take another folder"
             )
-    for (name, place), (other, theirs) in combinations(places.items(), 2):
-        if _overlap(place, theirs):
+    # Sorted by their parts, a folder comes right before those inside it: neighbours alone are compared.
+    by_place = sorted(places.items(), key=lambda each: each[1].parts)
+    for one, two in pairwise(by_place):
+        if _overlap(one[1], two[1]):
+            name, other = sorted((one[0], two[0]), key=list(places).index)
             raise ConfigError(
                 f"agents.{name}.workspace: agent {other} would share files with it; give each its own folder"
             )

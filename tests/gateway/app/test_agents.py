@@ -51,3 +51,24 @@ def test_a_link_does_not_hide_that_a_folder_is_shared(tmp_path: Path) -> None:
     (tmp_path / "home" / "link").symlink_to("a")
     with pytest.raises(ConfigError, match="agent other would share files with it"):
         check(tmp_path, "a", "link")
+
+
+def test_folders_of_hundreds_of_agents_are_compared_with_their_neighbours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work grows with the agents and not with their square; one folder inside another is still found."""
+    pairs = 0
+
+    def counted(one: Path, other: Path) -> bool:
+        nonlocal pairs
+        pairs += 1
+        return one.is_relative_to(other) or other.is_relative_to(one)
+
+    monkeypatch.setattr("gateway.app.agents._overlap", counted)
+    many = "".join(f'[agents.a{n}]\nworkspace = "{tmp_path}/folders/f{n}"\n' for n in range(200))
+    home = Home(tmp_path / "home")
+    refuse_overlaps(home, parse_config(many, home.config_file))
+    assert pairs < 200 * 6
+    inside = f'[agents.z]\nworkspace = "{tmp_path}/folders/f7/notes"\n'
+    with pytest.raises(ConfigError, match="share files"):
+        refuse_overlaps(home, parse_config(many + inside, home.config_file))
