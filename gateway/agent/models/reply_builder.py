@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
+from gateway.agent.models.thinking import ThinkingFilter
 from gateway.errors import ModelFloodError, ModelRefusedError, ModelUnavailableError
 
 TEXT_CAP = 400_000
@@ -27,6 +28,7 @@ class Assembly:
     def __init__(self, name: str) -> None:
         self._name = name
         self._text: list[str] = []
+        self._thinking = ThinkingFilter()
         self._calls: dict[int, _Call] = {}
         self._usage = Usage()
         self._finish: Finish | None = None
@@ -36,9 +38,8 @@ class Assembly:
         """Take *piece*; return the text that it shows. Raises ModelFloodError past the longest reply."""
         match piece:
             case TextPiece(text=text):
-                self._text.append(text)
                 self._grow(len(text))
-                return text
+                return self._show(self._thinking.add(text))
             case CallPiece():
                 call = self._calls.setdefault(piece.place, _Call())
                 call.id = call.id or piece.id
@@ -53,6 +54,14 @@ class Assembly:
                 self._usage = piece
         return ""
 
+    def _show(self, text: str) -> str:
+        """Keep *text*; what was kept before goes where it turns out to have been reasoning."""
+        if self._thinking.is_answer_lost:
+            self._text.clear()
+            self._thinking.is_answer_lost = False
+        self._text.append(text)
+        return text
+
     def _grow(self, length: int) -> None:
         self._size += length
         if self._size > TEXT_CAP:
@@ -63,6 +72,7 @@ class Assembly:
 
         Raises ModelUnavailableError if it is not whole, and ModelRefusedError if the provider held it back.
         """
+        self._show(self._thinking.end())
         text, calls = "".join(self._text), tuple(self._whole_calls(set(taken)))
         self._check(text, calls)
         is_cut = self._finish == Finish("length") and not calls

@@ -1,0 +1,68 @@
+"""Reasoning between tags goes to no chat; every word of the answer does, however the stream is cut."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.agent.models.provider import Finish, TextPiece
+from gateway.agent.models.reply_builder import Assembly
+
+
+def answer(*pieces: str) -> str:
+    """Return the text of a reply that comes in *pieces*."""
+    assembly = Assembly("m")
+    for piece in pieces:
+        assembly.add(TextPiece(piece))
+    assembly.add(Finish("stop"))
+    return assembly.entry(()).text
+
+
+CASES = [
+    ("<think>\nShe asks for the port.\n</think>\n\nIt is 5433.", "It is 5433."),
+    ("<THINKING>a</THINKING>It is 5433.", "It is 5433."),
+    ("First.\n<think>hm</think>\nSecond.", "First.\n\nSecond."),
+    ("reasoning that the template opened\n</think>\n\nIt is 5433.", "It is 5433."),
+    ("Write `<think>` before it.", "Write `<think>` before it."),
+    ("```xml\n<think>\nx\n</think>\n```\nDone.", "```xml\n<think>\nx\n</think>\n```\nDone."),
+    ("The tag <think> is old.", "The tag <think> is old."),
+    ("A list:\n<think> stands here and is never closed", "A list:\n<think> stands here and is never closed"),
+    ("<think>a ` b</think>`code` c", "`code` c"),
+    ("a < b and c <d", "a < b and c <d"),
+    ("ends with `", "ends with `"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), CASES)
+def test_reasoning_is_taken_out_and_nothing_else(text: str, shown: str) -> None:
+    """At the beginning, in the middle, without an opening tag; never in code, never a tag in a sentence."""
+    assert answer(text) == shown
+
+
+@given(st.sampled_from(CASES), st.data())
+def test_it_does_not_matter_how_the_stream_is_cut(case: tuple[str, str], data: st.DataObject) -> None:
+    """Cut anywhere, even within a tag, the same words arrive."""
+    text, shown = case
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    places = [0, *cuts, len(text)]
+    assert answer(*(text[a:b] for a, b in pairwise(places))) == shown
+
+
+@given(st.text(alphabet="ab <`\n", min_size=1).filter(str.strip))
+def test_text_without_tags_stays_whole(text: str) -> None:
+    """Angle brackets and backticks alone are text."""
+    assert answer(*text) == text
+
+
+def test_no_draft_shows_reasoning() -> None:
+    """What a chat sees while the answer grows is the answer, too."""
+    assembly = Assembly("m")
+    drafts = [assembly.add(TextPiece(piece)) for piece in ("<th", "ink>secret", " plan</thi", "nk>It is", " 5433.")]
+    assert "".join(drafts) == "It is 5433."
+
+
+def test_reading_is_linear() -> None:
+    """Many beginnings of tags cost no more than other text: each is looked at once."""
+    text = "<think" * 20_000 + "<" * 20_000
+    assert answer(*(text[n : n + 50] for n in range(0, len(text), 50))) == text
