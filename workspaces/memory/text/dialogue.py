@@ -98,6 +98,7 @@ def without_time(text: str) -> str:
 _SENTENCE = re.compile(r"[^.!?…。！？؟\n]*[.!?…。！？؟]*")
 """Runs to the next end mark: each character is read once."""
 _QUESTION_MARKS = ("?", "？", "؟")
+_STATEMENT_MARKS = (".", "!", "…", "。", "！")
 _ASKING = re.compile(
     r"(?:(?:and|but|so|also|ok|okay|hey|hi|hello|well|btw|sorry|please)[\s,]+){0,3}"
     r"(?:(?:what|who|where|when|why|how|which)(?:['’]?s|['’]re|\s+(?:is|are|was|were|did|do|does|can|could|should|would"
@@ -172,6 +173,8 @@ def is_question(sentence: str) -> bool:
         return False
     if sentence.endswith(_QUESTION_MARKS):
         return not any(map(_states, _CLAUSE.split(sentence)[:-1]))
+    if sentence.endswith(_STATEMENT_MARKS):  # "Which is why we moved." asks nothing
+        return False
     return bool(_ASKING.match(sentence)) or bool(_CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())
 
 
