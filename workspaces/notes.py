@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from workspaces.access import PRIVATE, Access, rights, scope_folder
 from workspaces.workspace import Workspace
 
-_FORGERY = re.compile(r"(?=#{1,6}(\s|$))|(?==+\s*$)|(?=-+\s*$)|(?=[-*+]\s+\d\d:\d\d\b)")
+_FORGERY = re.compile(r"\A(?:#{1,6}(?:\s|$)|=+\s*$|-+\s*$|[-*+]\s+\d\d:\d\d\b)")
 """The start of a line that would read as a heading, as the rule below one, or as a note of its own."""
 
 

@@ -19,7 +19,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?\n?")
 _RULE = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\n?")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_BARE_ITEM = re.compile(r"[ \t]*([-*+]|\d+[.)])?[ \t]*")
+_BARE_ITEM = re.compile(r"[ \t]*+([-*+]|\d+[.)])?[ \t]*+")
 
 
 class Category(StrEnum):

@@ -54,7 +54,8 @@ _ASKED = (
     "each for one fact that the answer needs; keep names, places and dates as they are written. No numbering, no "
     "explanation. If one search is enough, write one line."
 )
-_MARKS = re.compile(r"^(?:[-*•·>\"'`\[(]|\d{1,2}[.):]|\s)+|[\"'`\]),;\s]+$")
+_MARKS = re.compile(r"^(?:[-*•·>\"'`\[(]|\d{1,2}[.):]|\s)+")
+_END_MARKS = "\"'`]),; "
 
 
 async def sub_questions(question: str, model: Model) -> tuple[str, ...]:
@@ -80,7 +81,7 @@ def read_queries(text: str, question: str) -> tuple[str, ...]:
     known = {_folded(question), ""}
     found: list[str] = []
     for line in _lines(text[:_LONGEST_REPLY]):
-        query = " ".join(_MARKS.sub("", line[: 2 * LONGEST_QUERY]).split())
+        query = " ".join(_MARKS.sub("", line[: 2 * LONGEST_QUERY]).split()).rstrip(_END_MARKS)
         if _is_query(query) and _folded(query) not in known:
             known.add(_folded(query))
             found.append(query)

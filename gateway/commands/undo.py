@@ -22,7 +22,7 @@ from workspaces.revert import corrected, passages, taken_back
 from workspaces.workspace import Workspace
 
 _MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)
-_BULLET = re.compile(r"\s*[-*+] ")
+_BULLET = re.compile(r"(?<!\s)\s*+[-*+] ")
 _MOST_TOLD = 20
 """Passages that an answer names: a turn may have written thousands, and each takes a line or two of a chat."""
 _NOTHING = "I find nothing in the notes of this chat that {what} wrote down and that could still be taken back."

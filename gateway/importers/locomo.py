@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gateway.errors import StrandlineError
 
-_TURN_ID = re.compile(r"D0*(\d+):0*(\d+)")
+_TURN_ID = re.compile(r"D0{0,9}(\d{1,9}):0{0,9}(\d{1,9})")
 """Evidence is written by hand: `D30:05` means `D30:5`, and one string may hold several."""
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from gateway.importers.locomo import Conversation, Kind, LocomoError, Place, Question
 
 _SESSION = re.compile(r"session_(\d+)")
-_TURN_ID = re.compile(r"D0*(\d+):0*(\d+)")
+_TURN_ID = re.compile(r"D0{0,9}(\d{1,9}):0{0,9}(\d{1,9})")
 _KINDS = {1: Kind.MULTI_HOP, 2: Kind.TEMPORAL, 3: Kind.OPEN}
 
 

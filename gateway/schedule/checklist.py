@@ -35,8 +35,9 @@ _FIRST_TEMPLATE = "Each list item here is looked at on every heartbeat. With no 
 
 _BOX = re.compile(r"\s*[-*+]\s+\[(?P<tick>.?)\]\s*(?P<text>.*)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FENCE = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
-_BLANK = re.compile(r"\s*(#{1,6}(\s.*)?|[-*+]|[-*_=]{3,})?\s*")
+_FENCE = re.compile(r"^[^\S\n]*+(```|~~~).*?(?:^[^\S\n]*+\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+"""Neither end of it reads over a line's end: that is quadratic in empty lines."""
+_BLANK = re.compile(r"\s*+(#{1,6}(\s.*)?|[-*+]|[-*_=]{3,})?\s*+")
 _DAYS = r"(?:daily|weekdays|weekends|(?:mon|tue|wed|thu|fri|sat|sun)(?:[,-](?:mon|tue|wed|thu|fri|sat|sun))*)"
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _BEHIND = r"(?:\s*[:,–—]\s*|\s+|$)"
@@ -207,7 +208,7 @@ def for_owner(answer: str) -> str:
 
     `HEARTBEAT_OK` at its begin or end with at most 300 characters besides is silence; the word itself is never shown.
     """
-    rest = _AT_AN_END.sub("", answer).strip()
+    rest = _AT_THE_END.sub("", _AT_THE_BEGINNING.sub("", answer)).strip()
     if rest != answer.strip() and len(rest) <= SILENT_WITH:
         return ""
     return _WORD.sub("", rest).strip()
@@ -223,8 +224,10 @@ def without_token(answer: str) -> str:
     return "\n".join(lines).strip() if len(lines) < len(answer.strip().splitlines()) else answer
 
 
-_WORD = re.compile(rf"[*_`]*{HEARTBEAT_OK}[*_`]*", re.IGNORECASE)
-_AT_AN_END = re.compile(rf"\A[\W_]*{HEARTBEAT_OK}[*_`]*[.!:,]*|[\s*_`]*{HEARTBEAT_OK}[\W_]*\Z", re.IGNORECASE)
+_WORD = re.compile(rf"(?:(?<![*_`])[*_`]++)?+{HEARTBEAT_OK}[*_`]*+", re.IGNORECASE)
+_AT_THE_BEGINNING = re.compile(rf"\A[\W_]*{HEARTBEAT_OK}[*_`]*[.!:,]*", re.IGNORECASE)
+_AT_THE_END = re.compile(rf"(?:(?<![\s*_`])[\s*_`]++)?+{HEARTBEAT_OK}[\W_]*+\Z", re.IGNORECASE)
+"""The signs before the word are read from where a run of them begins: tried within each run it would be quadratic."""
 _ALONE = re.compile(rf"[\W_]*{HEARTBEAT_OK}[\W_]*", re.IGNORECASE)
 _HOW_TO_ANSWER = (
     f"Do it with your tools. If your owner need not hear of it, answer exactly {HEARTBEAT_OK}. What they are to read "

@@ -30,7 +30,7 @@ FORMS = 'such as "at 2026-12-24 09:00", "in 20m", "every 2h" or "0 9 * * MON-FRI
 _FIELDS = 5
 _FIELD_NAMES = {"day-of-month": "day of the month", "day-of-week": "day of the week"}
 _MOMENT_WORDS = 2
-_SPAN = re.compile(r"(?:(\d{1,4})\s*d)?\s*(?:(\d{1,4})\s*h)?\s*(?:(\d{1,5})\s*m(?:in)?)?", re.IGNORECASE)
+_SPAN = re.compile(r"(?:(\d{1,4})\s*+d)?\s*+(?:(\d{1,4})\s*+h)?\s*+(?:(\d{1,5})\s*+m(?:in)?)?", re.IGNORECASE)
 _MINUTE = timedelta(minutes=1)
 
 

@@ -28,7 +28,7 @@ class Pin:
         return cls(found["identity"], int(found["claims"]), found["number"] or "") if found else None
 
 
-_PIN = re.compile(r"(?P<identity>\S+) (?P<claims>[0-9]{1,18})(?: (?P<number>\S+))?")
+_PIN = re.compile(r"\A(?P<identity>\S+) (?P<claims>[0-9]{1,18})(?: (?P<number>\S+))?")
 
 
 @dataclass(frozen=True, slots=True)

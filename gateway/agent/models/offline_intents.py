@@ -40,8 +40,11 @@ _LINKED_ORDER = re.compile(rf"{_COURTESY}(?P<verb>{_VERB}|{_LOOSE_VERB}){_LINK}"
 _BARE_ORDER = re.compile(rf"{_COURTESY}(?P<verb>{_VERB})\s+(?!{_RECALL})", re.IGNORECASE)
 """An order right before the fact; "remember when we met" is none."""
 _AFTERTHOUGHT = re.compile(
-    r"\s*[,;–—-]+\s*(?:please\s+)?(?:remember|note|don['’]?t forget) (?:this|that|it)[\s.!]*$", re.I
+    r"(?:(?<!\s)\s++|(?<![\s,;–—-]))[,;–—-]++\s*+(?:please\s++)?(?:remember|note|don['’]?t forget) (?:this|that|it)"
+    r"[\s.!]*+$",
+    re.IGNORECASE,
 )
+"""It begins where a run of space or of dashes begins: tried from within each run it would be quadratic."""
 _POLITE = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:it|its|they|their|he|his|she|her|this|that|these|those|there)\b", re.IGNORECASE)
 _CLOSING = re.compile(

@@ -72,7 +72,7 @@ def say_found(result: str, question: str) -> str:
 
 def say_noted(text: str, receipt: str) -> str:
     """Return the confirmation that *text* was noted; *receipt* is what the tool said."""
-    place = re.search(r"[^\s`]+\.md(?:#L\d+(?:-L\d+)?)?", receipt)
+    place = re.search(r"(?<![^\s`])[^\s`]+\.md(?:#L\d+(?:-L\d+)?)?", receipt)
     where = f"in `{place.group()}`" if place else f"({receipt})"
     return f"Noted {where}:\n\n{_as_quote(text)}"
 

@@ -33,7 +33,8 @@ _DEEPEST = 100
 """Levels of lists and quotes inside each other; the parser drops what is deeper, and its own limit is 20."""
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?(?:(?P<end>-->)|\Z)", re.DOTALL)
+"""One that nothing closes is text, and is read to the end once: left out of the pattern it is read from each "<!--"."""
 _SENTENCE_END = re.compile(r"\n\s*\n|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n")
 
 
@@ -218,7 +219,7 @@ class _Reader:
 
 
 def _without_comments(text: str) -> str:
-    return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return _COMMENT.sub(lambda match: "\n" * match[0].count("\n") if match["end"] else match[0], text)
 
 
 def _joined(first: _Passage, second: _Passage) -> _Passage:

@@ -60,7 +60,7 @@ def _pattern() -> re.Pattern[str]:
     marks = "".join(chr(n) for n in range(0x300, 0x10000) if unicodedata.category(chr(n)) in {"Mn", "Mc"})
     letter = rf"(?:[^\W{UNSPACED}][{marks}]*)"
     return re.compile(
-        rf"(?P<compound>[a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>\"'`]*[^\W{UNSPACED}]/?"  # URL
+        rf"(?P<compound>[a-zA-Z][a-zA-Z0-9+.-]{{0,40}}://[^\s<>\"'`]*[^\W{UNSPACED}]/?"  # URL
         rf"|(?:(?<![\w./~])(?:~?/\.?|\.\.?/|\.))?{letter}+(?:(?:[-._/\\@#+]|::|:(?=\d)){letter}+)+"
         rf"|(?<![\w./~])(?:~?/\.?|\.\.?/|\.){letter}+)"
         rf"|(?P<word>[A-Za-z](?:\+\+|\#)(?!\w)|{letter}+(?:'{letter}+)*)"
@@ -170,7 +170,7 @@ _QUANTITY = re.compile(r"\d+(?:[.,:]\d+)?[-.]?[^\W\d_]{0,3}|\d+(?:st|nd|rd|th)?(
 """12, 3.5, 5th, 20km, 3pm, 7-year-old: numbers that measure, not names."""
 _DATE = re.compile(
     r"\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?(?:t[\d:]+)?|\d{1,2}\.\d{1,2}\.(?:\d\d|\d{4})|\d\d?:\d\d:\d\d"
-    r"|[^\W\d_]+-(?:19|20)\d\d",
+    r"|[^\W\d_]{1,40}-(?:19|20)\d\d",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")

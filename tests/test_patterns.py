@@ -1,0 +1,96 @@
+"""Growth of every pattern's time with the length of a text: what a model, a person, a file or a platform sends must
+not hold up anybody else."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+import pytest
+
+from gateway.config.editing import _parted
+from gateway.inbound.agent_crosstalk import _is_to
+from gateway.observability.redact import Redactor
+from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
+from tests.pumping import Pump, grows, pumps
+from workspaces.memory.index.ranking import _name
+from workspaces.memory.text.dates import _forms
+from workspaces.memory.text.tokens import _exactly, _pattern
+from workspaces.redact import _LEAD, Redaction
+
+MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]]]] = {
+    "gateway.config.editing._parted": lambda: [
+        (re.compile(r"\s*\[\s*agents\s*\.\s*([\"']?)main\1\s*[].]"), lambda text: _parted([text], "main"))
+    ],
+    "gateway.inbound.agent_crosstalk._is_to": lambda: [
+        (re.compile(r"(?<!\w)@main(?![\w-])"), partial(_is_to, account="main", is_mention_needed=True))
+    ],
+    "gateway.observability.redact.__init__": lambda: [
+        (re.compile("aaaaaab|secret"), Redactor(["aaaaaab", "secret"])),
+    ],
+    "workspaces.memory.index.ranking._name": lambda: _searched(_name("ann lee")),
+    "workspaces.memory.text.dates._forms": lambda: [found for form in _forms() for found in _searched(form)],
+    "workspaces.memory.text.tokens._pattern": lambda: _searched(_pattern()),
+    "workspaces.memory.text.tokens._exactly": lambda: _searched(_exactly("glyph-1234")),
+    "workspaces.redact.__init__": lambda: [
+        (re.compile(r"[ \t>]*[-*+]\d+[.)]\[[ xX]\]\d:alpha[\s>]+beta gamma"), Redaction("alpha beta gamma").out_of),
+        (re.compile(rf"\A\s*{_LEAD}"), re.compile(rf"\A\s*{_LEAD}").search),
+    ],
+}
+"""Patterns that are made of what is known only at run time: by module and function, an example that says what they
+mention, and what reads a text with them."""
+
+
+def _searched(pattern: re.Pattern[str]) -> list[tuple[Pattern, Callable[[str], object]]]:
+    return [(pattern, lambda text: sum(1 for _ in pattern.finditer(text)))]
+
+
+def slow(pattern: Pattern, reads: Iterable[Callable[[str], object]]) -> list[Pump]:
+    """Return an input for each of *reads* that takes more than linear time."""
+    inputs = pumps(pattern)
+    return [pump for read in reads for pump in [next((each for each in inputs if grows(read, each)), None)] if pump]
+
+
+@pytest.mark.parametrize("folder", ["adapters", "gateway", "workspaces"])
+def test_every_pattern_in_a_variable_is_linear(folder: str) -> None:
+    """By each method that the code uses it with, for all that the pattern mentions, repeated: 10, 20, 40 thousand."""
+    found = [each for each in of_modules() if each.name.startswith(folder)]
+    assert len(found) > 20, "the search for them is broken"
+    assert _slow_ones(found) == {}
+
+
+def test_every_pattern_in_a_function_is_linear() -> None:
+    """The same of those that stand where they are used."""
+    found = list(of_calls())
+    assert len(found) > 8, "the search for them is broken"
+    assert _slow_ones(found) == {}
+
+
+def test_every_pattern_made_at_run_time_is_linear() -> None:
+    """The same of those that hold a name, a secret or a passage; each place that makes one is named here."""
+    assert made() == set(MADE)
+    found = {place: [slow(pattern, [read]) for pattern, read in of_place()] for place, of_place in MADE.items()}
+    assert {place: inputs for place, inputs in found.items() if any(inputs)} == {}
+
+
+def test_patterns_are_found_where_they_are_written() -> None:
+    """`re` is imported as `re` and by no other engine, so that none of its patterns goes unseen."""
+    seen = {source.path for source in sources()}
+    files = [path for folder in ("adapters", "gateway", "workspaces") for path in (ROOT / folder).rglob("*.py")]
+    other = re.compile(r"^\s*(?:from re\b|import re as|import (?:regex|re2)\b|from regex\b)|^[ \t]+import re$", re.M)
+    assert [path for path in files if other.search(path.read_text(encoding="utf-8"))] == []
+    assert [path for path in files if path not in seen and re.search(r"\bre\.compile\(", path.read_text("utf-8"))] == []
+
+
+@pytest.mark.parametrize(
+    "slow_one",
+    [r"^[\s>]*x", r"<!--.*?-->", r"(\w+\s?)*!"],
+)
+def test_patterns_that_are_not_linear_are_found_out(slow_one: str) -> None:
+    """Quadratic and exponential ones alike: the judge itself is judged."""
+    pattern = re.compile(slow_one, re.MULTILINE | re.DOTALL)
+    assert any(grows(lambda text: [*pattern.finditer(text)], pump, (2_500, 5_000, 10_000)) for pump in pumps(pattern))
+
+
+def _slow_ones(found: Iterable[Found]) -> dict[str, list[Pump]]:
+    judged = {each.name: slow(each.pattern, each.reading()) for each in found}
+    return {name: inputs for name, inputs in judged.items() if inputs}
