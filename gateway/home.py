@@ -11,6 +11,7 @@ from gateway.errors import HomeLockedError, StoreError
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+DISABLED_CODE = "disabled-code.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,25 @@ class Home:
     def hooks(self) -> Path:
         """The owner's own code, in plain Python files."""
         return self.path / "hooks"
+
+    @property
+    def disabled_code(self) -> Path:
+        """While it is there, no hook of the home and no command of a tool server runs: a restore brought them along."""
+        return self.path / DISABLED_CODE
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether hooks of the home and commands of tool servers may run."""
+        return not os.path.lexists(self.disabled_code)
+
+    def disabled(self) -> tuple[str, ...]:
+        """Return the hooks and commands that a restore brought along and that do not run; all, if it cannot be read."""
+        if self.runs_code:
+            return ()
+        try:
+            return tuple(str(each) for each in json.loads(self.disabled_code.read_text("utf-8"))["disabled"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ("all hooks and tool servers",)
 
     @property
     def control_file(self) -> Path:

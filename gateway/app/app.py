@@ -228,7 +228,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     lifecycle = Lifecycle(
         agents, ground.sessions, lifecycle_settings(config, ground.zone.zone), ground.clock, ground.count
     )
-    outcomes, health = Outcomes(), Health(ground.bots, ground.share.is_standby)
+    outcomes, health = Outcomes(), Health(ground.bots, ground.share.is_standby, disabled=ground.home.disabled())
     notices = Notices(store, ground.owner, partial(owner_chats.of, AgentId(config.default_agent)))
     delivery = Delivery(ground.tasks, store.outbox, ground.adapters, notices.dead_letter, Pacing(ground.clock))
     notices.wake = delivery.wake

@@ -111,7 +111,7 @@ async def open_ground(
     async with AsyncExitStack() as stack:
         share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
         routes, config = routes_of(config), share.mine
-        servers = server_settings(config, environ, home.path)
+        servers = server_settings(config, environ, home)
         opened = await stack.enter_async_context(open_agents(home, config, environ, owner_now, count))
         _lead_through(machine.checkpoint, opened.values())
         store = await share.open_store(routes, clock, machine.checkpoint)

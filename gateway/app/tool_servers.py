@@ -5,23 +5,28 @@ from pathlib import Path
 
 from gateway.agent.mcp.settings import Program, ServerSettings, Site
 from gateway.config import Config, McpSettings
+from gateway.home import Home
 from workspaces.access import SessionType
 
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
 """What every program is given of the environment; no key is among it."""
 
 
-def server_settings(config: Config, environ: Mapping[str, str], folder: Path) -> list[ServerSettings]:
-    """Return what is known of each tool server; programs start in *folder*. Raises ConfigError for a missing secret."""
+def server_settings(config: Config, environ: Mapping[str, str], home: Home) -> list[ServerSettings]:
+    """Return what is known of each tool server that may run; programs start in the folder of *home*.
+
+    While a restore has disabled the home's code, none has a command. Raises ConfigError for a missing secret.
+    """
     return [
         ServerSettings(
             name,
-            _place(name, server, environ, folder),
+            _place(name, server, environ, home.path),
             frozenset(map(SessionType, server.sessions)),
             None if server.tools is None else frozenset(server.tools),
             server.timeout_s,
         )
         for name, server in config.mcp.items()
+        if home.runs_code or not server.command
     ]
 
 

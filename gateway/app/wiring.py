@@ -26,7 +26,7 @@ from gateway.control.operator import LocalDesk
 from gateway.delivery.owner_chat import OwnerChats
 from gateway.delivery.owner_notices import Notices
 from gateway.delivery.sender import Delivery
-from gateway.hooks import Hooks, load_hooks
+from gateway.hooks import Hooks, hooks_of
 from gateway.inbound.backlog import Backlog
 from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.queue_modes import Queueing
@@ -85,7 +85,7 @@ def planner_of(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents:
     """Put together what plans the turns of the agents' models."""
     settings = turn_settings(ground.config)
     compaction = Compaction(settings.compact, Flush(settings.flush, ground.now), lifecycle, ground.count, ground.now)
-    hooks = Hooks(load_hooks(ground.home.hooks), ground.count, ground.tasks)
+    hooks = Hooks(hooks_of(ground.home), ground.count, ground.tasks)
     lifecycle.hooks = desk.delivery.hooks = compaction.hooks = compaction.flush.hooks = hooks
     enclosures, servers = desk.delivery.enclosures, ground.tool_servers
     ground.sessions.is_alone = lambda key: settings.is_alone(session_access(key).session_type)

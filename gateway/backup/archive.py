@@ -1,7 +1,7 @@
-"""This file is the form of a backup: a tar of files, compressed by gzip, that any machine can list and unpack.
+"""Writing of a backup: a tar of files, compressed by gzip, that any machine can list and unpack.
 
 Its first member, `backup.json`, says what it is; its last one, `manifest.json`, has the size and sha256 of every file.
-Behind the archive comes the seal, a gzip member of its own that tar passes over: the sha256 of every byte before it.
+Behind the archive comes the seal, a gzip member of its own that tar passes over.
 """
 
 import gzip
@@ -9,29 +9,28 @@ import hashlib
 import io
 import json
 import os
-import struct
 import tarfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
+from gateway.backup.members import HEAD, MANIFEST
+from gateway.backup.seal import BackupKey, seal
 from gateway.errors import BackupError
 from gateway.stores.disk import sync_folder
 
 FORMAT = 1
-HEAD, MANIFEST = "backup.json", "manifest.json"
+Progress = Callable[[int, int], None]
+"""Told how many bytes are done, and of how many in all; files may grow meanwhile."""
 _EFFORT = 3
 """Of gzip, 1 to 9. Measured: 117 MB of conversations took 2.2, 3.1, 7.9, 28 s at 1, 3, 6, 9: 52, 48, 43, 43 MB."""
 _READ_AT_ONCE = 1 << 20
 _HELD_IN_MEMORY = 16 << 20
-_SEAL = "strandline backup, sha256 of what is before this: {}\n"
-_BROKEN = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValidationError, UnicodeDecodeError)
 
 
 class Head(BaseModel):
@@ -106,7 +105,7 @@ class Writer:
 class Digesting:
     """A file whose sha256 is known when it was read."""
 
-    def __init__(self, source: "SpooledTemporaryFile[bytes] | io.BufferedIOBase | BinaryIO") -> None:
+    def __init__(self, source: SpooledTemporaryFile[bytes]) -> None:
         self._source = source
         self.sha256 = hashlib.sha256()
 
@@ -117,8 +116,8 @@ class Digesting:
 
 
 @contextmanager
-def writing(target: Path, head: Head) -> Iterator[Writer]:
-    """Give the writer of a new backup, readable by its owner alone; it gets its name when it is whole.
+def writing(target: Path, head: Head, key: BackupKey) -> Iterator[Writer]:
+    """Give the writer of a new backup, sealed with *key*, readable by its owner alone; it gets its name when whole.
 
     Raises BackupError if there is a file of that name.
     """
@@ -137,96 +136,13 @@ def writing(target: Path, head: Head) -> Iterator[Writer]:
                 writer.text(MANIFEST, json.dumps(writer.manifest.model_dump()))
             out.seek(0)
             digest = hashlib.file_digest(out, "sha256").hexdigest()
-            out.write(_seal(digest))
+            out.write(seal(digest, key))
             out.flush()
             os.fsync(out.fileno())
         fresh.rename(target)
         sync_folder(target.parent)
     finally:
         fresh.unlink(missing_ok=True)
-
-
-def check(file: Path) -> Head:
-    """Return what the backup in *file* is, having read it to the end without writing anything.
-
-    Raises BackupError if it is of another format, not whole, or has a changed byte.
-    """
-    with _told(file):
-        head = _head(file)
-        if head.format != FORMAT:
-            raise BackupError(
-                f"{file} is a backup of format {head.format}, made by Strandline {head.version}; this version knows "
-                f"format {FORMAT}: restore it with the version that made it"
-            )
-        if not _is_sealed(file):
-            raise BackupError(
-                f"{file} is damaged: its bytes are not those that were written; nothing was restored. Copy it anew "
-                "from where it was kept, or take an older one"
-            )
-        return head
-
-
-@contextmanager
-def reading(file: Path) -> Iterator["Reader"]:
-    """Give the reader of a backup that was checked. Raises BackupError."""
-    with (
-        _told(file),
-        file.open("rb") as raw,
-        gzip.GzipFile(fileobj=raw) as packed,
-        tarfile.open(fileobj=packed, mode="r|") as tar,
-    ):
-        yield Reader(tar, raw)
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Gives the files of a backup, in their order."""
-
-    tar: tarfile.TarFile
-    raw: BinaryIO
-
-    @property
-    def position(self) -> int:
-        """How many bytes of the backup were read."""
-        return self.raw.tell()
-
-    def members(self) -> Iterator[tuple[tarfile.TarInfo, Digesting | None]]:
-        """Give each file with its content, and each folder; names are relative and lead nowhere else.
-
-        Raises BackupError for anything else.
-        """
-        for member in self.tar:
-            path = PurePosixPath(member.name)
-            if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-                raise BackupError(f"the backup holds {member.name!r}, which is no file of a home; nothing was restored")
-            source = self.tar.extractfile(member) if member.isfile() else None
-            yield member, Digesting(source) if source else None  # type: ignore[arg-type]  # IO[bytes] reads bytes
-
-
-def _head(file: Path) -> Head:
-    with reading(file) as backup:
-        for member, source in backup.members():
-            if member.name == HEAD and source is not None:
-                return Head.model_validate_json(source.read(_READ_AT_ONCE))
-            break
-    raise BackupError(f"{file} is not a backup that Strandline made")
-
-
-def _is_sealed(file: Path) -> bool:
-    seal_size, digest = len(_seal("0" * 64)), hashlib.sha256()
-    with file.open("rb") as raw:
-        left = file.stat().st_size - seal_size
-        while left > 0 and (piece := raw.read(min(left, _READ_AT_ONCE))):
-            digest.update(piece)
-            left -= len(piece)
-        return raw.read() == _seal(digest.hexdigest())
-
-
-def _seal(digest: str) -> bytes:
-    """Return a gzip member that holds *digest*, the same bytes in every version of zlib: its text is only stored."""
-    text = _SEAL.format(digest).encode()
-    stored = b"\x01" + struct.pack("<HH", len(text), len(text) ^ 0xFFFF) + text
-    return b"\x1f\x8b\x08" + bytes(6) + b"\xff" + stored + struct.pack("<II", zlib.crc32(text), len(text))
 
 
 def _member(name: str, mtime: float) -> tarfile.TarInfo:
@@ -246,15 +162,3 @@ def _whole_lines(copy: SpooledTemporaryFile[bytes]) -> int:
             return begin + position + 1
         end = begin
     return 0
-
-
-@contextmanager
-def _told(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except _BROKEN as exc:
-        raise BackupError(
-            f"{file} is not a backup that Strandline made, or it is damaged; nothing was restored"
-        ) from exc
-    except OSError as exc:
-        raise BackupError(f"{file} cannot be read: {exc.strerror or exc}") from exc

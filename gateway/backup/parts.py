@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from gateway.backup.members import CONFIG, OUTSIDE
 from gateway.config import Config
 from gateway.home import Home
 from workspaces.access import AgentId
 
-OUTSIDE = "workspaces"
-"""Holds, in a backup, the workspaces that lie somewhere else than in the home."""
 _NOT_OF_AN_AGENT = ("index", "incoming", "sessions", "bundles", "history.git", "history.git.lock")
 """Rebuilt, read apart, or copies of what is there anyway."""
 
@@ -58,7 +57,7 @@ def parts_of(home: Home, config: Config) -> list[Part]:
     agents = sorted(path for path in _folders(home.agents))
     removed = frozenset(path / "index" for path in _folders(home.removed))
     return [
-        Part("config.toml", home.config_file),
+        Part(CONFIG, home.config_file),
         *(_history(path) for path in agents),
         Part("hooks", home.hooks, secrets),
         Part("removed", home.removed, secrets | removed),
@@ -70,7 +69,8 @@ def parts_of(home: Home, config: Config) -> list[Part]:
 def outside_workspaces(home: Home, config: Config) -> dict[str, Path]:
     """Return the workspaces that the configuration puts elsewhere than among the home's agents."""
     named = {agent: settings.workspace for agent, settings in config.agents.items()}
-    return {agent: path for agent, path in named.items() if path is not None and home.agents not in path.parents}
+    places = {agent: Path(os.path.normpath(path)) for agent, path in named.items() if path is not None}
+    return {agent: path for agent, path in places.items() if home.agents not in path.parents}
 
 
 def _history(agent: Path) -> Part:

@@ -1,23 +1,21 @@
 """This file takes a backup of a home, whether its gateway runs or not."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from gateway.backup.archive import FORMAT, Head, Writer, writing
+from gateway.backup.archive import FORMAT, Head, Progress, Writer, writing
 from gateway.backup.moment import Moment, held_moment
 from gateway.backup.parts import Part, parts_of
+from gateway.backup.seal import key_of
 from gateway.config import Config
 from gateway.errors import BackupError, StrandlineError
 from gateway.home import Home
 from gateway.stores.disk import disk_trouble
 from gateway.stores.sqlite.schema import VERSION
-
-Progress = Callable[[int, int], None]
-"""Told how many bytes are done, and of how many in all; files may grow meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,8 @@ def take_backup(home: Home, config: Config, target: Path, progress: Progress) ->
         raise BackupError(f"{target} lies among the files that are backed up; choose a place outside of them")
     head = Head(format=FORMAT, version=version("strandline"), state=VERSION, made_at=f"{datetime.now(UTC):%FT%TZ}")
     try:
-        with held_moment(home, has_state=config.redis.url is None) as moment, writing(target, head) as writer:
+        key = key_of(home)
+        with held_moment(home, has_state=config.redis.url is None) as moment, writing(target, head, key) as writer:
             told = _Told(progress, _size(parts, moment))
             _write_moment(writer, moment, told)
             for part in parts:

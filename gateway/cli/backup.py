@@ -1,17 +1,32 @@
-"""This file is `strandline backup` and `strandline restore`: everything that a gateway knows, in one file and back."""
+"""`strandline backup`, `verify` and `restore`: everything that a gateway knows, in one file and back."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.restore_plan import SEALS, plan_as_json, plan_lines
+from gateway.errors import BackupError, ConfigError
+from gateway.runtime.escape import visible
+
+if TYPE_CHECKING:
+    from gateway.backup.restoring import RestoreException
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Such as strandline.tar.gz.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Restore without asking.")]
+AllowOption = Annotated[
+    list[str],
+    typer.Option(
+        metavar="WHAT",
+        help="outside: write workspaces where its configuration puts them, also outside of the home. unsealed: it does "
+        "not have the seal of this home. large: it unpacks to more than 100 GB, or to 300 times its size.",
+    ),
+]
 
 
 def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -34,21 +49,74 @@ def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = Fal
         print(f"Not in it are the secrets, keep them elsewhere: {', '.join(taken.left_out)}")
 
 
-def restore(context: typer.Context, file: FileArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Make a home of a backup. A damaged one, or a home that is not empty, is refused before anything is written."""
-    from gateway.backup.restoring import restore_backup
+def verify(
+    context: typer.Context,
+    file: FileArgument,
+    allow: AllowOption = [],  # noqa: B006  # typer makes a new one each time
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Check a backup to its last byte, and show what restoring it would write, run and lose. Writes nothing."""
+    from gateway.backup.plan import losses_of
+    from gateway.backup.restoring import examine_restore
+
+    place, backup = context.obj.home(home), file.expanduser().absolute()
+    with _bar("Checking") as progress:
+        plan = examine_restore(backup, place, _allowed(allow), progress)
+    losses = losses_of(place, plan.contents)
+    if as_json:
+        print_json(plan_as_json(plan, losses))
+        return
+    for line in plan_lines(plan, losses, backup, place):
+        print(visible(line))
+
+
+def restore(
+    context: typer.Context,
+    file: FileArgument,
+    yes: YesOption = False,
+    allow: AllowOption = [],  # noqa: B006  # typer makes a new one each time
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Show what a backup would write and run, and with --yes make an empty home of it; its code stays disabled."""
+    from gateway.backup.plan import losses_of
+    from gateway.backup.restoring import examine_restore, restore_backup
 
     invocation: Invocation = context.obj
-    place = invocation.home(home)
+    place, backup = invocation.home(home), file.expanduser().absolute()
+    allowed = _allowed(allow)
+    if not yes:
+        plan = examine_restore(backup, place, allowed, lambda _done, _total: None)
+        for line in plan_lines(plan, losses_of(place, plan.contents), backup, place):
+            print(visible(line), file=sys.stderr)
+        _ask()
     with _bar("Restoring") as progress:
-        restored = restore_backup(file.expanduser().absolute(), place, invocation.environ, progress)
+        restored = restore_backup(backup, place, invocation.environ, progress, allowed)
     if as_json:
         print_json(asdict(restored))
         return
-    print(f"{restored.home}: {restored.files:,} files, as they were at {restored.made_at}")
-    for key in restored.secrets:
-        print(f"Its secret is not here yet: {key}")
+    print(f"{restored.home}: {restored.files:,} files, as they were at {restored.made_at}; {SEALS[restored.seal]}")
+    for setting in restored.secrets:
+        print(f"Its secret is not here yet: {setting}")
+    if restored.disabled:
+        print(f"Disabled until you run {invocation.command('hooks enable', place)}: {', '.join(restored.disabled)}")
     print(f"Next: {invocation.command('up', place)}   (the index is rebuilt from the files)")
+
+
+def _allowed(given: Sequence[str]) -> "list[RestoreException]":
+    from gateway.backup.restoring import RestoreException
+
+    try:
+        return [RestoreException(each) for each in given]
+    except ValueError as exc:
+        raise ConfigError(f"--allow takes {', '.join(RestoreException)}: {exc}") from exc
+
+
+def _ask() -> None:
+    """Let the owner decide at a terminal. Raises BackupError for no, and where nobody can be asked."""
+    if not sys.stdin.isatty() or not typer.confirm("Restore it?", err=True):
+        raise BackupError("nothing was restored; read what is above, and add --yes to restore it")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.control.status_wire import disabled_line
 from gateway.errors import ConfigError
+from gateway.home import Home
 from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
     from gateway.hooks import Event, Hook
 
-app = typer.Typer(help="Your own code in the gateway: list, test.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Your own code in the gateway: list, test, enable.", no_args_is_help=True, rich_markup_mode=None)
 
 FAILED = 1
 
@@ -31,6 +34,20 @@ def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption 
         return
     for line in [_line(each) for each in found] or ["There are no hooks; docs/hooks.md shows how to write one."]:
         print(visible(line))
+
+
+@app.command()
+def enable(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Let the hooks and tool-server commands of a restored backup run, from the next start on. Read them first."""
+    place: Home = context.obj.home(home)
+    enabled = place.disabled()
+    place.disabled_code.unlink(missing_ok=True)
+    if as_json:
+        print_json({"enabled": enabled})
+        return
+    for each in enabled:
+        print(visible(f"enabled  {each}"))
+    print("They run when the gateway starts next." if enabled else "Nothing is disabled.")
 
 
 @app.command(name="test")
@@ -133,11 +150,14 @@ def _given(payload: str) -> dict[str, object]:
 
 
 def _hooks(context: typer.Context, home: Path | None) -> "list[Hook]":
-    from gateway.hooks import load_hooks
+    from gateway.hooks import hooks_of
     from gateway.hooks.running import in_order
 
     invocation: Invocation = context.obj
-    return in_order(load_hooks(invocation.home(home).hooks))
+    place = invocation.home(home)
+    for line in disabled_line(place.disabled()):
+        print(visible(line), file=sys.stderr)
+    return in_order(hooks_of(place))
 
 
 def _named(hooks: "list[Hook]", source: str) -> "Hook":

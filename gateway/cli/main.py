@@ -67,6 +67,7 @@ def commands() -> typer.Typer:
     app.command()(doctor.doctor)
     app.command()(mcp.mcp)
     app.command()(backup.backup)
+    app.command()(backup.verify)
     app.command()(backup.restore)
     app.add_typer(agents.app, name="agents")
     app.add_typer(memory.app, name="memory")

@@ -15,6 +15,7 @@ from gateway.cli.invocation import Composed, HomeOption, Invocation
 from gateway.cli.scaffold import prepare, wishes_of
 from gateway.cli.signals import stop_on_signals
 from gateway.cli.standby import Doorway, composed_again, outlasting
+from gateway.control.status_wire import disabled_line
 from gateway.home import ControlFile, Home
 from gateway.runtime.clock import unless
 
@@ -113,6 +114,8 @@ def greeting(config: "Config", address: str, invocation: Invocation, home: Home)
         yield f"  agent     {agent}: {_model(settings.model)}"
     ways = [*bots, "page"] if config.web.enabled else bots
     yield f"  channels  {', '.join(['terminal', *ways])}{'' if ways else ' (everything else is closed)'}"
+    for line in disabled_line(home.disabled()):
+        yield f"  disabled  {line}"
     yield f"  talk      {invocation.command('chat', home)}   (in another terminal)"
     yield "  stop      Ctrl-C"
 

@@ -17,6 +17,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 """A key that needs no quotation marks."""
 _HEADER = re.compile(r"\s*\[")
 _BINDING = re.compile(r"\s*\[\[\s*bindings\s*\]\]")
+_WORKSPACE = re.compile(r"""\s*(["']?)workspace\1\s*=""")
 _Table = dict[str, object]
 
 
@@ -57,6 +58,31 @@ def without_agent(text: str, agent: str) -> Removal:
         if _parsed(kept) == wanted:
             return Removal(kept, taken)
     raise ConfigError(f"agents.{agent} is not a table of its own; take it out of the file, and its bindings")
+
+
+def without_workspace(text: str, agent: str) -> str:
+    """Return *text* with the line that puts the workspace of *agent* somewhere made a comment.
+
+    Raises ConfigError for a file in which it is not a line of the agent's own table.
+    """
+    own = re.compile(rf"""\s*\[\s*agents\s*\.\s*(["']?){re.escape(agent)}\1\s*\]""")
+    lines: list[str] = []
+    for section in _sections(text.splitlines(keepends=True)):
+        is_own = own.match(section[0]) is not None
+        lines += [f"# {line}" if is_own and _WORKSPACE.match(line) else line for line in section]
+    with suppress(tomllib.TOMLDecodeError):
+        if _parsed("".join(lines)) == _in_home(_parsed(text), agent):
+            return "".join(lines)
+    raise ConfigError(f"agents.{agent}.workspace leads out of the home, and is not a line of its own to take out")
+
+
+def _in_home(table: _Table, agent: str) -> _Table:
+    """Return what the file shall say once a workspace is where the home has it."""
+    agents = table.get("agents")
+    if not isinstance(agents, dict) or not isinstance(settings := agents.get(agent), dict):
+        return table
+    own = {name: value for name, value in settings.items() if name != "workspace"}
+    return table | {"agents": agents | {agent: own}}
 
 
 def _without(table: _Table, agent: str) -> _Table:

@@ -33,7 +33,15 @@ from gateway.control.origin import memory_source
 from gateway.control.sessions import Shelf, answer_sessions
 from gateway.control.spending import spending_of
 from gateway.control.status_text import brief
-from gateway.control.status_wire import AgentStatus, ChannelStatus, HeartbeatStatus, MemoryStatus, Status, UnsureStatus
+from gateway.control.status_wire import (
+    AgentStatus,
+    ChannelStatus,
+    HeartbeatStatus,
+    MemoryStatus,
+    Status,
+    UnsureStatus,
+    disabled_line,
+)
 from gateway.control.tools import Lectern
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
@@ -82,6 +90,8 @@ class Health:
     """Tells what waits for each agent."""
     helpers: Callable[[], Sequence[Helper]] = tuple
     """Tells which helpers work for agents."""
+    disabled: tuple[str, ...] = ()
+    """Hooks and commands that a restored backup brought along; this gateway began without them."""
     waits_for: Callable[[], tuple[str, ...]] = tuple
     """Tells which agents cannot be looked after for want of their files, and how to mend it."""
 
@@ -144,10 +154,17 @@ class LocalDesk:
             approvals_waiting=report.approvals_waiting,
             repairs=(*self.transcripts.repairs(), *self._history_repairs()),
             assumed=self.assumed,
-            troubles=(*self.tool_servers.troubles(), *await self._broken_skills()),
+            troubles=(
+                *disabled_line(self.health.disabled),
+                *self.tool_servers.troubles(),
+                *await self._broken_skills(),
+            ),
             helpers=tuple(map(str, self.health.helpers())),
             waits_for=self.health.waits_for(),
         )
+
+    def _unusable(self) -> tuple[str, ...]:
+        return (*disabled_line(self.health.disabled), *self.tool_servers.troubles())
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         """Say something to an agent as the owner; return its name once the answer, or a notice, was delivered."""

@@ -1,6 +1,6 @@
 """This file holds the shape of a gateway's status, as the command line, the page and probes read it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -140,8 +140,16 @@ class Status:
     assumed: tuple[str, ...] = ()
     """What is not set and taken for granted, in words."""
     troubles: tuple[str, ...] = ()
-    """Tool servers and skills that cannot be used, in words."""
+    """Hooks, tool servers and skills that cannot be used, in words."""
     helpers: tuple[str, ...] = ()
     """Which helpers are at work, for whom and since when, in words."""
     waits_for: tuple[str, ...] = ()
     """What of several gateways this one cannot begin without, in words: agents' files, the Redis."""
+
+
+def disabled_line(disabled: Sequence[str]) -> Iterator[str]:
+    """Say, in one line, which code of a restored backup does not run, if any."""
+    if disabled:
+        more = f" and {len(disabled) - 5} more" if len(disabled) > 5 else ""
+        told = ", ".join(disabled[:5])
+        yield f"{told}{more}: disabled since a backup was restored; read them, then: strandline hooks enable"

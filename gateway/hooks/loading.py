@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gateway.errors import ConfigError
+from gateway.home import Home
 from gateway.hooks.event import MARK, PRIORITY
 from gateway.hooks.events import EVENTS, event_of
 from gateway.hooks.programs import Program
@@ -18,6 +19,14 @@ from gateway.hooks.running import Hook
 
 GROUP = "strandline.hooks"
 _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+def hooks_of(home: Home) -> list[Hook]:
+    """Return the handlers of *home*; while a restore has disabled its code, those of installed packages alone.
+
+    Raises ConfigError as `load_hooks` does.
+    """
+    return load_hooks(home.hooks) if home.runs_code else list(_packaged())
 
 
 def load_hooks(folder: Path) -> list[Hook]:

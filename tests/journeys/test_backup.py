@@ -14,6 +14,14 @@ from gateway.home import Home
 from tests.journeys.house import make_home, running
 
 ENTRIES, QUERIES = 140, 200
+HOOK = """
+from pathlib import Path
+from gateway.hooks import MESSAGE_SENT, on
+Path({proof!r}).touch()
+
+@on(MESSAGE_SENT)
+def looks(event): ...
+"""
 
 
 async def test_a_restored_home_gives_the_same_answers_to_200_queries(tmp_path: Path) -> None:
@@ -61,3 +69,25 @@ async def said(app: App, text: str) -> str:
 
     await app.desk.chat(ChatOrder(text), on_reply)
     return "\n".join(replies)
+
+
+async def test_a_restored_home_says_what_it_does_not_run(tmp_path: Path) -> None:
+    """In its status, until the owner enables it; nothing of it has run meanwhile."""
+    home, proof = make_home(tmp_path / "home"), tmp_path / "proof"
+    home.hooks.mkdir(mode=0o700)
+    (home.hooks / "mine.py").write_text(HOOK.format(proof=str(proof)), "utf-8")
+    file = tmp_path / "backup.tar.gz"
+    take_backup(home, read_config(home.config_file), file, lambda *_: None)
+    other = Home(tmp_path / "other")
+    restore_backup(file, other, {}, lambda *_: None)
+    async with running(other) as app:
+        troubles = (await app.desk.status()).troubles
+        await said(app, "Hello")
+    assert troubles == (
+        "hooks/mine.py: disabled since a backup was restored; read them, then: strandline hooks enable",
+    )
+    assert not proof.exists()
+    other.disabled_code.unlink()
+    async with running(other) as app:
+        assert (await app.desk.status()).troubles == ()
+    assert proof.exists()

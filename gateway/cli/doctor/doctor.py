@@ -61,7 +61,7 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
             *findings,
             Finding("configuration", Level.FAIL, str(exc), "edit the file; docs/settings.md has every key"),
         ]
-    findings += check_config(config, home, invocation.environ)
+    findings += [*check_config(config, home, invocation.environ), *check_disabled(home)]
     findings += [finding async for finding in check_servers(config, invocation.environ)]
     findings += [finding async for finding in check_http_door(config, invocation.environ)]
     if home.exists and all(finding.level is not Level.FAIL for finding in findings):
@@ -103,6 +103,13 @@ def check_home(home: Home, invocation: Invocation) -> Finding:
             "home", Level.WARN, f"others can read {', '.join(open_places)}", f"run: chmod -R go= {home.path}"
         )
     return Finding("home", Level.OK, str(home.path))
+
+
+def check_disabled(home: Home) -> Iterator[Finding]:
+    """Say which hooks and commands do not run since a restore brought them along."""
+    if disabled := home.disabled():
+        detail = f"{', '.join(disabled)}: disabled since a backup was restored"
+        yield Finding("disabled", Level.WARN, detail, "read them, then: strandline hooks enable")
 
 
 def check_disk(home: Home) -> Finding:

@@ -22,7 +22,7 @@ async def check_tool_servers(config: "Config", environ: Mapping[str, str], home:
     from gateway.observability.redact import Redactor
 
     try:
-        settings = server_settings(config, environ, home.path)
+        settings = server_settings(config, environ, home)
     except ConfigError:
         return
     secrets = Redactor(known_secrets(config.secret_sources(), environ))

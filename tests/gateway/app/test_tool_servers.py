@@ -8,6 +8,7 @@ from gateway.agent.mcp.settings import Program, ServerSettings, Site
 from gateway.app.tool_servers import server_settings
 from gateway.config import read_config
 from gateway.errors import ConfigError
+from gateway.home import Home
 from workspaces.access import SessionType
 
 
@@ -15,7 +16,7 @@ def servers_of(path: Path, section: str, **environ: str) -> list[ServerSettings]
     file = path / "config.toml"
     file.write_text(section, "utf-8")
     file.chmod(0o600)
-    return server_settings(read_config(file), environ, path)
+    return server_settings(read_config(file), environ, Home(path))
 
 
 def test_a_program_is_given_what_it_needs_to_run_and_what_is_named(tmp_path: Path) -> None:

@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from gateway.backup import archive
+from gateway.backup import archive, contents
 from gateway.backup.archive import Head, Writer, writing
 from gateway.backup.restoring import restore_backup
+from gateway.backup.seal import BackupKey
 from gateway.errors import BackupError, ConfigError, HomeLockedError, StoreError
 from gateway.home import Home
 from gateway.stores.sqlite.schema import VERSION
 from tests.gateway.backup.homes import back_up, files_below, make_home
 
 HEAD = Head(format=archive.FORMAT, version="0.1.0", state=VERSION, made_at="2026-03-03T00:00:00Z")
+
+KEY = BackupKey(bytes(32))
 
 
 @pytest.fixture
@@ -57,7 +60,7 @@ def test_another_format_is_refused_before_anything_is_written(
     backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The refusal names the version that made it."""
-    monkeypatch.setattr(archive, "FORMAT", 2)
+    monkeypatch.setattr(contents, "FORMAT", 2)
     with pytest.raises(
         BackupError, match=r"a backup of format 1, made by Strandline 0\.1\.0; this version knows format 2"
     ):
@@ -68,7 +71,7 @@ def test_another_format_is_refused_before_anything_is_written(
 def test_a_state_of_a_newer_version_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     """It could not be opened afterwards."""
     file = tmp_path / "newer"
-    with writing(file, HEAD.model_copy(update={"state": VERSION + 1})):
+    with writing(file, HEAD.model_copy(update={"state": VERSION + 1}), KEY):
         pass
     with pytest.raises(BackupError, match="whose state this version cannot read"):
         restored(file, tmp_path / "other")
@@ -117,7 +120,7 @@ def test_the_secrets_that_are_missing_are_named(backup: Path, tmp_path: Path) ->
 def test_settings_that_are_not_known_here_leave_no_home(tmp_path: Path) -> None:
     """A backup of a later version with the same format is refused by its key."""
     file = tmp_path / "later"
-    with writing(file, HEAD) as writer:
+    with writing(file, HEAD, KEY) as writer:
         put(writer, tmp_path, "config.toml", b"[novel]\nkey = 1\n")
     with pytest.raises(ConfigError, match="novel: unknown key"):
         restored(file, tmp_path / "other")
@@ -128,7 +131,7 @@ def test_settings_that_are_not_known_here_leave_no_home(tmp_path: Path) -> None:
 def test_a_name_that_leads_outside_is_refused(name: str, tmp_path: Path) -> None:
     """A seal proves that nothing changed, not who made it."""
     file = tmp_path / "hostile"
-    with writing(file, HEAD) as writer:
+    with writing(file, HEAD, KEY) as writer:
         put(writer, tmp_path, name, b"x")
     with pytest.raises(BackupError, match="which is no file of a home"):
         restored(file, tmp_path / "other")
@@ -138,7 +141,7 @@ def test_a_name_that_leads_outside_is_refused(name: str, tmp_path: Path) -> None
 def test_a_manifest_that_says_otherwise_is_refused(tmp_path: Path) -> None:
     """What comes out is compared to what went in, file by file."""
     file = tmp_path / "wrong"
-    with writing(file, HEAD) as writer:
+    with writing(file, HEAD, KEY) as writer:
         put(writer, tmp_path, "config.toml", b"[owner]\n")
         writer.manifest.files["config.toml"].sha256 = "0" * 64
     with pytest.raises(BackupError, match="is not what its manifest says"):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import sqlite3
 import stat
 import subprocess
@@ -18,7 +19,7 @@ from adapters.channel import Address
 from gateway.agent.entries import UserEntry
 from gateway.backup.moment import held_moment
 from gateway.backup.parts import parts_of
-from gateway.backup.restoring import restore_backup
+from gateway.backup.restoring import RestoreException, restore_backup
 from gateway.config import read_config
 from gateway.errors import BackupError, StoreError
 from gateway.home import Home
@@ -52,20 +53,30 @@ async def test_everything_comes_back_and_nothing_that_is_rebuilt(tmp_path: Path)
         "agents/main/history.git.lock",
         "removed/old-2026-01-01/index/vectors",
         "agents/main/workspace/token",
+        "backup.key",
         "state.db",
     ):
         del wanted[name]
     wanted["agents/main/sessions/main.jsonl"] = b'{"v":1,"a":1}\n{"v":1,"b":2}\n'
     found = files_below(other.path)
     assert {name: found[name] for name in wanted} == wanted
-    assert found.keys() - wanted.keys() == {"state.db"}
+    assert found.keys() - wanted.keys() == {"state.db", "disabled-code.json"}
     store = await SqliteStore.open(other.state_db)
     assert await store.get("key") == "value"
     await store.close()
     assert (other.agent("main").history / "refs/heads").is_dir()
     modes = {stat.S_IMODE(path.stat().st_mode) for path in other.path.rglob("*")}
     assert modes == {0o700, 0o600}
-    assert taken.files == len(found)
+    assert taken.files == len(found.keys() - {"disabled-code.json"})
+
+
+def test_a_file_whose_name_is_no_text_comes_back(home: Home, tmp_path: Path) -> None:
+    """An owner's program may have made it; a backup that holds one is restored like any other."""
+    name = os.fsdecode(b"agents/main/workspace/no text \xff\n.md")
+    (home.path / name).write_text("Here.\n")
+    other = Home(tmp_path / "other")
+    restore_backup(back_up(home, tmp_path / "backup.tar.gz").file, other, {}, lambda *_: None)
+    assert (other.path / name).read_text() == "Here.\n"
 
 
 def test_a_backup_is_readable_by_its_owner_alone_and_holds_no_secret(home: Home, tmp_path: Path) -> None:
@@ -164,13 +175,19 @@ def test_a_conversation_that_is_put_away_meanwhile_is_there_once(home: Home, tmp
 
 
 async def test_a_workspace_elsewhere_goes_along(tmp_path: Path) -> None:
-    """It is restored to where the configuration says, which must be empty."""
+    """It stays in the home, or is restored to where the configuration says, if that is allowed and empty."""
     notes = tmp_path / "notes"
     home = await make_home(tmp_path / "home", f'[agents.main]\nworkspace = "{notes}"\n')
     notes.mkdir()
     (notes / "MEMORY.md").write_text("- here\n")
     taken = back_up(home, tmp_path / "backup.tar.gz")
-    restore = partial(restore_backup, taken.file, Home(tmp_path / "other"), {}, lambda *_: None)
+    other = Home(tmp_path / "inside")
+    restore_backup(taken.file, other, {}, lambda *_: None)
+    assert (other.agent("main").workspace / "MEMORY.md").read_text() == "- here\n"
+    assert (other.agent("main").root / "workspace.before/MEMORY.md").is_file()
+    assert read_config(other.config_file).agents["main"].workspace is None
+    place = Home(tmp_path / "other")
+    restore = partial(restore_backup, taken.file, place, {}, lambda *_: None, [RestoreException.OUTSIDE])
     with pytest.raises(BackupError, match="the workspace of agent main, is not empty"):
         restore()
     notes.rename(tmp_path / "moved")

@@ -9,6 +9,13 @@ from tests.gateway.cli.test_main import Terminal, at_home, terminal
 
 __all__ = ["at_home", "terminal"]
 
+RULES = """
+from gateway.hooks import MESSAGE_SENT, on
+
+@on(MESSAGE_SENT)
+def looks(event): ...
+"""
+
 
 def test_a_home_is_backed_up_and_restored(at_home: Terminal, tmp_path: Path) -> None:
     """For people and for machines; the next step is named."""
@@ -17,15 +24,17 @@ def test_a_home_is_backed_up_and_restored(at_home: Terminal, tmp_path: Path) -> 
     assert (made.status, made.err) == (0, "")
     assert f"{file}: " in made.out
     assert "files of main" in made.out
-    again = at_home("backup", str(file))
-    assert (again.status, again.out) == (1, "")
-    assert again.err == f"strandline: {file} exists already; choose another name, or remove it first\n"
-    shown = at_home("restore", str(file), "--home", str(tmp_path / "other"), home=False)
+    repeated = at_home("backup", str(file))
+    assert (repeated.status, repeated.out) == (1, "")
+    assert repeated.err == f"strandline: {file} exists already; choose another name, or remove it first\n"
+    shown = at_home("restore", str(file), "--yes", "--home", str(tmp_path / "other"), home=False)
     assert shown.status == 0
     assert f"strandline up --home {tmp_path / 'other'}" in shown.out
     assert (tmp_path / "other/agents/main/workspace/SOUL.md").is_file()
     (tmp_path / "again").mkdir()
-    restored = json.loads(at_home("restore", str(file), "--json", "--home", str(tmp_path / "again"), home=False).out)
+    restored = json.loads(
+        at_home("restore", str(file), "--yes", "--json", "--home", str(tmp_path / "again"), home=False).out
+    )
     taken = json.loads(at_home("backup", str(tmp_path / "second.tar.gz"), "--json").out)
     assert (taken["files"], taken["agents"], taken["left_out"]) == (restored["files"], ["main"], [])
     assert taken["bytes"] == (tmp_path / "second.tar.gz").stat().st_size
@@ -42,8 +51,58 @@ def test_the_secrets_to_bring_along_are_named(terminal: Terminal, tmp_path: Path
         "keep them elsewhere: channels.telegram.home.token_env"
         in terminal("backup", file, "--home", str(home), home=False).out
     )
-    shown = terminal("restore", file, "--home", str(tmp_path / "other"), home=False).out
+    shown = terminal("restore", file, "--yes", "--home", str(tmp_path / "other"), home=False).out
     assert "Its secret is not here yet: channels.telegram.home.token_env" in shown
+
+
+def test_a_backup_is_shown_before_it_is_restored(at_home: Terminal, tmp_path: Path) -> None:
+    """Nothing is written without a yes; `verify` says the same, and what a home in use would lose."""
+    (at_home.home.hooks).mkdir(mode=0o700)
+    (at_home.home.hooks / "mine.py").write_text("x = 1\n")
+    file, other = str(tmp_path / "backup.tar.gz"), str(tmp_path / "other")
+    at_home("backup", file)
+    shown = at_home("restore", file, "--home", other, home=False)
+    assert (shown.status, shown.out) == (1, "")
+    assert "runs      hooks/mine.py: disabled until strandline hooks enable" in shown.err
+    assert "its seal cannot be checked" in shown.err
+    assert shown.err.endswith("strandline: nothing was restored; read what is above, and add --yes to restore it\n")
+    assert not Path(other).exists()
+    (at_home.home.agent("main").workspace / "later.md").write_text("- after it\n")
+    verified = at_home("verify", file).out
+    assert "seal      sealed with the key of this home" in verified
+    assert "loses     only in the home (1): agents/main/workspace/later.md" in verified
+    told = json.loads(at_home("verify", file, "--json").out)
+    assert (told["seal"], told["missing"], told["runs"]) == (
+        "valid",
+        ["agents/main/workspace/later.md"],
+        ["hooks/mine.py"],
+    )
+    wrong = at_home("restore", file, "--allow", "everything", "--home", other, home=False)
+    assert (wrong.status, "--allow takes outside, unsealed, large" in wrong.err) == (2, True)
+
+
+def test_code_of_a_restored_home_waits_for_one_command(at_home: Terminal, tmp_path: Path) -> None:
+    """`doctor` and `hooks list` name it until then; a tool server's command is not started either."""
+    place, file = at_home.home, str(tmp_path / "backup.tar.gz")
+    place.hooks.mkdir(mode=0o700)
+    (place.hooks / "mine.py").write_text(RULES)
+    proof = tmp_path / "proof"
+    place.write(place.config_file, f'[mcp.files]\ncommand = ["touch", "{proof}"]\n')
+    at_home("backup", file)
+    other = str(tmp_path / "other")
+    assert "Disabled until you run" in at_home("restore", file, "--yes", "--home", other, home=False).out
+    for command in ("doctor", "hooks list"):
+        told = at_home(*command.split(), "--home", other, home=False)
+        assert "hooks/mine.py, mcp.files" in told.out + told.err, command
+        assert "strandline hooks enable" in told.out + told.err, command
+    assert "mine.py:looks" not in at_home("hooks", "list", "--home", other, home=False).out
+    assert not proof.exists()
+    enabled = at_home("hooks", "enable", "--home", other, home=False).out
+    assert enabled.splitlines()[0] == "enabled  hooks/mine.py"
+    assert "mine.py:looks" in at_home("hooks", "list", "--home", other, home=False).out
+    assert at_home("hooks", "enable", "--home", other, home=False).out == "Nothing is disabled.\n"
+    at_home("doctor", "--home", other, home=False)
+    assert proof.exists()
 
 
 @pytest.mark.parametrize("command", ["backup", "restore"])

@@ -1,0 +1,170 @@
+"""What restoring a backup would write, where, what of it could run, and what the present home would lose by it."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.backup.contents import ArchiveContents
+from gateway.backup.members import OUTSIDE, STATE
+from gateway.backup.parts import outside_workspaces, parts_of
+from gateway.config.editing import without_workspace
+from gateway.config.reading import parse_config, read_config
+from gateway.config.schema import Config
+from gateway.config.secrets import SecretSource
+from gateway.errors import ConfigError
+from gateway.home import Home
+
+_PIECE = 1 << 20
+_DEFAULTS = Config()
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreLosses:
+    """What a home has that a backup does not have."""
+
+    missing: tuple[str, ...] = ()
+    """Files that only the home has."""
+    changed: tuple[str, ...] = ()
+    """Files that are different in the home."""
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePlan:
+    """What a restore would do."""
+
+    contents: ArchiveContents
+    config: str
+    """The text of the `config.toml` to be."""
+    settings: Config
+    """What it says."""
+    writes: Mapping[str, int]
+    """How many files, by the folder or file that they are written to."""
+    outside: Mapping[str, Path]
+    """Where the backup's own configuration puts workspaces outside of the home, by agent."""
+    code: tuple[str, ...]
+    """What the gateway would run: hooks, and the commands of tool servers."""
+    secrets: tuple[str, ...]
+    """Files outside of the home that it would read secrets from, with the settings that name them."""
+    talks_to: tuple[str, ...]
+    """Addresses that it would talk to, with the settings that name them."""
+    owners: tuple[str, ...]
+    """Who would command it."""
+
+
+def plan_restore(contents: ArchiveContents, home: Home, *, outside: bool) -> RestorePlan:
+    """Return what restoring *contents* to *home* would do; workspaces stay in the home unless *outside* is allowed.
+
+    Raises ConfigError for settings that this version does not know, or that cannot be made to stay in the home.
+    """
+    text = contents.config
+    config = parse_config(text, home.config_file)
+    elsewhere = outside_workspaces(home, config)
+    if not outside:
+        for agent in elsewhere:
+            text = without_workspace(text, agent)
+        config = parse_config(text, home.config_file)
+    return RestorePlan(
+        contents,
+        text,
+        config,
+        dict(sorted(_places(contents, home, elsewhere if outside else {}).items())),
+        elsewhere,
+        code_of(contents.files, config),
+        tuple(_outside_secrets(config, home)),
+        tuple(f"{key} = {address}" for key, address in _addresses(config.model_dump(), _DEFAULTS.model_dump())),
+        config.owner.people,
+    )
+
+
+def code_of(files: Mapping[str, object], config: Config) -> tuple[str, ...]:
+    """Return what a home with these *files* and settings runs: hooks, and the commands of tool servers."""
+    hooks = [name for name in files if name.startswith("hooks/")]
+    commands = [f"mcp.{name}: {' '.join(server.command)}" for name, server in config.mcp.items() if server.command]
+    return (*sorted(hooks), *commands)
+
+
+def workspace_in(home: Home, outside: Mapping[str, Path], agent: str) -> Path:
+    """Return where the workspace goes that a backup keeps apart for *agent*."""
+    return outside.get(agent, home.agent(agent).workspace)
+
+
+def _places(contents: ArchiveContents, home: Home, outside: Mapping[str, Path]) -> Counter[str]:
+    places: Counter[str] = Counter()
+    for name in contents.files:
+        first, _, rest = name.partition("/")
+        agent = rest.partition("/")[0]
+        if first == OUTSIDE:
+            places[str(workspace_in(home, outside, agent))] += 1
+        else:
+            places[str(home.agents / agent if first == "agents" else home.path / first)] += 1
+    return places
+
+
+def _outside_secrets(config: Config, home: Home) -> Iterator[str]:
+    for source in config.secret_sources():
+        if source.file is not None and not source.file.resolve().is_relative_to(home.path.resolve()):
+            yield f"{source.key} = {source.file}"
+
+
+def _addresses(value: object, default: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Give every address among settings that are not the default, with its setting."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                known = default.get(name) if isinstance(default, dict) else None
+                yield from _addresses(inner, known, f"{key}.{name}" if key else str(name))
+        case str() if "://" in value and value != default:
+            yield key, value
+
+
+# --- what would be lost
+
+
+def losses_of(home: Home, contents: ArchiveContents) -> RestoreLosses:
+    """Return what *home* has that *contents* do not; of the state, only that it is another one. Raises OSError."""
+    if not home.exists:
+        return RestoreLosses()
+    try:
+        config = read_config(home.config_file)
+    except ConfigError:
+        config = Config()
+    missing, changed = [], []
+    for name, path in _present(home, config):
+        known = contents.files.get(name)
+        if known is None:
+            missing.append(name)
+        elif _digest(path) != known.sha256:
+            changed.append(name)
+    return RestoreLosses(tuple(sorted(missing)), tuple(sorted(changed)))
+
+
+def _present(home: Home, config: Config) -> Iterator[tuple[str, Path]]:
+    """Give the files of a home by the names that a backup has for them."""
+    if home.state_db.exists():
+        yield STATE, home.state_db
+    for path in home.agents.glob("*/sessions/**/*.jsonl*"):
+        yield path.relative_to(home.path).as_posix(), path
+    for part in parts_of(home, config):
+        yield from ((name, path) for name, path in part.files() if not path.is_dir())
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def missing_secrets(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the settings whose secrets are not here: a backup holds none."""
+
+    def is_there(source: SecretSource) -> bool:
+        try:
+            return bool(source.read(environ))
+        except ConfigError:
+            return False
+
+    return tuple(source.key for source in config.secret_sources() if not is_there(source))
