@@ -23,6 +23,7 @@ from gateway.stores.disk import sync_folder
 
 KEY_NAME = "backup.key"
 _KEY_BYTES = 32
+_KEY = re.compile(r"[0-9a-f]{64}")
 _DIGEST = "strandline backup, sha256 of what is before this: {}\n"
 _SIGNED = "sealed with key {}: {}\n"
 _TEXT = re.compile(rb"strandline backup, sha256 of what is before this: ([0-9a-f]{64})\n")
@@ -71,7 +72,7 @@ def read_key(file: Path) -> BackupKey | None:
         return None
     except (OSError, UnicodeDecodeError) as exc:
         raise BackupError(f"{file}, the key that seals backups, cannot be read: {exc}") from exc
-    if not re.fullmatch(rf"[0-9a-f]{{{2 * _KEY_BYTES}}}", text):
+    if not _KEY.fullmatch(text):
         raise BackupError(f"{file} is no key that seals backups; move it away, and the next backup makes a new one")
     return BackupKey(bytes.fromhex(text))
 

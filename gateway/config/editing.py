@@ -17,6 +17,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 """A key that needs no quotation marks."""
 _HEADER = re.compile(r"\s*\[")
 _BINDING = re.compile(r"\s*\[\[\s*bindings\s*\]\]")
+_AGENT = re.compile(r"""\s*\[\s*agents\s*\.\s*(["']?)([a-z0-9-]+)\1\s*\]""")
 _WORKSPACE = re.compile(r"""\s*(["']?)workspace\1\s*=""")
 _Table = dict[str, object]
 
@@ -65,10 +66,10 @@ def without_workspace(text: str, agent: str) -> str:
 
     Raises ConfigError for a file in which it is not a line of the agent's own table.
     """
-    own = re.compile(rf"""\s*\[\s*agents\s*\.\s*(["']?){re.escape(agent)}\1\s*\]""")
     lines: list[str] = []
     for section in _sections(text.splitlines(keepends=True)):
-        is_own = own.match(section[0]) is not None
+        header = _AGENT.match(section[0])
+        is_own = header is not None and header[2] == agent
         lines += [f"# {line}" if is_own and _WORKSPACE.match(line) else line for line in section]
     with suppress(tomllib.TOMLDecodeError):
         if _parsed("".join(lines)) == _in_home(_parsed(text), agent):
