@@ -7,7 +7,7 @@ that nothing of the answers is in what is searched. Format and questions: https:
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -173,7 +173,12 @@ def _agent(sample_id: str) -> str:
 def _questions(asked: list[_Question], places: Mapping[str, Place]) -> Iterator[Question]:
     for question in asked:
         marked = question.evidence if isinstance(question.evidence, list) else [question.evidence or ""]
-        ids = (f"D{session}:{turn}" for text in marked for session, turn in _TURN_ID.findall(text))
-        evidence = [turn for turn in ids if turn in places]
+        evidence = evidence_of(marked, places)
         if evidence and question.category in _KINDS:
-            yield Question(question.question, _KINDS[question.category], tuple(dict.fromkeys(evidence)))
+            yield Question(question.question, _KINDS[question.category], evidence)
+
+
+def evidence_of(marked: Sequence[str], places: Mapping[str, Place]) -> tuple[str, ...]:
+    """Return the turns among *places* that the texts *marked* name, each once."""
+    ids = (f"D{session}:{turn}" for text in marked for session, turn in _TURN_ID.findall(text))
+    return tuple(dict.fromkeys(turn for turn in ids if turn in places))

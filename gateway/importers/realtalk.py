@@ -12,10 +12,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from gateway.importers.locomo import Conversation, Kind, LocomoError, Place, Question
+from gateway.importers.locomo import Conversation, Kind, LocomoError, Place, Question, evidence_of
 
 _SESSION = re.compile(r"session_(\d+)")
-_TURN_ID = re.compile(r"D0{0,9}(\d{1,9}):0{0,9}(\d{1,9})")
 _KINDS = {1: Kind.MULTI_HOP, 2: Kind.TEMPORAL, 3: Kind.OPEN}
 
 
@@ -84,7 +83,6 @@ def _said(message: _Message) -> str:
 
 def _questions(asked: list[_Question], places: Mapping[str, Place]) -> Iterator[Question]:
     for question in asked:
-        ids = (f"D{session}:{turn}" for text in question.evidence for session, turn in _TURN_ID.findall(text))
-        evidence = tuple(dict.fromkeys(turn for turn in ids if turn in places))
+        evidence = evidence_of(question.evidence, places)
         if evidence and question.category in _KINDS:
             yield Question(question.question, _KINDS[question.category], evidence)

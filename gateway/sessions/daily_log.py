@@ -17,6 +17,7 @@ from gateway.stores.ports import TurnId
 from gateway.transcripts.writer import Record
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
+from workspaces.memory.text.dialogue import conversation_heading
 from workspaces.notes import day_path, format_note
 from workspaces.workspace import Workspace
 
@@ -65,7 +66,7 @@ class DailyLog:
         summary = await self._writer.summary(said)
         if not summary.strip():
             return ""
-        return format_note(f"Conversation until {said[-1].at:%H:%M}\n{summary}", said[0].at)
+        return format_note(f"{conversation_heading(said[-1].at)}\n{summary}", said[0].at)
 
     async def _finish(self, session: Session, entry: LogEntry) -> list[PurePosixPath]:
         async with noting(session) as run:

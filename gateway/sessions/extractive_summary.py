@@ -11,7 +11,7 @@ from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEnt
 from gateway.agent.loop import NO_REPLY
 from gateway.agent.models.offline import OFFLINE
 from gateway.transcripts.writer import Record
-from workspaces.memory.text.dialogue import is_empty_answer, is_question, is_small_talk, log_line
+from workspaces.memory.text.dialogue import is_empty_answer, is_question, is_small_talk, left_out_line, log_line
 from workspaces.memory.text.tokens import identifiers
 
 OWNER = "Owner"
@@ -124,7 +124,7 @@ def _lines(said: Sequence[Said]) -> Iterator[str]:
     for place in kept:
         yield f"- {log_line(telling[place][0].who, telling[place][0].at, shortened(telling[place][1]))}"
     if len(kept) < len(telling):
-        yield f"- … {len(telling) - len(kept)} more messages stand in the conversation"
+        yield f"- {left_out_line(len(telling) - len(kept))}"
     sentences = [part for each in said if not each.is_answer for part in _sentences(each.text)]
     yield from (f"- Decided: {shortened(each)}" for each in _marked(sentences, _DECIDED))
     yield from (f"- Open: {shortened(each)}" for each in _marked(sentences, _OPEN))

@@ -11,6 +11,7 @@ from itertools import compress
 from math import log
 
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
+from workspaces.memory.text.dialogue import is_evidence
 from workspaces.memory.text.tokens import identifiers, identifiers_held, normalised, query_terms
 
 
@@ -57,7 +58,7 @@ def find_plainly(text: str, documents: Sequence[Document], limit: int) -> list[P
     hits = [
         PlainHit(document, number, line, sum(compress(weights, row)) / total, identifiers_held(names, line))
         for (document, number, line), row in zip(lines, held, strict=True)
-        if any(row)
+        if any(row) and is_evidence(line, text)
     ]
     return sorted(hits, key=_order)[:limit]
 

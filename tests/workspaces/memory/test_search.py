@@ -267,6 +267,26 @@ async def test_while_the_index_is_away_each_audience_finds_its_own_in_the_files(
     assert await home.found("tea", SUBAGENT) == []
 
 
+@pytest.mark.parametrize("is_away", [False, True])
+async def test_a_question_is_never_the_answer(home: Home, is_away: bool) -> None:
+    """Nor are what was asked word for word, courtesies and headings of the product; the fact is, wherever it stands."""
+    asked = "Which port does the staging database use?"
+    home.write("memory/2026-03-01.md", f"Owner (14:05): {asked}", "14:05 Conversation until 14:06")
+    home.write("memory/2026-03-02.md", "Owner (14:05): staging database port", "Owner (14:06): ok port")
+    home.write("memory/2026-02-01.md", "Owner (09:00): the staging database has port 5433")
+    if is_away:
+
+        async def fail(*_: object) -> dict[str, object]:
+            raise MemoryUnavailableError("gone")
+
+        home.worker.call = fail  # type: ignore[method-assign,assignment]  # the worker is away
+    fact = "Owner (09:00): the staging database has port 5433"
+    assert await home.found("staging database port") == [fact, "Owner (14:06): ok port"]
+    assert fact in await home.found(asked)
+    assert not [hit for hit in await home.found(asked) if "?" in hit or "until" in hit]
+    assert not [hit for hit in await home.found("conversation until") if "until" in hit]
+
+
 async def test_why_a_search_went_without_meaning_is_told_to_the_owner_alone(tmp_path: Path) -> None:
     """A reason names addresses, files and what a provider said: a group reads only that words alone were searched."""
     home = Home(tmp_path, None)

@@ -32,15 +32,14 @@ from workspaces.memory.index.ranking import (
     Standing,
     Weights,
     held,
-    is_echo,
-    is_evidence,
+    may_answer,
     question_of,
     rank,
     relevance,
     thinned,
 )
 from workspaces.memory.index.settings import GENTLE, Decay
-from workspaces.memory.text.dialogue import LineKind
+from workspaces.memory.text.dialogue import LineKind, is_evidence
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
 POOL = 50
@@ -97,9 +96,9 @@ class Finder:
         ids: list[PointId] = scores.ids.tolist()
         pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._held(question, ids))
         ranked = rank(question, pool, _aged(_weights(request), asked.decay), asked.today)
-        within = (each for each in ranked if _may_answer(pool.entries[each.row], asked.days))
+        within = (each for each in ranked if _is_wanted(pool.entries[each.row], asked.days))
         told = _Telling(self._engine, self._manifest, request, pool).found(within)
-        found = thinned(each for each in told if not is_echo(question, each.entry.text))
+        found = thinned(each for each in told if is_evidence(each.entry.text, asked.text))
         return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
 
     def request(self, asked: Asked) -> CandidateRequest:
@@ -198,8 +197,8 @@ def _weights(request: CandidateRequest) -> Weights:
     return WITHOUT_LATE if request.tokens is None else Weights()
 
 
-def _may_answer(entry: Standing, days: DayRange) -> bool:
-    return is_evidence(entry) and _is_within(entry.date, days)
+def _is_wanted(entry: Standing, days: DayRange) -> bool:
+    return may_answer(entry) and _is_within(entry.date, days)
 
 
 def _is_within(day: date | None, days: DayRange) -> bool:

@@ -37,6 +37,8 @@ class LineKind(IntEnum):
     """Nothing but questions: leads to what answers it, and is never evidence."""
     SMALL_TALK = 4
     """A greeting, thanks, an agreement: never evidence."""
+    HEADING = 5
+    """Stands above what was said, or counts what is left out: never evidence."""
 
 
 EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS})
@@ -57,7 +59,9 @@ class Line:
     @property
     def kind(self) -> LineKind:
         """What the line does, told by its words."""
-        return kind_of_speech(self.text) if self.speaker else LineKind.NOTE
+        if self.speaker:
+            return kind_of_speech(self.text)
+        return LineKind.HEADING if _HEADING.fullmatch(self.text) else LineKind.NOTE
 
 
 def transcript_line(speaker: str, at: datetime, text: str) -> str:
@@ -68,6 +72,19 @@ def transcript_line(speaker: str, at: datetime, text: str) -> str:
 def log_line(speaker: str, at: datetime, text: str) -> str:
     """Return a line of the day's notes, below the conversation that it belongs to, without a list marker."""
     return f"{speaker} ({at:%H:%M}): {text}"
+
+
+def conversation_heading(until: datetime) -> str:
+    """Return the line above a conversation in the day's notes, without its own time."""
+    return f"Conversation until {until:%H:%M}"
+
+
+def left_out_line(messages: int) -> str:
+    """Return the line that counts the *messages* of a conversation that are not noted."""
+    return f"… {messages} more messages stand in the conversation"
+
+
+_HEADING = re.compile(r"Conversation until \d\d:\d\d|… \d{1,9} more messages(?: stand in the conversation)?")
 
 
 def read_line(text: str) -> Line:
@@ -91,6 +108,16 @@ def without_time(text: str) -> str:
     """Return an entry's *text* without its time of day, the speaker first: nothing is meant by the time."""
     line = read_line(text)
     return f"{line.speaker}: {line.text}" if line.speaker else line.text
+
+
+def is_evidence(text: str, query: str) -> bool:
+    """Say whether a line of *text* may answer *query*: it tells something, and was not itself the question."""
+    line = read_line(text)
+    return line.kind in EVIDENCE and not (line.speaker and _words(line.text) == _words(query))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
 
 
 # --- kinds

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from workspaces.memory.text.dialogue import (
     Line,
     LineKind,
+    conversation_heading,
     is_empty_answer,
     is_turn,
     kind_of_speech,
+    left_out_line,
     log_line,
     read_line,
     transcript_line,
@@ -82,6 +84,13 @@ def test_a_time_of_day_means_nothing() -> None:
 def test_each_line_has_its_kind(text: str, kind: LineKind) -> None:
     """What only asks or greets is told from what states something, with and without a question mark."""
     assert kind_of_speech(text) is kind
+
+
+def test_what_frames_a_conversation_tells_nothing() -> None:
+    """The heading above it and the count of what is left out; a note that begins alike is a note."""
+    for line in (f"21:17 {conversation_heading(AT)}", left_out_line(12), "… 12 more messages"):
+        assert read_line(line).kind is LineKind.HEADING
+    assert read_line("Conversation until dawn with Ann").kind is LineKind.NOTE
 
 
 @pytest.mark.parametrize(
