@@ -29,10 +29,8 @@ from workspaces.memory.index.ranking import (
     Pool,
     Question,
     Ranked,
-    Standing,
     Weights,
     held,
-    may_answer,
     question_of,
     rank,
     relevance,
@@ -96,7 +94,7 @@ class Finder:
         ids: list[PointId] = scores.ids.tolist()
         pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._held(question, ids))
         ranked = rank(question, pool, _aged(_weights(request), asked.decay), asked.today)
-        within = (each for each in ranked if _is_wanted(pool.entries[each.row], asked.days))
+        within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         told = _Telling(self._engine, self._manifest, request, pool).found(within)
         found = thinned(each for each in told if is_evidence(each.entry.text, asked.text))
         return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
@@ -195,10 +193,6 @@ def _weights(request: CandidateRequest) -> Weights:
     if request.dense is None or not np.any(request.dense):
         return KEYWORDS_ALONE if request.tokens is None else WITHOUT_DENSE
     return WITHOUT_LATE if request.tokens is None else Weights()
-
-
-def _is_wanted(entry: Standing, days: DayRange) -> bool:
-    return may_answer(entry) and _is_within(entry.date, days)
 
 
 def _is_within(day: date | None, days: DayRange) -> bool:

@@ -258,11 +258,6 @@ def _faded(days: Ids, weights: Weights, today: date) -> Column:
     return np.asarray((1 - weights.floor) * (1 - np.exp2(-ages / weights.half_life_days)), np.float64)
 
 
-def may_answer(entry: Standing) -> bool:
-    """Say whether *entry* may answer a question: what only asks, greets or thanks leads to answers and is none."""
-    return entry.kind in EVIDENCE
-
-
 def held(question: Question, text: str) -> frozenset[str]:
     """Return the identifiers of *question* that an entry of *text* holds word for word."""
     return identifiers_held(question.identifiers, text)

@@ -149,6 +149,18 @@ def test_neighbours_lend_a_score_within_their_file_only() -> None:
     assert scores["Ann: off 1"] == scores["Ann: off 2"] > scores["Ann: off 3"] == scores["Bo: elsewhere"]
 
 
+def test_a_question_lends_nothing_to_the_line_before_it() -> None:
+    """What was asked matches a question best; what merely stands before it gains nothing by that."""
+    asks = replace(candidate("Ann: which tea do you like?", 5), cosine=0.9, late=0.9, late_context=0.9)
+    before, says = candidate("Ben: it rains", 4), replace(asks, entry=replace(asks.entry, text="Ann: I like tea"))
+    lent = {
+        each.entry.text: (each.ranked.parts["neighbour"], each.ranked.parts["second_neighbour"])
+        for each in results("tea", [before, asks])
+    }
+    assert lent["Ben: it rains"] == (0, 0)
+    assert any(each.ranked.parts["neighbour"] > 0 for each in results("tea", [before, says]))
+
+
 def test_the_day_that_a_question_names_counts() -> None:
     """By full date, by month, and seen from today."""
     named, other = candidate("a", 0, "memory/x.md", date(2026, 2, 5)), candidate("b", 0, "memory/y.md", TODAY)
