@@ -30,13 +30,13 @@ from gateway.app.agents import (
 )
 from gateway.app.budgets import unpriced_models
 from gateway.app.channels import TERMINAL, reach_of, terminal_chat
-from gateway.app.files import enclosures_of
 from gateway.app.metering import counted, measure
 from gateway.app.resources import THIS_MACHINE, Ground, Machine, open_ground
 from gateway.app.tracing import traced
 from gateway.app.wiring import (
     backlog_of,
     commands_of,
+    delivery_of,
     follow_on_pages,
     heartbeats_of,
     is_stop,
@@ -56,7 +56,6 @@ from gateway.delivery.outgoing_files import Enclosures
 from gateway.delivery.owner_chat import OwnerChats
 from gateway.delivery.owner_notices import Notices
 from gateway.delivery.pairing_notices import Doorbell
-from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Adapters, Delivery
 from gateway.errors import StoreError
 from gateway.home import Home
@@ -230,9 +229,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     )
     outcomes, health = Outcomes(), Health(ground.bots, ground.share.is_standby, disabled=ground.home.disabled())
     notices = Notices(store, ground.owner, partial(owner_chats.of, AgentId(config.default_agent)))
-    delivery = Delivery(ground.tasks, store.outbox, ground.adapters, notices.dead_letter, Pacing(ground.clock))
-    notices.wake = delivery.wake
-    delivery.enclosures = enclosures_of(ground)
+    delivery = delivery_of(ground, notices)
     for agent in agents.values():
         agent.keeper.alarm = Alarm(agent.id, notices.tell, ground.now)
     patience = timedelta(days=config.limits.approval_days)

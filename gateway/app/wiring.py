@@ -10,7 +10,7 @@ from gateway.app.agents import (
     turn_settings,
 )
 from gateway.app.channels import TERMINAL
-from gateway.app.files import intake_of
+from gateway.app.files import enclosures_of, intake_of
 from gateway.app.metering import timed
 from gateway.app.resources import Ground
 from gateway.automation.heartbeat_runner import Heartbeats, Surroundings
@@ -25,6 +25,8 @@ from gateway.config import Config
 from gateway.control.operator import LocalDesk
 from gateway.delivery.owner_chat import OwnerChats
 from gateway.delivery.owner_notices import Notices
+from gateway.delivery.rendering import Rendering
+from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Delivery
 from gateway.hooks import Hooks, hooks_of
 from gateway.inbound.backlog import Backlog
@@ -49,6 +51,16 @@ def ticker_of(ground: Ground, owner_chats: OwnerChats, notices: Notices) -> Tick
     """Put together what runs jobs at their times."""
     timetable = Timetable(ground.store.jobs, punctuality_of(ground.config), ground.now)
     return Ticker(timetable, ground.store, ground.agents, Ways(owner_chats.of, notices.tell), ground.clock)
+
+
+def delivery_of(ground: Ground, notices: Notices) -> Delivery:
+    """Put together what sends replies."""
+    rendering = Rendering(ground.config.limits.answer_chars, count=ground.count)
+    pacing, outbox = Pacing(ground.clock), ground.store.outbox
+    delivery = Delivery(ground.tasks, outbox, ground.adapters, notices.dead_letter, pacing, rendering)
+    delivery.enclosures = enclosures_of(ground)
+    notices.wake = delivery.wake
+    return delivery
 
 
 def heartbeats_of(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, delivery: Delivery) -> Heartbeats:

@@ -256,6 +256,7 @@ class LimitSettings(Section):
     approval_days: int = Field(default=7, ge=1, le=365)
     person_a_minute: int = Field(default=20, ge=1, le=10_000)
     person_burst: int = Field(default=10, ge=1, le=10_000)
+    answer_chars: int = Field(default=40_000, ge=1_000, le=1_000_000)
 
 
 class Config(Section):

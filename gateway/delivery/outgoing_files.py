@@ -126,9 +126,9 @@ def enclosed_by(turn: Iterable[Record], agent: AgentId) -> tuple[Enclosure, ...]
     )
 
 
-def parts_of(adapter: Adapter, text: str, files: Iterable[Enclosure]) -> list[Part]:
-    """Return the messages of a reply: its *text*, then each file with its caption. Pure, as `Adapter.render` is."""
-    return [*(Part(body) for body in adapter.render(text)), *(part for file in files for part in _file(adapter, file))]
+def file_parts(adapter: Adapter, files: Iterable[Enclosure]) -> list[Part]:
+    """Return the messages that carry *files*, each with its caption. Pure, as `Adapter.render` is."""
+    return [part for file in files for part in _file(adapter, file)]
 
 
 def _file(adapter: Adapter, file: Enclosure) -> Iterator[Part]:

@@ -24,7 +24,8 @@ from adapters.channel import (
     UnsureSendError,
 )
 from gateway.admission.internal_channels import CHANNELS
-from gateway.delivery.outgoing_files import Enclosures, Part, parts_of
+from gateway.delivery.outgoing_files import Enclosures, Part
+from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing, late_note
 from gateway.errors import StoreError
 from gateway.hooks import Hooks
@@ -79,12 +80,19 @@ class Delivery:
     """
 
     def __init__(
-        self, tasks: asyncio.TaskGroup, outbox: Outbox, adapters: Adapters, on_dead: OnDead, pacing: Pacing
+        self,
+        tasks: asyncio.TaskGroup,
+        outbox: Outbox,
+        adapters: Adapters,
+        on_dead: OnDead,
+        pacing: Pacing,
+        rendering: Rendering | None = None,
     ) -> None:
         self._outbox = outbox
         self._adapters = adapters
         self._on_dead = on_dead
         self._pacing = pacing
+        self._rendering = rendering or Rendering()
         self._lanes: Lanes[Address, _Job] = Lanes(tasks, self._deliver, pacing.clock, pacing.at_once)
         self._jobs: dict[OutboxId, _Job] = {}
         self._turns: defaultdict[AccountKey, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -171,7 +179,8 @@ class Delivery:
         adapter = self._adapters.of(row.outgoing.address)
         now = self._pacing.clock.now()
         begun_at = row.begun_at if row.parts_sent and row.begun_at else now
-        parts = parts_of(adapter, self._text(row, begun_at), row.outgoing.files)
+        text, files = self._text(row, begun_at), row.outgoing.files
+        parts = await self._rendering.parts(adapter, text, files, row.parts_sent)
         if row.parts_sent >= len(parts):
             await self._kept(partial(self._outbox.finish, row.id))
             return
