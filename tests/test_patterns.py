@@ -9,13 +9,13 @@ import pytest
 
 from gateway.config.editing import _parted
 from gateway.inbound.agent_crosstalk import _is_to
-from gateway.observability.redact import Redactor
 from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
 from tests.pumping import Pump, grows, pumps
 from workspaces.memory.index.ranking import _name
 from workspaces.memory.text.dates import _forms
 from workspaces.memory.text.tokens import _exactly, _pattern
 from workspaces.redact import _LEAD, Redaction
+from workspaces.secrets import Redactor
 
 MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]]]] = {
     "gateway.config.editing._parted": lambda: [
@@ -24,9 +24,6 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "gateway.inbound.agent_crosstalk._is_to": lambda: [
         (re.compile(r"(?<!\w)@main(?![\w-])"), partial(_is_to, account="main", is_mention_needed=True))
     ],
-    "gateway.observability.redact.__init__": lambda: [
-        (re.compile("aaaaaab|secret"), Redactor(["aaaaaab", "secret"])),
-    ],
     "workspaces.memory.index.ranking._name": lambda: _searched(_name("ann lee")),
     "workspaces.memory.text.dates._forms": lambda: [found for form in _forms() for found in _searched(form)],
     "workspaces.memory.text.tokens._pattern": lambda: _searched(_pattern()),
@@ -34,6 +31,9 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "workspaces.redact.__init__": lambda: [
         (re.compile(r"[ \t>]*[-*+]\d+[.)]\[[ xX]\]\d:alpha[\s>]+beta gamma"), Redaction("alpha beta gamma").out_of),
         (re.compile(rf"\A\s*{_LEAD}"), re.compile(rf"\A\s*{_LEAD}").search),
+    ],
+    "workspaces.secrets.__init__": lambda: [
+        (re.compile("aaaaaaaab|a secret"), Redactor(["aaaaaaaab", "a secret"])),
     ],
 }
 """Patterns that are made of what is known only at run time: by module and function, an example that says what they

@@ -25,6 +25,7 @@ from workspaces.errors import (
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.file_slot import ABSENT, Content, Identity, Place, digest_of, facts_of, identity_of, is_plain, names_in
 from workspaces.paths import DEPTH, OWN_PREFIX, clean_path, fold, is_taken
+from workspaces.secrets import redact, redact_bytes
 from workspaces.usage import Quotas, Usage
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -137,8 +138,9 @@ class Folder:
         """Put *data* in the place of the file whose digest is *expected* and return the new digest.
 
         Atomic: a crash leaves the old file or the new one. `None` expects that there is no file yet. Raises
-        FileChangedError, with what is there, when the expectation fails.
+        FileChangedError, with what is there, when the expectation fails. Known secrets are not written.
         """
+        data = redact_bytes(data)
         with self._changing(path) as place:
             self._usage.refuse_over(place.path, len(data), present=place.size())
             self._written(Written(place.path, place.replace(data, expected), data))
@@ -162,8 +164,9 @@ class Folder:
     def append(self, path: PurePosixPath, lines: str, heading: str) -> int:
         """Add *lines*, which end with a line end, and return the number, from 1, of the first of them, read back.
 
-        A new file begins with *heading*. Two processes that append at once lose nothing.
+        A new file begins with *heading*. Two processes that append at once lose nothing. Known secrets are not added.
         """
+        lines = redact(lines)
         with self._changing(path) as place:
             present = place.size()
             more = len(lines.encode()) if present else len((heading + lines).encode())

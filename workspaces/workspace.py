@@ -30,6 +30,7 @@ from workspaces.files import (
 )
 from workspaces.find_once import only_place
 from workspaces.paths import fold
+from workspaces.secrets import redact
 
 _HERE = PurePosixPath()
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -52,6 +53,7 @@ class TextFile:
     total_lines: int
     """How many lines the whole file has."""
     whole: str
+    """Without known secrets."""
     digest: str
     """SHA-256 of the whole file's bytes, in hex."""
     identity: Identity
@@ -113,10 +115,13 @@ class Workspace:
     def read(
         self, path: str | PurePosixPath, access: Access, first_line: int | None = None, lines: int | None = None
     ) -> TextFile:
-        """Return the file, or *lines* of its lines from *first_line* on; lines beyond the end are none."""
+        """Return the file, or *lines* of its lines from *first_line* on; lines beyond the end are none.
+
+        A known secret that its owner wrote there by hand is not shown.
+        """
         place = self._readable(path, access)
         content = self.folder.read(place)
-        whole = _text_of(content.data, place)
+        whole = redact(_text_of(content.data, place))
         every = _LINE.findall(whole)
         first = max(first_line or 1, 1)
         last = len(every) if lines is None else first - 1 + max(lines, 0)

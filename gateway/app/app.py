@@ -281,7 +281,8 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     backlog = backlog_of(ground, queueing, lanes, has_channels=has_channels)
     health.depths = backlog.depths
     arrival = Arrival(queueing, backlog, lanes, partial(is_stop, ground.routes, commands), subagents.cancel_all)
-    reception = Reception(ground.routes, store, counted(arrival, ground.meter), door, owner_chats.learn, planner.hooks)
+    arrived = counted(arrival, ground.meter)
+    reception = Reception(ground.routes, store, arrived, door, owner_chats.learn, planner.hooks, notices.exposed)
     open_to_helpers(ground, subagents, reception, lanes)
     heartbeats.enter = reception.enter
     if has_channels:

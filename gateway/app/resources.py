@@ -20,6 +20,7 @@ from gateway.app.tool_servers import server_settings
 from gateway.app.tracing import traced_agents
 from gateway.cluster.membership import Share, open_share
 from gateway.config import Config, OwnerZone, owner_zone
+from gateway.config.secrets import known_secrets
 from gateway.delivery.sender import Adapters
 from gateway.home import Home
 from gateway.inbound.listener import Account
@@ -31,6 +32,7 @@ from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
 from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
+from workspaces.secrets import guarding
 
 TRANSCRIPT_THREADS = 4
 """Transcripts written at the same time; each write waits for the disk."""
@@ -109,6 +111,7 @@ async def open_ground(
         return clock.now().astimezone(zone.zone)
 
     async with AsyncExitStack() as stack:
+        stack.enter_context(guarding(known_secrets(config.secret_sources(), environ)))
         share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
         routes, config = routes_of(config), share.mine
         servers = server_settings(config, environ, home)

@@ -44,15 +44,15 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     from gateway.app.tracing import tracing
     from gateway.config import collect_secrets, owner_zone
     from gateway.observability.logs import logging_to_stderr
-    from gateway.observability.redact import Redactor
     from gateway.runtime.http_server import serving
+    from workspaces.secrets import guarding
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
     with home.lock("strandline up"), stop_on_signals(stop), collecting_seldom():
         config, _ = prepare(home, wishes_of(invocation.environ))
-        redact = Redactor([token, *collect_secrets(config.secret_sources(), invocation.environ)])
+        known = [token, *collect_secrets(config.secret_sources(), invocation.environ)]
         settings = config.gateway
-        with logging_to_stderr(settings.log_level, settings.log_format, redact), tracing(config.traces):
+        with guarding(known), logging_to_stderr(settings.log_level, settings.log_format), tracing(config.traces):
             where = settings.host, settings.port if port is None else port
             make = partial(invocation.compose, home, config, invocation.environ, channels=True)
             doorway = Doorway(home, owner_zone(config.owner.time_zone, invocation.environ), *where, token)

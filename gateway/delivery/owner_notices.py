@@ -5,11 +5,15 @@ from datetime import datetime
 
 import structlog
 
-from adapters.channel import Address, Button
+from adapters.channel import Address, Button, InboundMessage
 from gateway.errors import StoreError
+from gateway.stores.codec import message_key
 from gateway.stores.ports import OutboxRow, Outgoing, Store
 
 log = structlog.get_logger()
+
+EXPOSED = "secret_received"
+"""Counted for a message that held a known secret."""
 
 Find = Callable[[], Awaitable[Address | None]]
 """Gives the owner's direct chat; `None` if none is known where they want to be told. Raises StoreError."""
@@ -75,6 +79,18 @@ class Notices:
             await self.tell(f"missed:{chat.channel}.{chat.account}:{since.isoformat()}", said)
         except StoreError as exc:
             log.error("owner not told of what was missed", detail=str(exc))
+
+    async def exposed(self, message: InboundMessage) -> None:
+        """Tell the owner, and nobody else, that *message* held a secret of ours. Raises StoreError."""
+        await self._store.count(EXPOSED)
+        chat = message.address
+        said = (
+            f"A message of {message.sender.name or 'somebody'} in {chat} held a key or password that I use. I replaced "
+            "it before it was stored or passed on to anybody; where it was written, it still stands. Delete the "
+            "message there, make a new key where the old one came from, and put that into its place ("
+            "`strandline doctor` checks it)."
+        )
+        await self.tell(f"exposed:{message_key(chat, message.id)}", said)
 
     async def _owners_chat(self) -> Address:
         found = None if self._find is None else await self._find()

@@ -33,6 +33,7 @@ from gateway.observability.spans import span
 from gateway.runtime.lanes import Lanes, RetryLater
 from gateway.sessions.hook_events import note_sent
 from gateway.stores.ports import Outbox, OutboxId, OutboxRow, OutboxState, RowStateError
+from workspaces.secrets import redact
 
 log = structlog.get_logger()
 
@@ -196,9 +197,10 @@ class Delivery:
 
     def _text(self, row: OutboxRow, begun_at: datetime) -> str:
         """Return the whole reply; what it says of its age depends on its stored times only, so parts keep their cut."""
-        if not row.outgoing.text.strip() or not self._is_late(row, begun_at):
-            return row.outgoing.text
-        return f"{late_note(row.created_at, begun_at)}\n\n{row.outgoing.text}"
+        text = redact(row.outgoing.text)
+        if not text.strip() or not self._is_late(row, begun_at):
+            return text
+        return f"{late_note(row.created_at, begun_at)}\n\n{text}"
 
     def _is_late(self, row: OutboxRow, at: datetime) -> bool:
         """Say whether a person must be told how old *row* is that is sent *at* that time."""

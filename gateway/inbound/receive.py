@@ -12,6 +12,7 @@ from gateway.admission.routing import Routes, SessionKey, route
 from gateway.hooks import Hooks
 from gateway.sessions.hook_events import note_received
 from gateway.stores.ports import FIRST, Arrivals, Inbox, InboxRow, Store
+from workspaces.secrets import redact_all
 
 PAGE = 500
 """Messages of an earlier run that are read at a time."""
@@ -33,12 +34,16 @@ class Reception:
     learn: Callable[[InboundMessage], Awaitable[None]] = _unheeded
     """Told of each message that is admitted, before it is taken in."""
     hooks: Hooks = field(default_factory=Hooks)
+    exposed: Callable[[InboundMessage], Awaitable[None]] = _unheeded
+    """Told of each message that held a known secret, without it; whether it is admitted or not."""
 
     async def receive(self, message: InboundMessage) -> str | None:
-        """Take *message* in, or refuse it and return why; on return it is durable.
+        """Take *message* in without known secrets, or refuse it and return why; on return it is durable.
 
         Raises StoreError when it cannot be kept.
         """
+        if (clean := redact_all(message)) is not message:
+            await self.exposed(message := clean)
         decision = await self.door.decide(message)
         if isinstance(decision, Refused):
             await self.door.turn_away(message, decision)

@@ -8,7 +8,7 @@ from typing import Literal, TextIO
 
 import structlog
 
-from gateway.observability.redact import Redactor
+from workspaces.secrets import redact
 
 QUIETER = (
     "httpx",
@@ -29,18 +29,14 @@ QUIETER = (
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes lines that the redactor has seen, tracebacks included."""
-
-    def __init__(self, stream: TextIO, redact: Redactor) -> None:
-        super().__init__(stream)
-        self._redact = redact
+    """Writes lines without known secrets, tracebacks included."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._redact(super().format(record))
+        return redact(super().format(record))
 
 
 @contextmanager
-def logging_to_stderr(level: str, form: Literal["text", "json"], redact: Redactor) -> Iterator[None]:
+def logging_to_stderr(level: str, form: Literal["text", "json"]) -> Iterator[None]:
     """Log events of *level* and above while the block runs; libraries log through the same handler."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -48,7 +44,7 @@ def logging_to_stderr(level: str, form: Literal["text", "json"], redact: Redacto
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper("iso", utc=True),
     ]
-    handler = _Handler(sys.stderr, redact)
+    handler = _Handler(sys.stderr)
     handler.setFormatter(_formatter(shared, form))
     root, before = logging.getLogger(), logging.getLogger().level
     root.addHandler(handler)

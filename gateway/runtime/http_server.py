@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager, contextmanager
 from urllib.parse import urlsplit
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.errors import ConfigError
+from workspaces.secrets import redact_bytes
 
 GRACE_S = 2
 """How long open requests may go on when the gateway stops."""
@@ -39,7 +41,12 @@ async def serving(
     """
     listener = listening(host, port, key)
     settings = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=grace_s
+        without_secrets(app),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=grace_s,
     )
     server = _Server(settings)
     async with asyncio.TaskGroup() as tasks:
@@ -49,6 +56,49 @@ async def serving(
         finally:
             on_stop()
             server.should_exit = True
+
+
+def without_secrets(app: ASGIApp) -> ASGIApp:
+    """Return *app* with known secrets taken out of its answers, out of each piece of a stream by itself.
+
+    A file that comes in pieces after its length stays as it is: only the page has such files.
+    """
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        await app(scope, receive, _Answer(send))
+
+    return answered
+
+
+class _Answer:
+    """Passes an answer on without known secrets; a head that tells a length waits for the body."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._head: Message | None = None
+        self._is_sized = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._is_sized = "content-length" in MutableHeaders(raw=message["headers"])
+            if self._is_sized:
+                self._head = message
+                return
+        elif not self._is_sized:
+            message = _redacted(message)
+        elif self._head is not None:
+            head, self._head = self._head, None
+            if not message.get("more_body"):
+                before, message = message, _redacted(message)
+                if message is not before:
+                    MutableHeaders(raw=head["headers"])["content-length"] = str(len(message["body"]))
+            await self._send(head)
+        await self._send(message)
+
+
+def _redacted(message: Message) -> Message:
+    body = message.get("body", b"")
+    return message if (clean := redact_bytes(body)) is body else {**message, "body": clean}
 
 
 class _Server(uvicorn.Server):

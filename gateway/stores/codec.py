@@ -12,6 +12,7 @@ from adapters.channel import Address, Heard, InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.jobs import Errand
 from gateway.stores.ports import Outgoing, Proposal
+from workspaces.secrets import holds_secret, redact_all
 
 T = TypeVar("T")
 
@@ -34,12 +35,23 @@ def valid_unicode(text: str) -> str:
 
 
 def to_json(adapter: TypeAdapter[T], value: T) -> str:
-    """Return *value* as one line of JSON that is valid Unicode, whatever its texts hold."""
+    """Return *value* as one line of JSON that is valid Unicode and holds no known secret, whatever its texts hold."""
+    text = _to_json(adapter, value)
+    return _to_json(adapter, _without_secrets(value)) if holds_secret(text) else text
+
+
+def _to_json(adapter: TypeAdapter[T], value: T) -> str:
     try:
         return adapter.dump_json(value).decode()
     except PydanticSerializationError:  # a lone surrogate; to look for one first cost seven times as much
         plain = adapter.dump_python(value, mode="json")
     return valid_unicode(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+
+
+def _without_secrets(value: T) -> T:
+    if not isinstance(value, BaseModel):
+        return redact_all(value)
+    return value.model_copy(update={name: redact_all(getattr(value, name)) for name in type(value).model_fields})
 
 
 def encode_message(message: InboundMessage) -> str:

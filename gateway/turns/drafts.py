@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from gateway.agent.loop import NO_REPLY
 from gateway.schedule.checklist import HEARTBEAT_OK, SILENT_WITH, without_token
+from workspaces.secrets import Sieve
 
 Reader = Callable[[str], None]
 """Told the whole text of a draft, at once and in the event loop, whenever it grows or begins anew."""
@@ -19,11 +20,13 @@ class Draft:
         self._tell = tell
         self._text = ""
         self._is_over = False
+        self._sieve = Sieve()
 
     async def __call__(self, piece: str) -> None:
         """Add *piece*, as it streamed in."""
-        self._text = piece if self._is_over else self._text + piece
-        self._is_over = False
+        if self._is_over:
+            self._text, self._sieve, self._is_over = "", Sieve(), False
+        self._text += self._sieve(piece)
         if not may_be_silence(self._text):
             self._tell(_shown(self._text))
 

@@ -26,6 +26,7 @@ from workspaces.errors import (
 )
 from workspaces.file_slot import digest_of
 from workspaces.files import FileCaps, Folder, Written
+from workspaces.secrets import REMOVED, guarding
 
 HERE = PurePosixPath()
 NOTE = PurePosixPath("notes/a.md")
@@ -554,3 +555,15 @@ def save_as_editors_do(file: Path, text: bytes | None) -> None:
             beside.replace(file)
         case _:
             file.write_bytes(text)
+
+
+def test_no_known_secret_is_written(folder: Folder, root: Path) -> None:
+    """Neither a whole file nor a line that is added; what its owner wrote there by hand stays until it is replaced."""
+    key = "canary-of-files"
+    (root / NOTE).write_text(f"by hand {key}\n")
+    with guarding([key]):
+        digest = folder.write(PurePosixPath("b.md"), f"a {key}".encode(), expected=None)
+        assert folder.append(NOTE, f"- {key}\n", "# Notes\n") == 2
+    assert (root / "b.md").read_text() == f"a {REMOVED}"
+    assert digest == digest_of(f"a {REMOVED}".encode())
+    assert (root / NOTE).read_text() == f"by hand {key}\n- {REMOVED}\n"

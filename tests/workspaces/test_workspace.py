@@ -21,6 +21,7 @@ from workspaces.errors import (
     NotTextError,
     WorkspaceUnusableError,
 )
+from workspaces.secrets import REMOVED, guarding
 from workspaces.workspace import Workspace, replace_once
 
 TEMPLATES = {
@@ -340,3 +341,14 @@ def test_paths_are_cleaned_before_they_are_judged(workspace: Workspace, home: Pa
     with pytest.raises(NoSuchFileError):
         workspace.read("./MEMORY.md", GROUP)
     assert workspace.read(f"./{OWN}//x.md", GROUP).text == "text\n"
+
+
+def test_a_key_that_its_owner_wrote_into_a_file_is_not_shown(workspace: Workspace, home: Path) -> None:
+    """A turn sees that something was taken out, and can write above it without being told that the file changed."""
+    key = "canary-of-the-owner"
+    put(home, "MEMORY.md", f"- door {key}\n- tea\n".encode())
+    with guarding([key]):
+        seen = workspace.read("MEMORY.md", MAIN)
+        assert (seen.text, seen.whole) == (f"- door {REMOVED}\n- tea\n",) * 2
+        assert (home / "MEMORY.md").read_text() == f"- door {key}\n- tea\n"
+        assert workspace.edit("MEMORY.md", "tea", "coffee", MAIN, seen).whole == f"- door {REMOVED}\n- coffee\n"

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from workspaces.access import SHARED_FOLDER
+from workspaces.secrets import redact
 
 INITIAL = "init: initialize memory repository"
 MAINTENANCE = "gc: repository maintenance"
@@ -99,7 +100,7 @@ def compose(subject: str, origin: Origin | None) -> str:
     """Return the whole message: *subject* in one line, then the trailers, as far as they are known."""
     facts = _facts(origin) if origin else {}
     trailers = "".join(f"{name}: {_one_line(value)}\n" for name, value in facts.items() if value)
-    return f"{_one_line(subject)}\n" + (f"\n{trailers}" if trailers else "")
+    return f"{_one_line(redact(subject))}\n" + (f"\n{trailers}" if trailers else "")
 
 
 def parse(message: str) -> tuple[str, Origin | None]:

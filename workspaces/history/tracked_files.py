@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from workspaces.access import is_attachment
 from workspaces.errors import NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
+from workspaces.secrets import redact_bytes
 
 KEPT_BYTES = 1024 * 1024
 """Largest text whose versions are kept; a larger file is no note (our default)."""
@@ -51,10 +52,10 @@ def kept_content(folder: Folder, path: PurePosixPath) -> bytes | None:
 
 
 def kept_text(path: PurePosixPath, data: bytes | None) -> bytes | None:
-    """Return *data*, which is or was the file at *path*, if that is kept."""
+    """Return *data*, which is or was the file at *path*, if that is kept: without known secrets."""
     if data is None or not _is_kept_name(path):
         return None
-    return data if len(data) <= KEPT_BYTES and _is_text(data) else None
+    return redact_bytes(data) if len(data) <= KEPT_BYTES and _is_text(data) else None
 
 
 def differing(

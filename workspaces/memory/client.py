@@ -22,6 +22,7 @@ from workspaces.memory.index.embeddings.choose import Choice
 from workspaces.memory.index.embeddings.settings import HostedEmbedding
 from workspaces.memory.index.settings import GENTLE, Cut, Decay, QdrantServer, Reranking
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
+from workspaces.secrets import redact_all
 
 DEADLINE_S = 10.0
 """A request is given up after this long without a sign of life."""
@@ -105,11 +106,13 @@ class WorkerClient:
         return self._process.pid if self._process and self._process.is_alive else None
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
-        """Return the worker's answer; a request that its death cut short is sent once more, since all can be repeated.
+        """Return the worker's answer; no known secret reaches it.
+
+        A request that its death cut short is sent once more, since all can be repeated.
 
         Raises MemoryUnavailableError when it fails, dies twice, or shows no sign of life in time.
         """
-        request = {"op": op, "folder": str(folder), **arguments}
+        request = {"op": op, "folder": str(folder), **redact_all(dict(arguments))}
         try:
             return await (await self._running()).ask(request, self._settings)
         except WorkerDiedError:

@@ -12,6 +12,7 @@ from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.paths import DEPTH
+from workspaces.secrets import redact
 
 LARGEST_NOTE = 1024 * 1024
 """In bytes: about 300 days of busy notes in one file; a larger one is no note."""
@@ -42,7 +43,7 @@ class WorkspaceNotes:
             return None
         except TooLargeError as exc:
             raise UnreadableDocumentError(str(exc)) from exc
-        return document_of(place, _text(data))
+        return document_of(place, redact(_text(data)))
 
     def audience(self, path: str) -> Scope | None:
         """Return who may find the note at *path*; `None` if it is no note's path."""

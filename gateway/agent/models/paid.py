@@ -16,6 +16,7 @@ from gateway.agent.window.count import CAUTIOUS, request_characters
 from gateway.errors import BudgetError, ModelError, ModelFloodError
 from gateway.stores.spending import Spend, Spending
 from workspaces.access import AgentId
+from workspaces.secrets import redact_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,9 @@ class PaidModel:
         """As `Model.reply`. Raises BudgetError, before anything is sent, where the budget does not cover the call.
 
         A call that failed costs nothing; one that was cut off, or a reply that says no tokens, what was held for it.
+        Neither the request nor the reply holds a known secret.
         """
+        request = redact_all(request)
         call = await self._purse.hold(self._cause, self.name, request)
         try:
             reply = await self._model.reply(request, on_text)
@@ -108,7 +111,7 @@ class PaidModel:
             raise
         has_counted = reply.usage.input_tokens > 0 or reply.model == OFFLINE
         await self._purse.settle(call, self.cost(reply) if has_counted else call.least)
-        return reply
+        return redact_all(reply)
 
     async def close(self) -> None:
         await self._model.close()

@@ -18,6 +18,7 @@ from gateway.observability.spans import span
 from workspaces.access import Access, rights
 from workspaces.errors import UnusableError, WorkspaceError
 from workspaces.files import clean_path
+from workspaces.secrets import redact
 
 RESULT_CAP = 16_000
 """Longest tool result, in characters, that reaches the model (the reference system's cap for small windows)."""
@@ -143,7 +144,7 @@ class Toolbox:
             said, is_error = await self._outcome(call)
             found.set_attribute("strandline.failed", is_error)
         is_marked = isinstance(said, FromOutside) or _names_others_place(call)
-        text = said.text if isinstance(said, FromOutside) else said
+        text = redact(said.text if isinstance(said, FromOutside) else said)
         result = ResultEntry(call.id, call.name, _cap(text), is_error, is_marked)
         self._heard(result)
         return result

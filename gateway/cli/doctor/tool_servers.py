@@ -19,14 +19,14 @@ async def check_tool_servers(config: "Config", environ: Mapping[str, str], home:
     from gateway.app.tool_servers import server_settings
     from gateway.config.secrets import known_secrets
     from gateway.observability.logs import logging_to_stderr
-    from gateway.observability.redact import Redactor
+    from workspaces.secrets import guarding
 
     try:
         settings = server_settings(config, environ, home)
     except ConfigError:
         return
-    secrets = Redactor(known_secrets(config.secret_sources(), environ))
-    with logging_to_stderr("error", config.gateway.log_format, secrets):  # what is wrong is a finding
+    secrets = known_secrets(config.secret_sources(), environ)
+    with guarding(secrets), logging_to_stderr("error", config.gateway.log_format):  # what is wrong is a finding
         for each in settings:
             yield await _look(each)
 

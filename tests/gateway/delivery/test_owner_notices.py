@@ -1,6 +1,7 @@
 """This file checks what the owner is told besides answers."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from adapters.terminal import CHAT
 from gateway.delivery.owner_notices import Notices
 from gateway.stores.ports import OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
+from tests.fakes.adapter import message
 
 OWNER = Address("terminal", "main", CHAT)
 GROUP = Address("telegram", "home", "-5")
@@ -37,6 +39,18 @@ async def test_the_owner_is_told_once_what_to_write_when_a_group_moved(store: Sq
     assert "below [channels.telegram.home]" in row.outgoing.text
     assert 'moved = { "-5" = "-1007" }' in row.outgoing.text
     assert [each.id for each in await store.outbox.unfinished()] == [row.id]
+
+
+async def test_the_owner_alone_is_told_of_a_secret_in_a_message(store: SqliteStore) -> None:
+    """Once, in their own chat: whoever wrote it is not told that it was one."""
+    notices = Notices(store, OWNER, phone)
+    said = replace(message("[secret removed]", id="5"), address=GROUP)
+    for _ in range(2):
+        await notices.exposed(said)
+    (row,) = await store.outbox.unfinished()
+    assert row.outgoing.address == PHONE
+    assert f"in {GROUP} held a key or password that I use" in row.outgoing.text
+    assert (await store.report()).reasons == {"secret_received": 2}
 
 
 async def test_a_store_that_fails_does_not_hold_up_the_answer(tmp_path: Path) -> None:

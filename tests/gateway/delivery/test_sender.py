@@ -27,6 +27,7 @@ from tests.fakes.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock
 from tests.fakes.patience import PATIENCE_S
 from workspaces.access import AgentId
+from workspaces.secrets import REMOVED, guarding
 
 LONG = "first part " + "." * 29 + "second part " + "." * 28 + "third"
 LATE = "(This answer was written at 14:05 UTC; it could not be sent earlier.)"
@@ -528,3 +529,12 @@ async def test_draining_names_what_it_cut_off(gateway: Gateway) -> None:
     assert [each.id for each in await gateway.delivery.drain(0.01)] == [row.id]
     await gateway.delivered(row)
     assert [each.state for each in await gateway.left()] == [OutboxState.SENDING]
+
+
+async def test_a_reply_that_was_stored_before_a_key_was_known_is_sent_without_it(gateway: Gateway) -> None:
+    """The platform gets the text of the outbox without known secrets."""
+    (row,) = await gateway.commit("it is canary-of-delivery")
+    with guarding(["canary-of-delivery"]):
+        gateway.delivery.wake([row])
+        await gateway.delivery.finished(row.id)
+    assert gateway.adapter.texts("alice") == [f"it is {REMOVED}"]

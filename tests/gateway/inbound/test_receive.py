@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, Heard, InboundMessage, Sender, Via
+from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, Heard, InboundMessage, Quote, Sender, Via
 from gateway.admission.gate import HEARD_CAP, Doorkeeper
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy, Reason
 from gateway.admission.rate_limits import Rates
@@ -19,6 +19,7 @@ from gateway.turns.group_context import context_lines
 from tests.fakes.adapter import message
 from tests.fakes.clock import START, ManualClock
 from workspaces.access import AgentId
+from workspaces.secrets import REMOVED, guarding
 
 GROUPS = {"-1": GroupPolicy(heard=3), "-2": GroupPolicy(mention=False, bots=True, bot_turns=2)}
 ACCOUNTS = {
@@ -37,10 +38,14 @@ class Desk:
         self.clock = clock
         self.told: list[OutboxRow] = []
         door = Doorkeeper(ROUTES.policy, store, Rates(20, 3, self.clock.now), self.clock.now, self.told.extend)
-        self.reception = Reception(ROUTES, store, self._submit, door)
+        self.exposed: list[InboundMessage] = []
+        self.reception = Reception(ROUTES, store, self._submit, door, exposed=self._note)
 
     def _submit(self, key: SessionKey, row: InboxRow) -> None:
         self.submitted.append((str(key), row.message.text))
+
+    async def _note(self, message: InboundMessage) -> None:
+        self.exposed.append(message)
 
 
 @pytest.fixture
@@ -56,6 +61,24 @@ async def test_a_message_is_durable_before_its_lane_has_it(desk: Desk) -> None:
     assert await desk.reception.receive(message("hello", id="1")) is None
     assert [row.message.text for row in await desk.store.inbox.waiting()] == ["hello"]
     assert desk.submitted == [("main/main", "hello")]
+
+
+async def test_a_secret_in_a_message_goes_no_further(desk: Desk) -> None:
+    """Not from its text, its quotation or the name of its file; who must know of it is told, of a stranger's too."""
+    key = "canary-of-the-door"
+    file = Attachment(AttachmentKind.DOCUMENT, "1", f"{key}.txt")
+    said = replace(message(f"take {key}", id="1"), quote=Quote("bob", key), attachments=(file,))
+    with guarding([key]):
+        await desk.reception.receive(said)
+        await desk.reception.receive(message("hello", id="2"))
+        await desk.reception.receive(message(key, chat="eve", id="3"))
+    kept = (await desk.store.inbox.waiting())[0].message
+    assert (kept.text, kept.quote, kept.attachments[0].name) == (
+        f"take {REMOVED}",
+        Quote("bob", REMOVED),
+        f"{REMOVED}.txt",
+    )
+    assert [(each.id, each.text) for each in desk.exposed] == [("1", f"take {REMOVED}"), ("3", REMOVED)]
 
 
 async def test_the_same_message_twice_is_one(desk: Desk) -> None:

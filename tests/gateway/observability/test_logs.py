@@ -5,7 +5,7 @@ import pytest
 import structlog
 
 from gateway.observability.logs import logging_to_stderr
-from gateway.observability.redact import Redactor
+from workspaces.secrets import REMOVED, guarding
 
 CANARY = 'bot12345:AA"canary'
 
@@ -13,7 +13,7 @@ CANARY = 'bot12345:AA"canary'
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_no_line_holds_a_secret(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Fields, a library's own lines and the text of a traceback all pass the redactor."""
-    with logging_to_stderr("info", "json" if form == "json" else "text", Redactor([CANARY])):
+    with logging_to_stderr("info", "json" if form == "json" else "text"), guarding([CANARY]):
         structlog.get_logger("gateway.test").info("sent", url=CANARY)
         logging.getLogger("some.library").warning("asked %s", CANARY)
         try:
@@ -21,13 +21,13 @@ def test_no_line_holds_a_secret(form: str, capsys: pytest.CaptureFixture[str]) -
         except ValueError:
             structlog.get_logger("gateway.test").exception("failed")
     lines = capsys.readouterr().err
-    assert lines.count("[redacted]") >= 3
+    assert lines.count(REMOVED) >= 3
     assert "canary" not in lines
 
 
 def test_json_lines_carry_facts_as_fields(capsys: pytest.CaptureFixture[str]) -> None:
     """One object a line: the event, the level, the time in UTC, what is bound, and nothing below the level."""
-    with logging_to_stderr("info", "json", Redactor([])), structlog.contextvars.bound_contextvars(agent="main"):
+    with logging_to_stderr("info", "json"), structlog.contextvars.bound_contextvars(agent="main"):
         structlog.get_logger("gateway.test").info("accepted", channel="telegram")
         structlog.get_logger("gateway.test").debug("detail")
         for library in ("httpx", "httpx2"):
@@ -42,6 +42,6 @@ def test_json_lines_carry_facts_as_fields(capsys: pytest.CaptureFixture[str]) ->
 def test_logging_ends_with_its_block(capsys: pytest.CaptureFixture[str]) -> None:
     """A second gateway in one process does not write each line twice."""
     for _ in range(2):
-        with logging_to_stderr("info", "json", Redactor([])):
+        with logging_to_stderr("info", "json"):
             structlog.get_logger().info("once")
     assert capsys.readouterr().err.count("once") == 2

@@ -3,6 +3,7 @@
 import pytest
 
 from gateway.turns.drafts import Draft, may_be_silence
+from workspaces.secrets import REMOVED, guarding
 
 
 async def told(*pieces: str) -> list[str]:
@@ -54,3 +55,11 @@ async def test_a_draft_never_shows_the_word_of_a_heartbeat() -> None:
     heard = await told("Good", " day.\n", "\nHEART", "BEAT_", "OK")
     assert heard[:2] == ["Good", "Good day.\n"]
     assert not any("HEART" in each for each in heard)
+
+
+async def test_a_secret_that_comes_in_two_pieces_is_not_shown() -> None:
+    """No draft shows a part of it; what only began like it is shown with what follows."""
+    with guarding(["canary-of-drafts"]):
+        heard = await told("The key is cana", "ry-of-dra", "fts, or cana", "ries.")
+    assert heard[-1] == f"The key is {REMOVED}, or canaries."
+    assert not any("cana" in each for each in heard[:-1])

@@ -17,6 +17,7 @@ from workspaces.errors import (
 )
 from workspaces.files import Folder
 from workspaces.history import KEPT_BYTES, Authors, History, LogQuery, Origin, Topic
+from workspaces.secrets import REMOVED, guarding
 from workspaces.workspace import Workspace
 
 MEMORY = PurePosixPath("MEMORY.md")
@@ -382,3 +383,22 @@ def test_a_day_ends_at_the_owners_midnight(tmp_path: Path) -> None:
     assert history.end_of(date(2026, 10, 25)) == datetime(2026, 10, 25, 22, 59, 59, tzinfo=UTC)
     assert history.end_of(date(2026, 10, 24)) == datetime(2026, 10, 24, 21, 59, 59, tzinfo=UTC)
     assert history.end_of(date(2027, 1, 1)) == datetime(2026, 11, 1, 22, 59, 59, tzinfo=UTC)
+
+
+def test_no_object_holds_a_known_secret(home: Home) -> None:
+    """Neither a version of a file that its owner edited by hand nor a message; what is the same makes no commit."""
+    key = "canary-of-history"
+    home.put("MEMORY.md", f"- {key}\n")
+    with guarding([key]):
+        history = home.open()
+        path = home.put("a.md", f"a {key} b\n")
+        assert history.record([path], f"note {key}", ORIGIN)
+        assert history.record([path], None, ORIGIN) is None
+        assert history.record_all(None, None) is None
+    assert home.git("show", "HEAD:a.md") == f"a {REMOVED} b\n"
+    assert f"note {REMOVED}" in home.git("log", "--format=%B")
+    objects = home.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").splitlines()
+    assert len(objects) > 5
+    for each in objects:
+        name, kind = each.split()
+        assert kind == "tree" or key not in home.git("cat-file", kind, name)

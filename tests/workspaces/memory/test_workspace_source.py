@@ -10,6 +10,7 @@ from workspaces.access import PRIVATE
 from workspaces.files import Folder
 from workspaces.memory.entry import UnreadableDocumentError
 from workspaces.memory.workspace_source import FRESH_NS, LARGEST_NOTE, WorkspaceNotes
+from workspaces.secrets import REMOVED, guarding
 
 
 @pytest.fixture
@@ -117,3 +118,13 @@ def test_a_just_written_file_is_looked_at_again(home: Path) -> None:
     first, second, third, fourth = (notes.stamps()["MEMORY.md"] for _ in range(4))
     assert len({first, second, third}) == 3
     assert third == fourth
+
+
+def test_no_known_secret_is_indexed(home: Path) -> None:
+    """A key that its owner wrote into a note by hand is replaced in the document; the file stays."""
+    _write(home, "MEMORY.md", "the key is canary-of-notes\n")
+    with guarding(["canary-of-notes"]):
+        document = _notes(home).read("MEMORY.md")
+    assert document is not None
+    assert document.text == f"the key is {REMOVED}\n"
+    assert "canary-of-notes" in (home / "MEMORY.md").read_text()

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gateway.agent.budget import Budget, Budgets, Cause
-from gateway.agent.entries import ReplyEntry, Usage, UserEntry
+from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import PaidModel, Prices, Purse, paid_for
 from gateway.agent.models.port import Model, ModelRequest, OnText
@@ -18,6 +19,7 @@ from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.model import ScriptedModel, says
 from workspaces.access import AgentId
+from workspaces.secrets import REMOVED, guarding
 
 MAIN = AgentId("main")
 REQUEST = ModelRequest("x" * 300, "", [UserEntry("y" * 300, START, "", "")], ())
@@ -159,3 +161,17 @@ async def test_a_model_that_nobody_pays_for_stays_as_it_is() -> None:
     """Parts that are tested by themselves need no purse."""
     model = ScriptedModel()
     assert paid_for(model, Cause.FLUSH) is model
+
+
+async def test_neither_request_nor_reply_holds_a_known_secret(store: SqliteStore) -> None:
+    """What was said before a key was known is not sent once it is; a model that says one is not repeated."""
+    key = "canary-of-models"
+    inner = ScriptedModel(says(f"It is {key}.", ToolCall("c", "write_file", f'{{"text": "{key}"}}')))
+    said = UserEntry(f"c {key}", START, "", "")
+    request = replace(REQUEST, stable=f"a {key}", volatile=f"b {key}", entries=[said, *REQUEST.entries])
+    with guarding([key]):
+        reply = await PaidModel(inner, purse(store)).reply(request, unheard)
+    (sent,) = inner.requests
+    assert (sent.stable, sent.volatile) == (f"a {REMOVED}", f"b {REMOVED}")
+    assert list(sent.entries) == [UserEntry(f"c {REMOVED}", START, "", ""), *REQUEST.entries]
+    assert (reply.text, reply.calls[0].arguments) == (f"It is {REMOVED}.", f'{{"text": "{REMOVED}"}}')

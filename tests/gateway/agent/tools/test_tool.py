@@ -1,5 +1,6 @@
 """How functions become tools, and what a model is told when a call goes wrong."""
 
+import json
 from typing import Annotated
 
 import pytest
@@ -11,6 +12,7 @@ from tests.workspaces.turns import CRON, GROUP, GUEST, HEARTBEAT, MAIN, SUBAGENT
 from workspaces.access import Access
 from workspaces.errors import HistoryUnusableError, NoSuchFileError, UnusableError, WorkspaceUnusableError
 from workspaces.memory.client import MemoryUnavailableError, WorkerDiedError
+from workspaces.secrets import REMOVED, guarding
 
 
 @tool
@@ -126,3 +128,22 @@ async def test_why_something_does_not_work_is_for_the_owner(access: Access, trou
     result = await Toolbox([failing], access).call(ToolCall("c1", "failing", "{}"))
     assert result.is_error
     assert result.text == (str(trouble) if access in {MAIN, HEARTBEAT} else short)
+
+
+async def test_a_result_holds_no_known_secret() -> None:
+    """Neither a tool's answer nor the refusal that repeats an argument; none is cut in two where a result is cut."""
+    key = "canary-of-tools"
+
+    @tool
+    async def tell(where: int) -> str:
+        """Tell a key."""
+        return "x" * where + key
+
+    box = Toolbox([tell], MAIN)
+    with guarding([key]):
+        assert await ask(json.dumps({"path": key})) == (f"{REMOVED} 10", False)
+        text, is_error = await ask(json.dumps({"path": [key]}))
+        cut = await box.call(ToolCall("c", "tell", json.dumps({"where": RESULT_CAP - 5})))
+    assert is_error
+    assert key not in text
+    assert "canar" not in cut.text

@@ -1,0 +1,175 @@
+"""Known secrets, taken out of every text that is stored, indexed, sent, shown or logged.
+
+The secrets that are known belong to the process, not to an object: texts leave by functions that are called from
+everywhere (the codecs of the store and the transcripts, the opener of files), and a constructor that somebody forgot to
+give a redactor would be a leak that no test sees.
+"""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar, cast
+from urllib.parse import quote, quote_plus
+
+T = TypeVar("T")
+
+REMOVED = "[secret removed]"
+SHORTEST = 8
+"""Shorter secrets, in characters, are left alone: they would blacken ordinary words."""
+SHORTEST_NUMBER = 12
+SHORTEST_WORD = 16
+"""The same of digits alone and of lower-case letters alone: a year and a day, `telegram` or `password` are no secrets
+that could be told from other texts."""
+_ALPHABETS = (base64.b64encode, base64.urlsafe_b64encode)
+
+
+class Redactor:
+    """Replaces every occurrence of its secrets: plain, and as JSON, HTML, URLs and base64 write them."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        found = {form for secret in secrets if is_guarded(secret) for form in forms_of(secret)}
+        forms = sorted(found, key=len, reverse=True)
+        self._needles = [form for form in forms if not any(other in form for other in forms if other != form)]
+        """Whatever holds a form holds one of these."""
+        self._pattern = re.compile("|".join(map(re.escape, forms)))
+        self._begins = frozenset(form[:length] for form in forms for length in range(1, len(form)))
+        self._longest = max(map(len, forms), default=0)
+
+    def finds(self, text: str) -> bool:
+        """Say whether *text* holds a secret."""
+        return any(needle in text for needle in self._needles)
+
+    def __call__(self, text: str) -> str:
+        """Return *text* without any of the secrets."""
+        return self._pattern.sub(REMOVED, text) if self.finds(text) else text
+
+    def end_of(self, text: str) -> int:
+        """Return how many characters at the end of *text* may be the beginning of a secret."""
+        lengths = range(min(self._longest - 1, len(text)), 0, -1)
+        return next((length for length in lengths if text[-length:] in self._begins), 0)
+
+
+class Sieve:
+    """Redacts a text that comes in pieces: an end that may be the beginning of a secret waits for the next piece."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def __call__(self, piece: str) -> str:
+        """Take *piece* and return what may be shown now."""
+        text = _known.redactor(self._held + piece)
+        begin = len(text) - _known.redactor.end_of(text)
+        self._held = text[begin:]
+        return text[:begin]
+
+
+class _Known:
+    """The secrets of all that runs in this process."""
+
+    def __init__(self) -> None:
+        self.groups: list[tuple[str, ...]] = []
+        self.redactor = Redactor(())
+
+    def changed(self) -> None:
+        """Make the redactor anew."""
+        self.redactor = Redactor({secret for group in self.groups for secret in group})
+
+
+_known = _Known()
+
+
+@contextmanager
+def guarding(secrets: Iterable[str]) -> Iterator[None]:
+    """Take *secrets* out of everything that `redact` and its kin are given, while the block runs."""
+    group = tuple(secrets)
+    _known.groups.append(group)
+    _known.changed()
+    try:
+        yield
+    finally:
+        _known.groups.remove(group)
+        _known.changed()
+
+
+def redact(text: str) -> str:
+    """Return *text* without any known secret."""
+    return _known.redactor(text)
+
+
+def redact_bytes(data: bytes) -> bytes:
+    """Return *data* without any known secret, if it is UTF-8 text; anything else stays as it is."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data
+    return data if (clean := redact(text)) == text else clean.encode()
+
+
+def holds_secret(text: str) -> bool:
+    """Say whether *text* holds a known secret."""
+    return _known.redactor.finds(text)
+
+
+def redact_all(value: T) -> T:
+    """Return *value* with every text in it redacted, in lists, mappings and dataclasses too; itself if there is none.
+
+    A `StrEnum` is one of a few known words and stays.
+    """
+    return cast("T", _redacted(value))
+
+
+def _redacted(value: object) -> object:
+    match value:
+        case str():
+            return redact(value) if type(value) is str else value
+        case tuple() | list():
+            changed = [_redacted(each) for each in value]
+            is_same = all(map(_is, value, changed))
+            return value if is_same else type(value)(changed)
+        case dict():
+            pairs = {name: _redacted(each) for name, each in value.items()}
+            return value if all(map(_is, value.values(), pairs.values())) else pairs
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            parts = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+            other = {name: new for name, part in parts.items() if (new := _redacted(part)) is not part}
+            return replace(value, **other) if other else value
+        case _:
+            return value
+
+
+def _is(one: object, two: object) -> bool:
+    return one is two
+
+
+def is_guarded(secret: str) -> bool:
+    """Say whether *secret* is long enough to be told from other words."""
+    if secret.isdecimal():
+        return len(secret) >= SHORTEST_NUMBER
+    return len(secret) >= (SHORTEST_WORD if secret.isalpha() and secret.islower() else SHORTEST)
+
+
+def forms_of(secret: str) -> set[str]:
+    """Return *secret* as it may stand in a text."""
+    escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    quoted = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
+    forms = {secret, html.escape(secret), *escaped, *quoted, *map(_small_hex, quoted)}
+    forms |= {form.replace("/", "\\/") for form in escaped} | {json.dumps(form)[1:-1] for form in escaped}
+    return forms | set(_in_base64(secret.encode("utf-8", "surrogatepass")))
+
+
+def _small_hex(quoted: str) -> str:
+    """Return a URL's text with its escapes in small letters."""
+    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
+
+
+def _in_base64(secret: bytes) -> Iterator[str]:
+    """Give base64 of *secret* alone, and what stays the same of it wherever it stands in longer base64."""
+    for encode in _ALPHABETS:
+        yield encode(secret).decode().rstrip("=")
+        for before in range(3):
+            text = encode(bytes(before) + secret).decode()
+            yield text[-(-before * 8 // 6) : (before + len(secret)) * 8 // 6]
