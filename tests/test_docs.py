@@ -93,6 +93,7 @@ def test_every_setting_is_read_by_somebody() -> None:
         "webhook_secret_file",
         "preset",
         "allow_remote",
+        "allow_plain_http",
     }
     keys = {key for _, table in tables(Config) for key in table} - of_the_config_itself
     assert not {key for key in keys if not re.search(rf"\.{key}\b", readers)}

@@ -74,7 +74,8 @@ class SignIns:
         self._store = store
         self._now = now
         self._one_by_one = asyncio.Lock()
-        self._wrong: deque[datetime] = deque(maxlen=WRONG_AT_MOST)
+        self._tries: deque[datetime] = deque(maxlen=WRONG_AT_MOST)
+        """Wrong codes, and those that are being looked at."""
 
     async def code(self) -> str:
         """Return a new code, in two halves to be typed; it counts once, for ten minutes. Raises StoreError."""
@@ -91,18 +92,20 @@ class SignIns:
         Raises TooManyTriesError, whatever the code, after too many wrong ones, and StoreError.
         """
         now = self._now()
-        if len(self._wrong) == WRONG_AT_MOST and now - self._wrong[0] < timedelta(minutes=1):
+        if len(self._tries) == WRONG_AT_MOST and now - self._tries[0] < timedelta(minutes=1):
             raise TooManyTriesError("too many wrong codes; wait a minute")
+        self._tries.append(now)  # before it is looked at: of many at once, only the first few are
         digest = _digest("".join(code.upper().split()).replace("-", ""))
         async with self._one_by_one:
             kept = await self._kept()
             rest = tuple(each for each in kept.codes if each.digest != digest)
             if len(rest) == len(kept.codes):
-                self._wrong.append(now)
                 return None
             secret = secrets.token_urlsafe(32)
             fresh = SignedIn(_digest(secret), now, now + SESSION_FOR)
             await self._keep(_Kept(rest, (*kept.sessions, fresh)[-SESSIONS:]))
+        if now in self._tries:
+            self._tries.remove(now)
         return secret
 
     async def session(self, secret: str) -> SignedIn | None:

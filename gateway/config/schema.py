@@ -19,6 +19,7 @@ from gateway.config.section import (
     AgentName,
     BotName,
     EnvName,
+    Host,
     PersonId,
     RootedPath,
     Section,
@@ -38,7 +39,7 @@ OFFLINE = "offline"
 class GatewaySettings(Section):
     """Where the gateway listens for its owner's commands."""
 
-    host: str = "127.0.0.1"
+    host: Host = "127.0.0.1"
     port: int = Field(default=0, ge=0, le=65_535)
     """0: a free one."""
     allow_remote: bool = False

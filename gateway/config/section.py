@@ -1,9 +1,9 @@
 """This file is what every table of the configuration shares: strictness, and the kinds of values."""
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo
 
@@ -15,20 +15,53 @@ def _rooted(path: Path, info: ValidationInfo) -> Path:
     return Path(base) / path.expanduser()
 
 
+_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}", re.ASCII)
+_URL = re.compile(
+    r"(?P<scheme>[a-z]+)://(?:\[(?P<numeric>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9._-]{1,253}))"
+    r"(?::(?P<port>[0-9]{1,5}))?(?:[/?][^\s\\#]*)?",
+    re.ASCII,
+)
+_LAST_PORT = 65_535
+
+
+def _checked_url(url: str, schemes: tuple[str, str]) -> str:
+    """Return *url*, which names one machine whoever reads it. Raises ValueError, without the text: it may be secret."""
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        raise ValueError("must not hold a password or a name before an @; use the setting for the secret")
+    found = _URL.fullmatch(url)
+    host = (found["numeric"] or found["host"]) if found else ""
+    if found is None or found["scheme"] not in schemes or not _is_host(host):
+        raise ValueError(
+            f"must be an address that begins with {schemes[0]}:// or {schemes[1]}://, then the name or IP address of a "
+            "machine, without blanks, # or \\"
+        )
+    if found["port"] and not 1 <= int(found["port"]) <= _LAST_PORT:
+        raise ValueError(f"its port must be from 1 to {_LAST_PORT}")
+    return url
+
+
 def _plain_url(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("must be an address that begins with http:// or https://")
-    if parts.username or parts.password:
-        raise ValueError("must not hold a password; use the setting for the secret")
-    return url.rstrip("/")
+    return _checked_url(url, ("http", "https")).rstrip("/")
 
 
 def _socket_url(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"ws", "wss"} or not parts.hostname or parts.username or parts.password:
-        raise ValueError("must be an address that begins with ws:// or wss://, without a password")
-    return url
+    return _checked_url(url, ("ws", "wss"))
+
+
+def _is_host(host: str) -> bool:
+    """Say whether *host* is an IP address or the name of a machine, as it stands."""
+    if ":" not in host:
+        return _HOST.fullmatch(host) is not None
+    try:
+        return bool(ipaddress.ip_address(host))
+    except ValueError:
+        return False
+
+
+def _listening_host(host: str) -> str:
+    if not _is_host(host):
+        raise ValueError('must be an IP address or the name of this machine, such as "127.0.0.1", without a port')
+    return host
 
 
 def is_loopback(host: str) -> bool:
@@ -53,6 +86,7 @@ BotName = Annotated[str, StringConstraints(pattern=r"^(telegram|discord):[a-z0-9
 PersonId = Annotated[str, StringConstraints(pattern=r"^(telegram|discord):[0-9]+$")]
 ChatId = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+$")]
 RootedPath = Annotated[Path, AfterValidator(_rooted)]
+Host = Annotated[str, AfterValidator(_listening_host)]
 Url = Annotated[str, AfterValidator(_plain_url)]
 SocketUrl = Annotated[str, AfterValidator(_socket_url)]
 TimeZone = Annotated[str, AfterValidator(_known_zone)]

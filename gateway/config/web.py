@@ -1,11 +1,12 @@
 """This file is the configuration's shape for the HTTP door: where it listens, and who holds which token."""
 
 from typing import Annotated, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
 from gateway.config.secrets import SecretSource
-from gateway.config.section import AgentName, EnvName, RootedPath, Section, Url, is_loopback
+from gateway.config.section import AgentName, EnvName, Host, RootedPath, Section, Url, is_loopback
 
 
 class ApiTokenSettings(Section):
@@ -33,7 +34,7 @@ class ApiTokenSettings(Section):
 
 
 def _without_path(url: str) -> str:
-    if url.count("/") > 2:
+    if url.count("/") > 2 or "?" in url:
         raise ValueError("must end after the name, or the port, of the machine")
     return url
 
@@ -42,12 +43,14 @@ class WebSettings(Section):
     """Where the HTTP API, the page and webhooks are served, and to whom."""
 
     enabled: bool = False
-    host: str = "127.0.0.1"
+    host: Host = "127.0.0.1"
     port: int = Field(default=8181, ge=0, le=65_535)
     """0: a free one."""
     allow_remote: bool = False
     public_url: Annotated[Url, AfterValidator(_without_path)] | None = None
     """How it is reached from outside, through a proxy that speaks TLS."""
+    allow_plain_http: bool = False
+    """`public_url` may be without TLS: codes, cookies and tokens travel as they are."""
     max_body_kb: int = Field(default=1_024, ge=16, le=65_536)
     tokens: dict[AgentName, ApiTokenSettings] = Field(default={})
 
@@ -55,6 +58,16 @@ class WebSettings(Section):
     def _is_loopback_or_allowed(self) -> Self:
         if not self.allow_remote and not is_loopback(self.host):
             raise ValueError("host is not loopback; other machines could reach it: set allow_remote = true to mean it")
+        return self
+
+    @model_validator(mode="after")
+    def _is_encrypted_or_allowed(self) -> Self:
+        parts = urlsplit(self.public_url or "")
+        if parts.scheme == "http" and not (self.allow_plain_http or is_loopback(parts.hostname or "")):
+            raise ValueError(
+                "public_url has no TLS; codes and tokens would travel as they are: "
+                "write https://, or set allow_plain_http = true to mean it"
+            )
         return self
 
     def secret_sources(self) -> list[SecretSource]:

@@ -2,10 +2,10 @@
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.datastructures import MutableHeaders
@@ -16,6 +16,11 @@ from workspaces.secrets import redact_bytes
 
 GRACE_S = 2
 """How long open requests may go on when the gateway stops."""
+_HOST = re.compile(
+    r"(?:\[(?P<numeric>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9.]{1,45}))(?::(?P<port>[0-9]{1,5}))?", re.ASCII
+)
+"""All of a Host header: what a URL's parser would take for a path, a user or a fragment is refused."""
+_LAST_PORT = 65_535
 
 
 def _nothing() -> None:
@@ -111,8 +116,11 @@ class _Server(uvicorn.Server):
 
 def is_numeric_or_local(host: str) -> bool:
     """Say whether a Host header names an IP address or `localhost`, with or without a port."""
+    found = _HOST.fullmatch(host)
+    if found is None or int(found["port"] or 0) > _LAST_PORT:
+        return False
+    name = found["numeric"] or found["name"].lower()
     try:
-        name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or bool(ipaddress.ip_address(name))
     except ValueError:
         return False

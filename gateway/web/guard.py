@@ -65,8 +65,8 @@ class Guard:
             raise HttpError(413, f"a request may have {self.max_body:,} bytes; web.max_body_kb sets it")
 
     def _check_names(self, host: str, origin: str | None) -> None:
-        public = urlsplit(self.public_url or "")
-        if not is_numeric_or_local(host) and host.lower() != public.netloc.lower():
+        public = urlsplit(self.public_url).netloc.lower() if self.public_url else None
+        if not is_numeric_or_local(host) and host.lower() != public:
             raise HttpError(421, "the Host header must be an IP address, localhost, or the host of web.public_url")
         if origin is not None and origin.lower() not in self.origins(host):
             raise HttpError(403, "not for pages of other origins", PERMISSION)

@@ -189,7 +189,7 @@ def test_a_discord_bot_is_configured_like_any_other(file: Path) -> None:
     ("text", "line"),
     [
         ('gateway_url = "https://g"', "channels.discord.home.gateway_url: must be an address that begins with ws://"),
-        ('gateway_url = "ws://u:p@g"', "without a password"),
+        ('gateway_url = "ws://u:p@g"', "must not hold a password"),
         ("gruops = {}", "channels.discord.home.gruops: unknown key; did you mean groups?"),
         ('groups = { "#general" = {} }', "must be a numeric chat id in quotes"),
         ('[channels.discord.work]\ntoken_env = "W"\nbase_url = "http://h"', "all accounts need the same base_url"),

@@ -96,7 +96,7 @@ async def test_tokens_that_cannot_be_told_apart_or_guessed_are_failures(tmp_path
     ("web", "says"),
     [
         ('host = "0.0.0.0"\nallow_remote = true\nport = 0', "without TLS"),
-        ('public_url = "http://agents.example.org"\nport = 0', "no TLS"),
+        ('public_url = "http://agents.example.org"\nallow_plain_http = true\nport = 0', "no TLS"),
         ("port = 0", "changes with each start"),
     ],
 )
