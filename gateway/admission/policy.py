@@ -62,6 +62,8 @@ class GroupPolicy:
     """How many turns in a row our own agents may answer each other there, without a human's word between them."""
     heard: int = 0
     """How many messages that were not for us are kept as context for the next one that is."""
+    may_end: frozenset[str] | None = frozenset()
+    """Who may end its conversation, beside the owner, as in `people`; `None`: everybody with an id who may ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,15 @@ class Policy:
         """Return how the group at *address* is answered; `None` if it is not allowed."""
         account = self.accounts.get((address.channel, address.account))
         return account.groups.get(address.chat) if account else None
+
+    def may_end(self, address: Address, sender: Sender) -> bool:
+        """Say whether *sender* may end the conversation of the group at *address*: the owner, or whom it names."""
+        if self.is_owner(address.channel, sender):
+            return True
+        group = self.group(address)
+        if group is None or not sender.id or sender.is_bot:
+            return False
+        return group.may_end is None or f"{address.channel}:{sender.id}" in group.may_end
 
 
 @dataclass(frozen=True, slots=True)

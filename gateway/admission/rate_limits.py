@@ -19,7 +19,7 @@ class _Bucket:
 class Rates:
     """A bucket of tokens for each person: a message takes one, and they come back evenly."""
 
-    def __init__(self, a_minute: int, burst: int, now: Callable[[], datetime]) -> None:
+    def __init__(self, a_minute: float, burst: int, now: Callable[[], datetime]) -> None:
         """*burst* messages go in at once, then *a_minute*."""
         self._a_minute, self._burst, self._now = a_minute, burst, now
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()

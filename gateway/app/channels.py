@@ -17,6 +17,7 @@ from gateway.admission.internal_channels import CHANNELS
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.routing import Binding, Routes, principal, route
 from gateway.config import BindingSettings, BotSettings, Config, DiscordSettings, TelegramSettings, WebSettings
+from gateway.config.channels import GroupSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.delivery.owner_chat import OwnerChat, Reach
 from gateway.errors import ConfigError
@@ -53,10 +54,22 @@ def _bot_policy(bot: BotSettings) -> AccountPolicy:
             group.bot_turns,
             group.agents_talk,
             bot.heard if group.heard is None else group.heard,
+            _enders(group),
         )
         for chat, group in bot.groups.items()
     }
     return AccountPolicy(DirectPolicy(bot.direct), groups, frozenset(bot.people))
+
+
+def _enders(group: GroupSettings) -> frozenset[str] | None:
+    """Return who may end its conversation beside the owner; `None`: everybody."""
+    match group.may_end:
+        case "owner":
+            return frozenset()
+        case "everyone":
+            return None
+        case people:
+            return frozenset(people)
 
 
 def held_tokens(web: WebSettings) -> Iterable[tuple[str, ApiTokenSettings]]:

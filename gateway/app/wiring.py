@@ -2,6 +2,7 @@
 
 from gateway.admission.internal_channels import HELPER
 from gateway.admission.policy import Policy
+from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes, SessionKey, route, session_access
 from gateway.app.agents import (
     bounds_of,
@@ -20,6 +21,7 @@ from gateway.automation.subagents import Subagents
 from gateway.commands.families import Parts, every_command
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
+from gateway.commands.session import ENDS
 from gateway.commands.stop import STOP
 from gateway.config import Config
 from gateway.control.operator import LocalDesk
@@ -124,6 +126,7 @@ def commands_of(
         desk.health.helpers,
         desk.heartbeats,
         desk.ticker,
+        Rates(ENDS / 60, ENDS, ground.now),
     )
     return Commands(every_command(parts), ground.routes.policy, planner.hooks)
 

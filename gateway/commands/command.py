@@ -22,6 +22,8 @@ class Who(StrEnum):
     """The owner as a person, wherever they write: others may read the answer."""
     CHAT = "chat"
     """The owner wherever they write, and a guest in their own chat."""
+    ENDER = "ender"
+    """Like `CHAT`, and in a group whom its setting names besides."""
     MAIN = "main"
     """The owner in their own chat, where nobody else reads."""
 
@@ -33,6 +35,8 @@ class Asker:
     access: Access
     is_owner: bool
     """Whether one of the owner's Persons wrote it."""
+    may_end: bool = False
+    """Whether the group's setting lets them end its conversation."""
 
     def may_run(self, who: Who) -> bool:
         """Say whether a command for *who* is for them, here: the one place that decides this."""
@@ -43,6 +47,8 @@ class Asker:
                 return self.is_owner
             case Who.CHAT:
                 return self.is_owner or self.access.session_type is SessionType.GUEST
+            case Who.ENDER:
+                return self.may_end or self.may_run(Who.CHAT)
             case Who.MAIN:
                 return self.is_owner and self.access.session_type is SessionType.MAIN
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gateway.admission.pairing import Pairing
+from gateway.admission.rate_limits import Rates
 from gateway.agent.agent import Agent
 from gateway.automation.heartbeat_runner import Heartbeats
 from gateway.automation.job_runner import Ticker
@@ -54,13 +55,15 @@ class Parts:
     """Tells which helpers are at work."""
     heartbeats: Heartbeats
     ticker: Ticker
+    ends: Rates
+    """How often others than the owner may end a conversation."""
 
 
 def every_command(parts: Parts) -> list[Command]:
     """Return all commands but `/help`."""
     return [
         *whoami_commands(),
-        *session_commands(parts.lifecycle),
+        *session_commands(parts.lifecycle, parts.ends),
         *stop_commands(parts.queueing),
         *queue_commands(parts.queueing, parts.choices),
         *model_commands(parts.choices),

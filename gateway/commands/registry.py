@@ -25,6 +25,8 @@ _FIRST = "start"
 _ALIKE = 0.75
 """From here on two names count as one that was mistyped: `remmeber` is 0.88 like `remember`, `usr` 0.5 like `purge`."""
 
+_ENDERS = "only my owner ends this conversation, and whom they name for that. It goes on as it was."
+
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
@@ -75,7 +77,7 @@ class Commands:
     def __call__(self, asked: Asked) -> Plan | None:
         """Return how to answer the message without a language model; `None` if it gives no command."""
         message = asked.row.message
-        asker = Asker(asked.access, self._policy.is_owner(message.address.channel, message.sender))
+        asker = self._asker(message, asked.access)
         found = self.parse(message.text) or self._answered(message, asker)
         if found is None:
             return None
@@ -102,8 +104,12 @@ class Commands:
         found = self.parse(message.text)
         if not isinstance(found, tuple) or found[0].name != name:
             return False
-        asker = Asker(access, self._policy.is_owner(message.address.channel, message.sender))
+        asker = self._asker(message, access)
         return asker.may_run(found[0].who) and _is_ours(message)
+
+    def _asker(self, message: InboundMessage, access: Access) -> Asker:
+        is_owner = self._policy.is_owner(message.address.channel, message.sender)
+        return Asker(access, is_owner, self._policy.may_end(message.address, message.sender))
 
     def _given(self, command: Command, call: Call) -> None:
         """Tell hooks of a command that is about to run."""
@@ -112,7 +118,9 @@ class Commands:
             self._hooks.note(event, CommandGiven(where, command.name, call.arguments, call.asker.is_owner))
 
     def _refusal(self, command: Command, asker: Asker) -> str:
-        """Send the owner to where the command works; for everybody else there is no such command."""
+        """Send the owner to where the command works; for everybody else there is none, but for what others may do."""
+        if command.who is Who.ENDER:
+            return f"/{command.name} is not for you here: {_ENDERS}"
         if asker.is_owner and command.who is Who.MAIN:
             return f"/{command.name} works only in your own chat with me, where nobody else reads."
         return self._unknown(command.name, asker)

@@ -1,13 +1,14 @@
 """This file is the configuration's shape for bot accounts: their tokens, who may talk to them, and to which agent."""
 
 import difflib
+import re
 from collections.abc import Iterator
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from gateway.config.secrets import SecretSource
-from gateway.config.section import AgentName, ChatId, EnvName, PersonId, RootedPath, Section, SocketUrl, Url
+from gateway.config.section import PERSON, AgentName, ChatId, EnvName, PersonId, RootedPath, Section, SocketUrl, Url
 
 
 class BindingSettings(Section):
@@ -31,6 +32,14 @@ class BindingSettings(Section):
         return self
 
 
+def _enders(given: object) -> object:
+    """Raise ValueError with one line for all that it may be, instead of one for each."""
+    people = given if isinstance(given, list | tuple) else [given]
+    if given not in ("owner", "everyone") and not all(re.fullmatch(PERSON, str(person)) for person in people):
+        raise ValueError('must be "owner", "everyone", or a list of people such as ["telegram:12345"]')
+    return given
+
+
 class GroupSettings(Section):
     """A group in which the bot may answer."""
 
@@ -44,8 +53,15 @@ class GroupSettings(Section):
     """How many of their messages in a row, without a human's between them."""
     agents_talk: int = Field(default=0, ge=0, le=50)
     """How many turns in a row agents of this gateway answer each other there, without a human's word between them."""
+    may_end: Annotated[Literal["owner", "everyone"] | tuple[str, ...], BeforeValidator(_enders)] = "owner"
+    """Who may end its conversation, beside the owner."""
     heard: int | None = Field(default=None, ge=0, le=200)
     """How many messages that were not for the bot it is shown with the next one that is; not set: the platform's."""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Everybody whom it names."""
+        return self.people if isinstance(self.may_end, str) else (*self.people, *self.may_end)
 
 
 POLICIES = ("pairing", "owner", "closed")
@@ -74,7 +90,7 @@ class BotSettings(Section):
 
     @model_validator(mode="after")
     def _knows_its_people(self) -> Self:
-        named = [*self.people, *(person for group in self.groups.values() for person in group.people)]
+        named = [*self.people, *(person for group in self.groups.values() for person in group.named)]
         for person in named:
             if not person.startswith(f"{self.channel}:"):
                 raise ValueError(

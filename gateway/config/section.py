@@ -83,7 +83,8 @@ def _known_zone(name: str) -> str:
 AgentName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 BotName = Annotated[str, StringConstraints(pattern=r"^(telegram|discord):[a-z0-9][a-z0-9-]*$", max_length=80)]
-PersonId = Annotated[str, StringConstraints(pattern=r"^(telegram|discord):[0-9]+$")]
+PERSON = r"^(telegram|discord):[0-9]+$"
+PersonId = Annotated[str, StringConstraints(pattern=PERSON)]
 ChatId = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+$")]
 RootedPath = Annotated[Path, AfterValidator(_rooted)]
 Host = Annotated[str, AfterValidator(_listening_host)]

@@ -737,6 +737,27 @@ GUARDS = (
         "tests/workspaces/memory/test_workspace_source.py::test_no_known_secret_is_indexed",
     ),
     Guard(
+        "gateway/commands/command.py",
+        "a group's conversation is ended by whom its setting names",
+        "                return self.may_end or self.may_run(Who.CHAT)",
+        "                return True",
+        "tests/gateway/commands/test_session.py::test_a_member_ends_a_groups_conversation_only_if_its_setting_says_so",
+    ),
+    Guard(
+        "gateway/admission/policy.py",
+        "who has no id ends no group's conversation",
+        "if group is None or not sender.id or sender.is_bot:",
+        "if group is None:",
+        "tests/gateway/commands/test_session.py::test_a_member_ends_a_groups_conversation_only_if_its_setting_says_so",
+    ),
+    Guard(
+        "gateway/commands/session.py",
+        "others than the owner end a conversation so often and no oftener",
+        "not ends.take(str(session_of(call.access)))",
+        "False",
+        "tests/gateway/commands/test_session.py::test_others_than_the_owner_end_a_conversation_so_often_and_no_oftener",
+    ),
+    Guard(
         "gateway/admission/sign_in.py",
         "a sign-in code is counted before it is looked at",
         "        self._tries.append(now)  # before it is looked at: of many at once, only the first few are\n",

@@ -37,8 +37,8 @@ def writes(sender: Sender) -> InboundMessage:
 GUEST, REVOKED = writes(Sender("9", "Gus")), writes(Sender("10", "Rey"))
 PRINCIPALS: dict[str, tuple[InboundMessage, set[Who]]] = {
     "owner": (OWNER, set(Who)),
-    "owner in a group": (OWNER_IN_GROUP, {Who.ANYONE, Who.CHAT, Who.OWNER}),
-    "guest": (GUEST, {Who.ANYONE, Who.CHAT}),
+    "owner in a group": (OWNER_IN_GROUP, {Who.ANYONE, Who.CHAT, Who.ENDER, Who.OWNER}),
+    "guest": (GUEST, {Who.ANYONE, Who.CHAT, Who.ENDER}),
     "guest in a group": (replace(MEMBER, sender=GUEST.sender), {Who.ANYONE}),
     "group member": (MEMBER, {Who.ANYONE}),
     "anonymous in a group": (replace(MEMBER, sender=Sender("", "Owner")), {Who.ANYONE}),

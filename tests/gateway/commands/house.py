@@ -23,6 +23,7 @@ from gateway.commands.command import Command
 from gateway.commands.families import Parts, every_command
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
+from gateway.commands.session import ENDS
 from gateway.config import LimitSettings
 from gateway.hooks import Hooks
 from gateway.inbound.queue_modes import Queueing
@@ -91,11 +92,13 @@ class House:
     policy: Policy = POLICY
     settings: TurnSettings = field(default_factory=TurnSettings)
     choices: Choices = field(init=False)
+    ends: Rates = field(init=False)
     queueing: Queueing = field(init=False)
     _ids: "count[int]" = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
         self.choices = Choices(self.store)
+        self.ends = Rates(ENDS / 60, ENDS, self.clock.now)
         self.queueing = Queueing(chosen=self.choices.mode)
 
     @property
@@ -153,6 +156,7 @@ class House:
             tuple,
             self.heartbeats,
             self.ticker,
+            self.ends,
         )
 
     @property

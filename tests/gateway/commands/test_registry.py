@@ -81,7 +81,7 @@ BOT = replace(OWNER, sender=Sender("7", "Owner", is_bot=True))
 OTHER_GROUP = replace(OWNER_IN_GROUP, address=replace(MEMBER.address, chat="-200"))
 MAY: dict[str, tuple[InboundMessage, set[Who]]] = {
     "owner": (OWNER, set(Who)),
-    "owner in a group": (OWNER_IN_GROUP, {Who.ANYONE, Who.OWNER, Who.CHAT}),
+    "owner in a group": (OWNER_IN_GROUP, {Who.ANYONE, Who.OWNER, Who.CHAT, Who.ENDER}),
     "member": (MEMBER, {Who.ANYONE}),
     "member with the owner's name": (GUEST_BY_NAME, {Who.ANYONE}),
     "anonymous in a group": (NOBODY_IN_GROUP, {Who.ANYONE}),
@@ -126,7 +126,7 @@ async def test_a_command_runs_for_whom_it_is_meant_and_for_nobody_else(house: Ho
 
 @pytest.mark.parametrize("principal", MAY)
 async def test_every_command_is_refused_like_one_that_is_not_there(house: House, principal: str) -> None:
-    """Who may not run it changes nothing, sees nothing, and cannot tell that there is such a command."""
+    """Who may not run it changes and sees nothing, and cannot tell that there is such a command, but for `/new`."""
     house.put("MEMORY.md", "# Memory\n\n- heron\n")
     message, allowed = MAY[principal]
     before = house.files()
@@ -136,6 +136,8 @@ async def test_every_command_is_refused_like_one_that_is_not_there(house: House,
         answer = await house.says(f"/{each.name} heron", message)
         if message is OWNER_IN_GROUP:
             assert answer == f"/{each.name} works only in your own chat with me, where nobody else reads."
+        elif each.who is Who.ENDER:
+            assert answer.startswith(f"/{each.name} is not for you here: only my owner ends this conversation")
         else:
             assert answer.startswith(f"There is no command /{each.name} here.")
     assert house.files() == before

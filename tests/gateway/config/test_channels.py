@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app.channels import bot_accounts
+from gateway.app.channels import bot_accounts, policy_of
 from gateway.config import Config, read_config
 from gateway.errors import ConfigError
 from gateway.stores.sqlite.store import SqliteStore
@@ -74,3 +74,30 @@ async def test_a_blank_secret_keeps_the_account_from_starting(tmp_path: Path, se
     with pytest.raises(ConfigError, match="HOOK_SECRET is not set"):
         await account.build()
     await store.close()
+
+
+GROUP = '[channels.telegram.home.groups."-100"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("", frozenset()),
+        ('may_end = "owner"', frozenset()),
+        ('may_end = "everyone"', None),
+        ('may_end = ["telegram:8"]', frozenset({"telegram:8"})),
+    ],
+)
+def test_who_may_end_a_groups_conversation_is_the_owner_unless_it_is_set(
+    tmp_path: Path, text: str, people: frozenset[str] | None
+) -> None:
+    """What is set arrives where a command is judged."""
+    policy = policy_of(config_of(tmp_path, f"{GROUP}{text}"))
+    assert policy.accounts["telegram", "home"].groups["-100"].may_end == people
+
+
+@pytest.mark.parametrize("wrong", ['"everybody"', '""', "3", '["8"]', '["telegram:8", "owner"]', '["discord:8"]'])
+def test_who_may_end_is_refused_in_one_line_where_it_is_nobody(tmp_path: Path, wrong: str) -> None:
+    """With all that it may be; somebody of another platform is nobody here."""
+    with pytest.raises(ConfigError, match=r'may_end: must be "owner", "everyone", or a list|on another platform'):
+        config_of(tmp_path, f"{GROUP}may_end = {wrong}")
