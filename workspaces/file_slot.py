@@ -5,6 +5,7 @@ import hashlib
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PIECE = 65_536
 """Most bytes that are in memory at once of a file that passes through."""
 _TRIES = 10
-"""How often a file is opened that an editor has just replaced by another one: where it has no name any more."""
+"""How often a file is opened that an editor has just replaced by another one, or that gets or loses a name."""
+_TICK_S = 0.01
+"""Longest step of the clock that file systems take times from (Linux: 1 to 10 ms)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +78,17 @@ class Place:
 
     def read(self) -> Content | None:
         """Return what is here; `None` for nothing, and for everything that is not a plain file."""
-        for _ in range(_TRIES):
-            try:
-                with self._opened(os.O_RDONLY) as handle:
-                    if (facts := os.fstat(handle)).st_nlink:
-                        return self._content(handle, facts) if is_plain(facts) else None
-            except OSError as exc:
-                if exc.errno in ABSENT:
-                    return None
-                raise
-        return None  # another program put a new file in its place each time that it was opened
+        try:
+            with self._opened(os.O_RDONLY) as (handle, facts):
+                return self._content(handle, facts)
+        except OSError as exc:
+            if exc.errno in ABSENT:
+                return None
+            raise
 
     def pieces(self, most: int) -> Iterator[bytes]:
         """Yield the plain file here, of at most *most* bytes, piece by piece. Raises TooLargeError over that."""
-        with self._opened(os.O_RDONLY) as handle:
-            facts = os.fstat(handle)
-            if not is_plain(facts):
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        with self._opened(os.O_RDONLY) as (handle, facts):
             if facts.st_size > most:
                 raise TooLargeError(f"{self.path}: {facts.st_size:,} bytes; at most {most:,} are taken")
             while most > 0 and (piece := os.read(handle, min(PIECE, most))):
@@ -150,9 +147,7 @@ class Place:
         return Appended(line, before.data if before else None, now.data) if now is not None and line else None
 
     def _grow(self, addition: bytes) -> None:
-        with self._opened(os.O_RDWR | os.O_APPEND) as handle:
-            if not is_plain(os.fstat(handle)):
-                raise self._wrong_kind()
+        with self._opened(os.O_RDWR | os.O_APPEND) as (handle, _):
             self._append(handle, addition)
             self._sync(handle)
         self._sync(self.folder)
@@ -169,12 +164,34 @@ class Place:
         return now.data
 
     @contextmanager
-    def _opened(self, flags: int) -> Iterator[int]:
-        handle = os.open(self.name, _FLAGS | flags, 0o600, dir_fd=self.folder)
-        try:
-            yield handle
-        finally:
-            os.close(handle)
+    def _opened(self, flags: int) -> Iterator[tuple[int, os.stat_result]]:
+        """Open the plain file here and yield its handle and facts; for anything else raise FileNotFoundError."""
+        for _ in range(_TRIES):
+            handle = os.open(self.name, _FLAGS | flags, 0o600, dir_fd=self.folder)
+            try:
+                if (facts := self._sole(handle)) is not None:
+                    yield handle, facts
+                    return
+            finally:
+                os.close(handle)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    def _sole(self, handle: int) -> os.stat_result | None:
+        """Return the facts of the open file if the name here is its only one; `None` while its names change.
+
+        One look at the handle and one at the name prove nothing: a name of a file outside can be put here and taken
+        away between any two calls. But each change of a file's names gives it a new time of change. Once that time is
+        older than a tick of the clock, a later change shows; so where it stays the same while the name is looked up,
+        the number of names was the same too. Raises FileNotFoundError for a file of several names, or no plain one.
+        """
+        first = os.fstat(handle)
+        if first.st_nlink and not is_plain(first):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        if time.time_ns() - first.st_ctime_ns <= _TICK_S * 1e9:
+            time.sleep(_TICK_S)
+        named, facts = facts_of(self.folder, self.name), os.fstat(handle)
+        is_here = named is not None and identity_of(named) == identity_of(facts)
+        return facts if is_here and is_plain(facts) and facts.st_ctime_ns == first.st_ctime_ns else None
 
     @contextmanager
     def _staged(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, str]]:

@@ -121,6 +121,27 @@ GUARDS = (
         "tests/workspaces/test_files.py::test_only_plain_files_of_one_name_are_touched",
     ),
     Guard(
+        "workspaces/file_slot.py",
+        "a name that comes and goes while a file is opened leads to no file outside",
+        " and facts.st_ctime_ns == first.st_ctime_ns else None",
+        " else None",
+        "tests/workspaces/test_file_slot.py::test_a_name_that_comes_and_goes_between_any_two_steps_lets_nothing_through",
+    ),
+    Guard(
+        "workspaces/file_slot.py",
+        "a change of a file's names within one tick of the clock shows",
+        "            time.sleep(_TICK_S)\n",
+        "            pass\n",
+        "tests/workspaces/test_file_slot.py::test_a_name_that_comes_and_goes_between_any_two_steps_lets_nothing_through",
+    ),
+    Guard(
+        "workspaces/file_slot.py",
+        "the name that was opened leads to the open file still",
+        "return facts if is_here and is_plain(facts)",
+        "return facts if is_plain(facts)",
+        "tests/workspaces/test_file_slot.py::test_a_name_that_comes_and_goes_between_any_two_steps_lets_nothing_through",
+    ),
+    Guard(
         "workspaces/files.py",
         "a link to a private folder is no folder",
         "_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC",
