@@ -102,6 +102,8 @@ def redact(text: str) -> str:
 
 def redact_bytes(data: bytes) -> bytes:
     """Return *data* without any known secret, if it is UTF-8 text; anything else stays as it is."""
+    if b"\0" in data:
+        return data
     try:
         text = data.decode()
     except UnicodeDecodeError:

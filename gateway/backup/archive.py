@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,10 +20,11 @@ from typing import BinaryIO
 
 from pydantic import BaseModel
 
-from gateway.backup.members import HEAD, MANIFEST
+from gateway.backup.members import HEAD, MANIFEST, OUTSIDE
 from gateway.backup.seal import BackupKey, seal
 from gateway.errors import BackupError
 from gateway.stores.disk import sync_folder
+from workspaces.secrets import redact_bytes
 
 FORMAT = 1
 Progress = Callable[[int, int], None]
@@ -31,6 +33,8 @@ _EFFORT = 3
 """Of gzip, 1 to 9. Measured: 117 MB of conversations took 2.2, 3.1, 7.9, 28 s at 1, 3, 6, 9: 52, 48, 43, 43 MB."""
 _READ_AT_ONCE = 1 << 20
 _HELD_IN_MEMORY = 16 << 20
+_WORKSPACE = re.compile(rf"(?:agents|removed)/[^/]+/workspace/|{OUTSIDE}/")
+"""Names of the files that an agent reads and writes; whatever else there is must come back as it was."""
 
 
 class Head(BaseModel):
@@ -75,7 +79,7 @@ class Writer:
     def file(self, name: str, source: BinaryIO, limit: int | None = None) -> int:
         """Add what *source* holds, up to *limit* bytes and no further than its last whole line then; return its size.
 
-        It is copied first: somebody may be changing it in place.
+        It is copied first: somebody may be changing it in place. A text of a workspace goes in without known secrets.
         """
         with SpooledTemporaryFile(_HELD_IN_MEMORY) as copy:
             left = limit if limit is not None else -1
@@ -83,6 +87,8 @@ class Writer:
                 copy.write(piece)
                 left -= len(piece) if left > 0 else 0
             size = copy.tell() if limit is None else _whole_lines(copy)
+            if size <= _HELD_IN_MEMORY and _WORKSPACE.match(name):
+                size = _redact(copy)
             copy.seek(0)
             self._add(name, copy, size, os.fstat(source.fileno()).st_mtime)
         return size
@@ -149,6 +155,15 @@ def _member(name: str, mtime: float) -> tarfile.TarInfo:
     member = tarfile.TarInfo(name)
     member.mode, member.mtime = 0o600, int(mtime)
     return member
+
+
+def _redact(copy: SpooledTemporaryFile[bytes]) -> int:
+    """Take known secrets out of *copy* and return its size."""
+    copy.seek(0)
+    clean = redact_bytes(copy.read())
+    copy.seek(0)
+    copy.truncate()
+    return copy.write(clean)
 
 
 def _whole_lines(copy: SpooledTemporaryFile[bytes]) -> int:

@@ -21,6 +21,7 @@ from gateway.stores.disk import disk_trouble, remove_older, sync_folder
 from gateway.stores.ports import Enclosure, OutboxRow
 from gateway.transcripts.codec import Record
 from workspaces.access import AgentId
+from workspaces.secrets import redact_bytes
 
 log = structlog.get_logger()
 
@@ -100,7 +101,7 @@ class Enclosures:
             log.error("enclosure lost", key=part.file.key, why=type(exc).__name__)
             await self._count(LOST)
             return replace(part.body, text=f"{part.body.text}\n{_lost(part.file)}".strip())
-        return replace(part.body, upload=Upload(part.file.name, content))
+        return replace(part.body, upload=Upload(part.file.name, redact_bytes(content)))
 
     async def release(self, files: Iterable[Enclosure]) -> None:
         """Remove the contents of *files*: their reply was delivered, or given up."""

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+import structlog
+
 from adapters.abilities import FetchesFiles
 from adapters.channel import Attachment, ChannelUnavailableError, FetchRefusedError, InboundMessage
 from gateway.agent.tools.tool import Run
@@ -15,11 +17,18 @@ from gateway.runtime.clock import Clock
 from gateway.stores.disk import disk_trouble
 from workspaces.attachments import Incoming
 from workspaces.image_info import PictureFacts, picture_facts
+from workspaces.secrets import redact_bytes
 
 FETCH_TIMEOUT_S = 60.0
 """How long one file may take; our choice."""
 RETRIES_S = (1.0, 4.0, 10.0)
 """Waits before a file is asked for again: right after a start a channel needs some seconds until it can be asked."""
+
+
+TEXT_MOST = 4 * 1024 * 1024
+"""Bytes of a file that is searched for known secrets, if it is text; no larger text is read from a workspace."""
+
+log = structlog.get_logger()
 
 
 class TooLargeToTakeError(Exception):
@@ -52,7 +61,10 @@ class Fetcher:
         return await self._fetched(message, attachment, spool, name, most)
 
     async def spool(self, pieces: AsyncIterator[bytes], spool: Path, name: str, most: int) -> Incoming:
-        """Write *pieces* into *spool*. Raises TooLargeToTakeError, and StoreError when the disk refuses."""
+        """Write *pieces* into *spool*, a text without known secrets.
+
+        Raises TooLargeToTakeError, and StoreError when the disk refuses.
+        """
         size, digest = 0, hashlib.sha256()
         with _on_disk(spool):
             file = await self._run(_opened, spool)
@@ -65,6 +77,8 @@ class Fetcher:
                     await self._run(file.write, piece)
             finally:
                 await self._run(file.close)
+            if size <= TEXT_MOST and (clean := await self._run(_cleaned, spool)):
+                size, digest = len(clean), hashlib.sha256(clean)
         return Incoming(spool, name, size, digest.hexdigest())
 
     async def picture(self, incoming: Incoming) -> PictureFacts | None:
@@ -100,6 +114,16 @@ def _on_disk(spool: Path) -> Iterator[None]:
         raise
     except OSError as exc:
         raise disk_trouble(spool, exc) from exc
+
+
+def _cleaned(spool: Path) -> bytes | None:
+    """Take known secrets out of a text; return what is there now, `None` if it held none."""
+    content = spool.read_bytes()
+    if (clean := redact_bytes(content)) is content:
+        return None
+    log.warning("a file held a known secret, which was taken out")
+    spool.write_bytes(clean)
+    return clean
 
 
 def _opened(spool: Path) -> BinaryIO:

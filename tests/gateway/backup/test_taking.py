@@ -30,6 +30,7 @@ from gateway.transcripts.writer import Transcript
 from tests.fakes.adapter import message
 from tests.fakes.patience import PATIENCE_S
 from tests.gateway.backup.homes import SECRET, back_up, files_below, make_home
+from workspaces.secrets import REMOVED, guarding
 
 CHATS = ("ada", "bo", "chidi", "dana")
 HERE = Address("fake", "home", "alice")
@@ -244,3 +245,21 @@ def test_a_backup_after_a_killed_one_cleans_up(home: Home, tmp_path: Path) -> No
     (left / "0").write_text("left")
     back_up(home, tmp_path / "backup.tar.gz")
     assert [path.name for path in (home.path / "run").iterdir() if path.name != "backup.lock"] == []
+
+
+def test_a_file_that_its_owner_wrote_a_key_into_is_backed_up_without_it(home: Home, tmp_path: Path) -> None:
+    """In workspaces, those of agents that were removed too; code of the owner's comes back as it was."""
+    key = "canary-of-backups"
+    for place in (home.agent("main").workspace, home.removed / "old-2026-01-01/workspace", home.hooks):
+        (place / "mine.py").write_text(f"key = {key!r}\n")
+    with guarding([key]):
+        taken = back_up(home, tmp_path / "backup.tar.gz")
+    with tarfile.open(taken.file) as archive:
+        names = [name for name in archive.getnames() if name.endswith("mine.py")]
+        found = {name: archive.extractfile(name).read().decode() for name in names}  # type: ignore[union-attr]
+    assert found == {
+        "hooks/mine.py": f"key = '{key}'\n",
+        "agents/main/workspace/mine.py": f"key = '{REMOVED}'\n",
+        "removed/old-2026-01-01/workspace/mine.py": f"key = '{REMOVED}'\n",
+    }
+    restore_backup(taken.file, Home(tmp_path / "other"), {}, lambda *_: None)

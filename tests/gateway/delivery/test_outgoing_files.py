@@ -19,6 +19,7 @@ from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter
 from tests.fakes.patience import PATIENCE_S
 from workspaces.access import AgentId
+from workspaces.secrets import REMOVED, guarding
 
 MAIN = AgentId("main")
 ALICE = Address("fake", "home", "alice")
@@ -203,3 +204,10 @@ async def test_what_crashes_left_behind_is_swept_when_it_is_old(post: Post) -> N
         os.utime(place, (place.stat().st_atime, place.stat().st_mtime - age_days * 86_400))
     assert await post.enclosures.sweep([row]) == 1
     assert post.left() == ["waiting", "young"]
+
+
+async def test_a_text_that_is_sent_holds_no_known_secret(post: Post) -> None:
+    """The owner's own file stays as it is, and what a chat gets of it is without the key."""
+    with guarding(["canary-of-files"]):
+        await post.send(await post.commit(post.encloses("t1.a", b"door: canary-of-files")))
+    assert post.shown()[-1] == ("", "plan.md", f"door: {REMOVED}".encode())

@@ -45,6 +45,7 @@ from tests.fakes.pictures import gif, png
 from workspaces.access import PRIVATE, Access, AgentId, Scope, SessionType
 from workspaces.files import FileCaps
 from workspaces.memory.search import MemoryIndex
+from workspaces.secrets import REMOVED, guarding
 from workspaces.usage import Quota, Quotas
 from workspaces.workspace import Workspace
 
@@ -340,3 +341,13 @@ def test_parts_of_a_paste_are_whole_characters_and_together_the_text(text: str) 
     assert "".join(part.decode() for part in parts) == text
     assert all(0 < len(part) <= 1_000_000 for part in parts)
     assert "\n" not in text or all(part.endswith(b"\n") for part in parts)
+
+
+async def test_a_text_that_came_with_a_message_is_kept_without_a_known_secret(hall: Hall) -> None:
+    """Its size is that of what is kept; a picture stays as it came, byte for byte."""
+    text, picture = b"door: canary-of-files\n", png(640, 480) + b"canary-of-files"
+    with guarding(["canary-of-files"]):
+        said = await hall.takes(hall.channel.has(text, "plan.md"), hall.channel.has(picture, "a.png"))
+    left = f"door: {REMOVED}\n".encode()
+    assert sorted(hall.kept().values()) == sorted([left, picture])
+    assert f"[file: plan.md, text/plain, {len(left)} bytes" in said
