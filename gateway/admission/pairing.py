@@ -1,12 +1,14 @@
 """This file lets people in: a stranger is told a code, the owner says whether whoever has it may come in."""
 
+import asyncio
+import json
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
-from adapters.channel import ChatKind, InboundMessage
-from gateway.admission.policy import Admitted, Policy, Refused, admit
+from adapters.channel import Address, ChatKind, InboundMessage
+from gateway.admission.policy import Admitted, DirectPolicy, Policy, Refused, admit
 from gateway.errors import PairingError
 from gateway.runtime.escape import visible
 from gateway.stores.door import Guest, PairingRequest, Pairings, Visitor
@@ -19,6 +21,10 @@ CODE_LIFE = timedelta(hours=1)
 """How long a code counts, and until when its owner gets no other one."""
 MOST_WAITING = 5
 """Requests at one account: more than an owner expects at a time. Our choice."""
+HELD_FOR = timedelta(minutes=10)
+"""How long a code is its owner's whoever else asks; after that it makes way where the most wait. Our choice."""
+CHATS_KNOWN = 100
+"""Chats of strangers that are remembered of each account: more than ask in three hours. Our choice."""
 REFUSED_FOR = timedelta(days=7)
 """How long somebody who was refused is told no other code. Our choice."""
 _TICK = "'"
@@ -74,6 +80,7 @@ class Pairing:
         self._policy, self._store, self._now, self._wake, self._code = policy, store, now, wake, code
         self.on_asked: OnAsked = _nobody
         """Set where there is an owner to be told."""
+        self._one_by_one = asyncio.Lock()
 
     async def greet(self, message: InboundMessage) -> None:
         """Tell the sender of a direct *message* a code, unless they were told one. Raises StoreError."""
@@ -81,7 +88,8 @@ class Pairing:
         visitor = Visitor(address.channel, address.account, sender.id, " ".join(sender.name.split()))
         request = PairingRequest(visitor, code, now, now + CODE_LIFE)
         reply = Outgoing(address, _GREETING.format(code=shown(code)))
-        if row := await self._store.pairings.ask(request, MOST_WAITING, reply):
+        if row := await self._store.pairings.ask(request, MOST_WAITING, reply, now - HELD_FOR):
+            await self._remember_chat(visitor, address)
             self._wake([row])
             await self.on_asked(message, request)
 
@@ -93,12 +101,57 @@ class Pairing:
         """Return who was let in, oldest first. Raises StoreError."""
         return await self._store.pairings.guests()
 
-    async def approve(self, code: str) -> str:
-        """Let in who was told *code*; return what was done in words. Raises PairingError, StoreError."""
-        if (guest := await self._store.pairings.approve(typed(code))) is None:
+    async def approve(self, whom: str) -> str:
+        """Let in who was told the code *whom*, or the person `<channel>:<numeric id>`, and tell them.
+
+        Return what was done in words. Raises PairingError, StoreError.
+        """
+        if person := _PERSON.fullmatch(whom.strip()):
+            return await self._let_in(person["channel"], person["id"])
+        if (guest := await self._store.pairings.approve(typed(whom))) is None:
             raise PairingError(_NOBODY)
-        visitor = guest.visitor
-        return f"{named(visitor)} may now write to {visitor.channel}.{visitor.account} directly, as a guest"
+        return await self._welcome(guest.visitor)
+
+    async def _let_in(self, channel: str, person: str) -> str:
+        """Let somebody in by number at every account that pairs there: no crowd of strangers can prevent that."""
+        accounts = [
+            account
+            for (there, account), policy in self._policy.accounts.items()
+            if there == channel and policy.direct is DirectPolicy.PAIRING
+        ]
+        if not accounts:
+            raise PairingError(f'no bot on {channel} lets people in; direct = "pairing" below its table does')
+        names = {each.visitor.person: each.visitor.name for each in await self.waiting()}
+        told = []
+        for account in accounts:
+            visitor = Visitor(channel, account, person, names.get(f"{channel}:{person}", ""))
+            await self._store.pairings.let_in(visitor)
+            told.append(await self._welcome(visitor))
+        return "; ".join(told)
+
+    async def _welcome(self, visitor: Visitor) -> str:
+        """Tell *visitor* in their own chat that they are in, if it is known; return what was done in words."""
+        done = f"{named(visitor)} may now write to {visitor.channel}.{visitor.account} directly, as a guest"
+        chats = await self._chats(visitor)
+        if (chat := chats.get(visitor.id)) is None:
+            return f"{done}; tell them, for I know no chat with them yet"
+        key = f"let_in:{visitor.account}:{visitor.person}:{self._now().isoformat()}"
+        where = Address(visitor.channel, visitor.account, chat)
+        if row := await self._store.notify(key, Outgoing(where, _WELCOME)):
+            self._wake([row])
+        return f"{done}; I told them"
+
+    async def _remember_chat(self, visitor: Visitor, address: Address) -> None:
+        """Keep where *visitor* writes, of each account the latest: a person's number is not everywhere their chat's."""
+        async with self._one_by_one:
+            chats = await self._chats(visitor)
+            chats.pop(visitor.id, None)
+            kept = [*chats.items(), (visitor.id, address.chat)][-CHATS_KNOWN:]
+            await self._store.put(_chats_key(visitor), json.dumps(dict(kept)))
+
+    async def _chats(self, visitor: Visitor) -> dict[str, str]:
+        kept: dict[str, str] = json.loads(await self._store.get(_chats_key(visitor)) or "{}")
+        return kept
 
     async def refuse(self, code: str) -> str:
         """Tell who was told *code* nothing more; return what was done in words. Raises PairingError, StoreError."""
@@ -148,5 +201,13 @@ def named(visitor: Visitor) -> str:
     return f"`{visible(who).replace('`', _TICK)}`"
 
 
-_NOBODY = "nobody waits with that code: it was used, refused, mistyped, or is older than an hour"
+def _chats_key(visitor: Visitor) -> str:
+    return f"pairing_chats:{visitor.channel}.{visitor.account}"
+
+
+_WELCOME = "You have been let in: from now on I answer what you write here."
+_NOBODY = (
+    "nobody waits with that code: it was used, refused or mistyped, is older than an hour, or made way for others "
+    "after ten minutes; somebody's number, such as telegram:12345, lets them in without a code"
+)
 _WHO_ELSE = "`people` in the configuration says who needs no code"

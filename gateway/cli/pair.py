@@ -38,7 +38,7 @@ def people(context: typer.Context, as_json: JsonOption = False, home: HomeOption
 
 @app.command()
 def approve(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Let in who was told the code: as a guest, in direct chats with that bot only."""
+    """Let in who was told the code, or somebody by number (telegram:12345): a guest, in direct chats only."""
     _print(_asked(context, home, PairOrder("approve", code)), as_json)
 
 

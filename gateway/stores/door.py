@@ -57,11 +57,12 @@ class Guest:
 class Pairings(Protocol):
     """Who asks to talk to a bot account, and who may because the owner said so."""
 
-    async def ask(self, request: PairingRequest, most: int, reply: "Outgoing") -> "OutboxRow | None":
+    async def ask(self, request: PairingRequest, most: int, reply: "Outgoing", older: datetime) -> "OutboxRow | None":
         """Keep *request* and queue the *reply* that tells its code: both or neither.
 
-        `None`, with nothing kept, while an earlier request of theirs counts, refused or not, and while *most* requests
-        wait at that account.
+        While *most* requests wait at that account, the oldest makes way if it was made before *older*: its code counts
+        no more, and whoever made it gets no other one before it would have expired. `None`, with nothing kept, while an
+        earlier request of theirs counts, refused or not, and while none of *most* can make way.
         """
 
     async def waiting(self) -> Sequence[PairingRequest]:
@@ -69,6 +70,9 @@ class Pairings(Protocol):
 
     async def approve(self, code: str) -> Guest | None:
         """Make whoever was told *code* a guest; the code is then used up. `None` if nobody waits with it."""
+
+    async def let_in(self, visitor: Visitor) -> None:
+        """Make *visitor* a guest, whether they asked, were refused, or never wrote; a code of theirs is used up."""
 
     async def refuse(self, code: str, until: datetime) -> Visitor | None:
         """Give whoever was told *code* no other one before *until*. `None` if nobody waits with it."""

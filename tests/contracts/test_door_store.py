@@ -1,6 +1,6 @@
 """What every store promises of the door: requests, guests, what was overheard, and the ledger of silences."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -23,9 +23,9 @@ def visitor(number: int, account: str = "home") -> Visitor:
     return Visitor("telegram", account, str(number), f"Visitor {number}")
 
 
-async def ask(store: Store, wanted: PairingRequest, most: int = 3) -> OutboxRow | None:
+async def ask(store: Store, wanted: PairingRequest, most: int = 3, older: datetime = START - HOUR) -> OutboxRow | None:
     reply = Outgoing(Address(wanted.visitor.channel, wanted.visitor.account, wanted.visitor.id), f"code {wanted.code}")
-    return await store.pairings.ask(wanted, most, reply)
+    return await store.pairings.ask(wanted, most, reply, older)
 
 
 async def test_a_request_and_the_reply_that_tells_its_code_are_kept_together(kept: Kept) -> None:
@@ -58,6 +58,41 @@ async def test_only_so_many_wait_at_an_account(store: Store) -> None:
     await store.pairings.refuse("CODE1", START + HOUR)
     assert await ask(store, request(visitor(7), "LATE"))
     assert [each.code for each in await store.pairings.waiting()] == ["CODE0", "CODE2", "LATE", "WORK"]
+
+
+async def test_where_all_places_are_taken_the_oldest_makes_way_once_it_is_old(kept: Kept) -> None:
+    """Its code counts no more, who made it gets no other one for as long, and nobody at another account is touched."""
+    minute = timedelta(minutes=1)
+    await ask(kept.store, request(visitor(50, "work"), "WORK"))
+    for number in range(3):
+        kept.clock.advance(60)
+        at = START + (number + 1) * minute
+        made = PairingRequest(visitor(number), f"CODE{number}", at, at + HOUR)
+        assert await ask(kept.store, made)
+    late = PairingRequest(visitor(7), "LATE", START + 4 * minute, START + 4 * minute + HOUR)
+    assert await ask(kept.store, late, older=START + minute) is None
+    assert await ask(kept.store, late, older=START + minute + timedelta(microseconds=1))
+    store = await kept.reopen()
+    assert [each.code for each in await store.pairings.waiting()] == ["WORK", "CODE1", "CODE2", "LATE"]
+    assert await store.pairings.approve("CODE0") is None
+    again = PairingRequest(visitor(0), "MORE", START + 5 * minute, START + 5 * minute + HOUR)
+    assert await ask(store, again, older=START + 9 * minute) is None
+    kept.clock.advance(HOUR.total_seconds())
+    assert await ask(store, again, older=START + 9 * minute)
+
+
+async def test_somebody_is_let_in_without_a_code(kept: Kept) -> None:
+    """Whether they asked, were refused or never wrote; a code of theirs is used up, others' are not."""
+    await ask(kept.store, request())
+    await ask(kept.store, request(visitor(2), "TWO"))
+    await ask(kept.store, request(visitor(3), "THREE"))
+    await kept.store.pairings.refuse("TWO", START + 3 * HOUR)
+    for each in (EVE, visitor(2), visitor(4)):
+        await kept.store.pairings.let_in(each)
+    store = await kept.reopen()
+    assert {guest.visitor.id for guest in await store.pairings.guests()} == {"99", "2", "4"}
+    assert [each.code for each in await store.pairings.waiting()] == ["THREE"]
+    assert await store.pairings.approve("AAAA") is None
 
 
 async def test_a_code_makes_one_guest_once(kept: Kept) -> None:

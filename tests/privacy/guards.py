@@ -779,6 +779,27 @@ GUARDS = (
         "tests/gateway/commands/test_session.py::test_others_than_the_owner_end_a_conversation_so_often_and_no_oftener",
     ),
     Guard(
+        "gateway/admission/pairing.py",
+        "no crowd keeps all places where strangers wait",
+        "MOST_WAITING, reply, now - HELD_FOR)",
+        "MOST_WAITING, reply, now - CODE_LIFE)",
+        "tests/gateway/admission/test_pairing.py::test_five_strangers_who_write_all_day_keep_nobody_out",
+    ),
+    Guard(
+        "gateway/stores/sqlite/door.py",
+        "a code is kept for a while however many ask",
+        "    if asked_at >= encode_time(older):\n        return False\n",
+        "",
+        "tests/contracts/test_door_store.py::test_where_all_places_are_taken_the_oldest_makes_way_once_it_is_old",
+    ),
+    Guard(
+        "gateway/admission/pairing.py",
+        "the owner lets in whom they name, whoever else asks",
+        "        if person := _PERSON.fullmatch(whom.strip()):",
+        "        if person := None:",
+        "tests/gateway/admission/test_pairing.py::test_a_crowd_that_never_ends_keeps_nobody_out_whom_the_owner_names",
+    ),
+    Guard(
         "gateway/admission/sign_in.py",
         "a sign-in code is counted before it is looked at",
         "        self._tries.append(now)  # before it is looked at: of many at once, only the first few are\n",

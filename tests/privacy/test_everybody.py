@@ -83,7 +83,7 @@ class Gate:
     async def let_in(self, message: InboundMessage) -> None:
         visitor, now = Visitor("telegram", "home", message.sender.id, message.sender.name), self.house.clock.now()
         request = PairingRequest(visitor, f"CODE{visitor.id}", now, now + timedelta(hours=1))
-        assert await self.house.store.pairings.ask(request, 5, Outgoing(message.address, "code"))
+        assert await self.house.store.pairings.ask(request, 5, Outgoing(message.address, "code"), now)
         await self.pairing.approve(request.code)
 
     def _noting(self, command: Command) -> Callable[[Call], Awaitable[str]]:

@@ -25,13 +25,13 @@ class RedisPairings:
     clock: Clock
     agents: Sequence[str]
 
-    async def ask(self, request: PairingRequest, most: int, reply: Outgoing) -> OutboxRow | None:
+    async def ask(self, request: PairingRequest, most: int, reply: Outgoing, older: datetime) -> OutboxRow | None:
         now, visitor = self.clock.now(), request.visitor
         turn, (chat, told) = TurnId(f"{NOTICE_PREFIX}pair:{request.code}"), sent_along(reply)
         who = _key(visitor.channel, visitor.account, visitor.id), f"{visitor.channel}.{visitor.account}"
         kept = request.code, score(request.expires_at), encode_time(request.asked_at), _told(visitor)
         along = encode_time(now), self.agents[0], turn, chat, told
-        ids = await self.link.run("pair_ask", score(now), *who, *kept, most, *along)
+        ids = await self.link.run("pair_ask", score(now), *who, *kept, most, encode_time(older), *along)
         return queued(ids[0], turn, told, now) if ids else None
 
     async def waiting(self) -> Sequence[PairingRequest]:
@@ -46,6 +46,10 @@ class RedisPairings:
         now = self.clock.now()
         found: list[str] = await self.link.run("pair_approve", score(now), code, encode_time(now))
         return Guest(_visitor(found[0]), now) if found else None
+
+    async def let_in(self, visitor: Visitor) -> None:
+        name = _key(visitor.channel, visitor.account, visitor.id)
+        await self.link.run("pair_let_in", name, encode_time(self.clock.now()), _told(visitor))
 
     async def refuse(self, code: str, until: datetime) -> Visitor | None:
         found: list[str] = await self.link.run("pair_refuse", score(self.clock.now()), code, score(until))

@@ -541,19 +541,33 @@ local function forget_requests(names)
     return #names
 end
 
-function writes.pair_ask(now, name, account, code, ends, asked, who, most, created, fallback, turn, chat, outgoing)
-    local is_known, waiting = false, 0
+function writes.pair_ask(now, name, account, code, ends, asked, who, most, older, created, fallback, turn, chat, outgoing)
+    local is_known, waiting, oldest, first = false, 0, nil, nil
     forget_requests(requests(now, function(each, request)
         is_known = is_known or each == name
         if request.account == account and request.code ~= '' then
             waiting = waiting + 1
+            if not first or request.asked < first.asked or (request.asked == first.asked and each < oldest) then
+                oldest, first = each, request
+            end
         end
     end))
-    if is_known or waiting >= tonumber(most) then
+    if is_known then
         return {}
+    end
+    if waiting >= tonumber(most) then
+        if not first or first.asked >= older then
+            return {}
+        end
+        call('HSET', key('pairings'), oldest, table.concat({ first.ends, '', account, first.asked, first.who }, '|'))
     end
     call('HSET', key('pairings'), name, table.concat({ ends, code, account, asked, who }, '|'))
     return { enqueue(lane(chat, fallback), turn, chat, outgoing, created) }
+end
+
+function writes.pair_let_in(name, since, who)
+    call('HDEL', key('pairings'), name)
+    call('HSET', key('guests'), name, since .. '|' .. who)
 end
 
 function reads.pair_waiting(now)

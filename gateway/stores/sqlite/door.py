@@ -25,14 +25,17 @@ class SqlitePairings:
     commits: GroupCommit
     clock: Clock
 
-    async def ask(self, request: PairingRequest, most: int, reply: Outgoing) -> OutboxRow | None:
-        return await self.commits.run(partial(_ask, request, most, reply, self.clock.now()))
+    async def ask(self, request: PairingRequest, most: int, reply: Outgoing, older: datetime) -> OutboxRow | None:
+        return await self.commits.run(partial(_ask, request, (most, older), reply, self.clock.now()))
 
     async def waiting(self) -> Sequence[PairingRequest]:
         return await self.commits.run(partial(_waiting, self.clock.now()))
 
     async def approve(self, code: str) -> Guest | None:
         return await self.commits.run(partial(_approve, code, self.clock.now()))
+
+    async def let_in(self, visitor: Visitor) -> None:
+        await self.commits.run(partial(_let_in, visitor, self.clock.now()))
 
     async def refuse(self, code: str, until: datetime) -> Visitor | None:
         return await self.commits.run(partial(_refuse, code, until, self.clock.now()))
@@ -85,20 +88,45 @@ class SqliteSilences:
 
 
 def _ask(
-    request: PairingRequest, most: int, reply: Outgoing, now: datetime, db: sqlite3.Connection
+    request: PairingRequest, room: tuple[int, datetime], reply: Outgoing, now: datetime, db: sqlite3.Connection
 ) -> OutboxRow | None:
     visitor = request.visitor
     db.execute("DELETE FROM pairings WHERE until <= ?", (encode_time(now),))
-    (waiting,) = db.execute(
-        "SELECT count(*) FROM pairings WHERE channel = ? AND account = ? AND code IS NOT NULL",
-        (visitor.channel, visitor.account),
-    ).fetchone()
-    if waiting >= most:
+    place = visitor.channel, visitor.account
+    if _is_known(visitor, db) or not _has_room(place, *room, db):
         return None
-    who = (visitor.channel, visitor.account, visitor.id, visitor.name)
     times = encode_time(request.asked_at), encode_time(request.expires_at)
-    kept = db.execute("INSERT OR IGNORE INTO pairings VALUES (?, ?, ?, ?, ?, ?, ?)", (*who, request.code, *times))
-    return enqueue(TurnId(f"{NOTICE_PREFIX}pair:{request.code}"), reply, now, db) if kept.rowcount else None
+    who = (*place, visitor.id, visitor.name)
+    db.execute("INSERT INTO pairings VALUES (?, ?, ?, ?, ?, ?, ?)", (*who, request.code, *times))
+    return enqueue(TurnId(f"{NOTICE_PREFIX}pair:{request.code}"), reply, now, db)
+
+
+def _is_known(visitor: Visitor, db: sqlite3.Connection) -> bool:
+    who = visitor.channel, visitor.account, visitor.id
+    found = db.execute("SELECT 1 FROM pairings WHERE channel = ? AND account = ? AND person = ?", who).fetchone()
+    return found is not None
+
+
+def _has_room(place: tuple[str, str], most: int, older: datetime, db: sqlite3.Connection) -> bool:
+    """Say whether one more may wait at *place*; if need be, the oldest makes way."""
+    waiting = db.execute(
+        "SELECT person, asked_at FROM pairings WHERE channel = ? AND account = ? AND code IS NOT NULL "
+        "ORDER BY asked_at, person",
+        place,
+    ).fetchall()
+    if len(waiting) < most:
+        return True
+    person, asked_at = waiting[0]
+    if asked_at >= encode_time(older):
+        return False
+    db.execute("UPDATE pairings SET code = NULL WHERE channel = ? AND account = ? AND person = ?", (*place, person))
+    return True
+
+
+def _let_in(visitor: Visitor, now: datetime, db: sqlite3.Connection) -> None:
+    who = visitor.channel, visitor.account, visitor.id
+    db.execute("DELETE FROM pairings WHERE channel = ? AND account = ? AND person = ?", who)
+    db.execute("INSERT OR REPLACE INTO guests VALUES (?, ?, ?, ?, ?)", (*who, visitor.name, encode_time(now)))
 
 
 def _waiting(now: datetime, db: sqlite3.Connection) -> list[PairingRequest]:

@@ -1,5 +1,6 @@
 """How strangers are let in, and how they are taken out again."""
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,11 +8,22 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
-from gateway.admission.pairing import ALPHABET, CODE_LENGTH, MOST_WAITING, Pairing, examine, named, new_code, shown
+from gateway.admission.pairing import (
+    ALPHABET,
+    CHATS_KNOWN,
+    CODE_LENGTH,
+    HELD_FOR,
+    MOST_WAITING,
+    Pairing,
+    examine,
+    named,
+    new_code,
+    shown,
+)
 from gateway.admission.policy import AccountPolicy, Admitted, DirectPolicy, Policy, Reason, Refused
 from gateway.errors import PairingError
 from gateway.stores.door import Visitor
-from gateway.stores.ports import OutboxRow
+from gateway.stores.ports import OutboxRow, Outgoing
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
 
@@ -105,12 +117,78 @@ async def test_who_was_refused_is_left_in_silence_for_a_week(door: Door) -> None
     assert await door.greet() != ""
 
 
+def stranger(number: int) -> InboundMessage:
+    """Return what one of a crowd writes, in a chat whose id is not theirs."""
+    return replace(EVE, sender=Sender(str(number), "x"), address=replace(EVE.address, chat=f"{number}00"))
+
+
 async def test_a_crowd_of_strangers_cannot_fill_the_waiting_room(door: Door) -> None:
     """Few wait at an account; the rest hear nothing until there is room."""
-    crowd = [replace(EVE, sender=Sender(str(number), "x")) for number in range(MOST_WAITING + 5)]
-    codes = [await door.greet(each) for each in crowd]
+    codes = [await door.greet(stranger(number)) for number in range(MOST_WAITING + 5)]
     assert [bool(code) for code in codes] == [True] * MOST_WAITING + [False] * 5
     assert len(await door.pairing.waiting()) == MOST_WAITING
+
+
+async def test_five_strangers_who_write_all_day_keep_nobody_out(door: Door) -> None:
+    """After ten minutes at most somebody else gets a code, keeps it for ten, and comes in by it."""
+
+    async def crowd(minutes: int) -> None:
+        for _ in range(minutes):
+            for number in range(MOST_WAITING):
+                await door.greet(stranger(number))
+            door.clock.advance(60)
+
+    kept_out = []
+    for hour in range(3):
+        await crowd(45)
+        waited = 0
+        while not (code := await door.greet(stranger(1_000 + hour))):
+            await crowd(1)
+            waited += 60
+        await crowd(9)
+        assert f"telegram:{1_000 + hour}" in await door.pairing.approve(code)
+        kept_out.append(waited)
+    assert max(kept_out) <= HELD_FOR.total_seconds()
+
+
+async def test_a_crowd_that_never_ends_keeps_nobody_out_whom_the_owner_names(door: Door) -> None:
+    """New accounts take every place as it is free; by number the owner lets in whom they know, if any bot pairs."""
+    for number in range(500):
+        await door.greet(stranger(number))
+        door.clock.advance(30)
+        assert len(await door.pairing.waiting()) <= MOST_WAITING
+    assert await door.greet() == ""
+    assert await door.examine() == Refused(Reason.UNPAIRED)
+    told = await door.pairing.approve(" telegram:99 ")
+    assert "telegram:99` may now write to telegram.home" in told
+    assert "telegram:99` may now write to telegram.work" in told
+    assert await door.examine() == Admitted()
+    with pytest.raises(PairingError, match="no bot on discord lets people in"):
+        await door.pairing.approve("discord:99")
+
+
+async def test_who_was_let_in_is_told_so_in_their_own_chat(door: Door) -> None:
+    """In the chat where they wrote, also after a restart; nobody else is told, and nobody who was refused."""
+    here = replace(EVE, address=replace(EVE.address, chat="4711"))
+    code = await door.greet(here)
+    other = await door.greet(stranger(1))
+    door.__post_init__()
+    await door.pairing.refuse(other)
+    before = len(door.told)
+    assert (await door.pairing.approve(code)).endswith("directly, as a guest; I told them")
+    (notice,) = door.told[before:]
+    assert notice.outgoing == Outgoing(here.address, "You have been let in: from now on I answer what you write here.")
+    assert notice in await door.store.outbox.unfinished()
+    assert "tell them, for I know no chat with them yet" in await door.pairing.approve("telegram:555")
+
+
+async def test_chats_of_strangers_are_remembered_within_bounds(door: Door) -> None:
+    """However many ask, of each account the latest."""
+    for number in range(CHATS_KNOWN + 20):
+        await door.greet(stranger(number))
+        door.clock.advance(HELD_FOR.total_seconds())
+    kept = json.loads(await door.store.get("pairing_chats:telegram.home") or "")
+    assert list(kept) == [str(number) for number in range(20, CHATS_KNOWN + 20)]
 
 
 async def test_revoking_takes_the_guest_out_and_what_they_said_with_them(door: Door) -> None:
