@@ -126,6 +126,11 @@ class Home:
         return self.path / "run" / "control.json"
 
     @property
+    def work_journal(self) -> Path:
+        """Names what is being worked on, for the start after a crash."""
+        return self.path / "run" / "work-journal"
+
+    @property
     def chat_history(self) -> Path:
         """What was typed at the prompt of `strandline chat`."""
         return self.path / "run" / "chat_history"

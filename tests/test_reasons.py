@@ -14,7 +14,7 @@ from gateway.admission.policy import Reason as ToRefuse
 from gateway.agent.budget import Cause
 from gateway.agent.write_policy import Reason as ToAsk
 from gateway.inbound.edits import Void
-from gateway.stores.unreadable import SET_ASIDE
+from gateway.stores.quarantine import KINDS
 from workspaces.history.repair import RepairReason
 
 ROOT = Path(__file__).parent.parent
@@ -136,7 +136,7 @@ COMPOSED: dict[str, Iterable[str]] = {
     "hook_dropped.{hook.source}": ["hook_dropped.<source>"],
     "repair.reason": list(RepairReason),
     "void.value": list(Void),
-    "aside.reason": SET_ASIDE,
+    "aside.reason": tuple(KINDS),
     "current.why_halted": ["interrupted", "stopped"],
 }
 """What a code that is put together may be; an expression that is new needs a line here."""

@@ -30,6 +30,7 @@ from gateway.app.agents import (
 )
 from gateway.app.budgets import unpriced_models
 from gateway.app.channels import TERMINAL, reach_of, terminal_chat
+from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.metering import counted, measure
 from gateway.app.resources import THIS_MACHINE, Ground, Machine, open_ground
 from gateway.app.tracing import traced
@@ -71,6 +72,7 @@ from gateway.observability.metrics import Meter
 from gateway.runtime.clock import first_of, utc_now
 from gateway.runtime.lanes import Lanes
 from gateway.runtime.memory_trim import keep_small
+from gateway.runtime.work_journal import WorkJournal
 from gateway.sessions.lifecycle import Lifecycle
 from gateway.sessions.onboarding import end_first_run
 from gateway.stores.ports import Store
@@ -116,6 +118,7 @@ class App:
     presence: Presence
     menus: Menus
     hooks: Hooks
+    journal: WorkJournal
 
     @classmethod
     @asynccontextmanager
@@ -188,6 +191,7 @@ class App:
     async def _recover(self) -> None:
         """Go on with what an earlier run left; without channels, with what belongs to a terminal."""
 
+        await quarantine_suspects(self.journal, self.desk.store, self.notices)
         await self.choices.load(self.desk.agents)
         replies, messages = await self.delivery.recover(self._is_ours), await self.reception.recover(self._is_ours)
         log.info("took up what an earlier run left", messages=messages, replies=replies)
@@ -276,7 +280,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     commands = commands_of(ground, desk, planner, lifecycle, queueing, choices)
     turns = turns_of(ground, desk, planner, commands, queueing, choices)
     lanes: Lanes[SessionKey, Item] = Lanes(
-        ground.tasks, traced(LaneWork(turns, lifecycle)), ground.clock, queues=queueing.queues
+        ground.tasks, traced(LaneWork(turns, lifecycle, ground.journal)), ground.clock, queues=queueing.queues
     )
     backlog = backlog_of(ground, queueing, lanes, has_channels=has_channels)
     health.depths = backlog.depths
@@ -307,6 +311,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         notices=notices,
         presence=ground.presence,
         hooks=planner.hooks,
+        journal=ground.journal,
         menus=Menus(menu_entries(commands.all), config.owner.people, store),
     )
 

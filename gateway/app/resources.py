@@ -1,8 +1,8 @@
 """This file opens what all parts of one gateway stand on: its share, its agents, its store, its bot accounts."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -27,6 +27,8 @@ from gateway.inbound.listener import Account
 from gateway.observability.metrics import Meter
 from gateway.runtime.clock import Clock, SystemClock
 from gateway.runtime.threads import Threads
+from gateway.runtime.work_journal import WorkJournal
+from gateway.stores.disk import disk_trouble
 from gateway.stores.ports import Store
 from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
@@ -73,6 +75,7 @@ class Ground:
     tool_servers: ToolServers
     tasks: asyncio.TaskGroup
     meter: Meter | None
+    journal: WorkJournal
 
     @property
     def accounts(self) -> list[Account]:
@@ -130,6 +133,7 @@ async def open_ground(
         stack.push_async_callback(_close, adapters)
         presence = await stack.enter_async_context(Presence(adapters.loaded, _reaction(config)))
         tool_servers = await stack.enter_async_context(open_servers(servers, clock.now, store.count))
+        journal = stack.enter_context(_journal(home))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         yield Ground(
             home,
@@ -149,7 +153,18 @@ async def open_ground(
             tool_servers,
             tasks,
             meter,
+            journal,
         )
+
+
+@contextmanager
+def _journal(home: Home) -> Iterator[WorkJournal]:
+    with ExitStack() as stack:
+        try:
+            journal = stack.enter_context(WorkJournal.open(home.work_journal))
+        except OSError as exc:
+            raise disk_trouble(home.work_journal, exc) from exc
+        yield journal
 
 
 def _reaction(config: Config) -> str:

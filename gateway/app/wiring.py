@@ -57,7 +57,7 @@ def ticker_of(ground: Ground, owner_chats: OwnerChats, notices: Notices) -> Tick
 
 def delivery_of(ground: Ground, notices: Notices) -> Delivery:
     """Put together what sends replies."""
-    rendering = Rendering(ground.config.limits.answer_chars, count=ground.count)
+    rendering = Rendering(ground.config.limits.answer_chars, count=ground.count, journal=ground.journal)
     pacing, outbox = Pacing(ground.clock), ground.store.outbox
     delivery = Delivery(ground.tasks, outbox, ground.adapters, notices.dead_letter, pacing, rendering)
     delivery.enclosures = enclosures_of(ground)

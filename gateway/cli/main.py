@@ -23,6 +23,7 @@ from gateway.cli import (
     mcp,
     memory,
     pair,
+    quarantine,
     route,
     sessions,
     status,
@@ -74,6 +75,7 @@ def commands() -> typer.Typer:
     app.add_typer(history.app, name="history")
     app.add_typer(sessions.app, name="sessions")
     app.add_typer(approvals.app, name="approvals")
+    app.add_typer(quarantine.app, name="quarantine")
     app.add_typer(pair.app, name="pair")
     app.add_typer(cron.app, name="cron")
     app.add_typer(hooks.app, name="hooks")

@@ -79,6 +79,7 @@ class Standing:
             ("outbox_queued", "Replies that were not sent yet.", state.outbox_queued),
             ("outbox_dead", "Replies that a platform refused for good.", state.outbox_dead),
             ("approvals_waiting", "Changes of files that wait for the owner.", state.approvals_waiting),
+            ("quarantined", "Rows in quarantine, which wait for the owner.", state.quarantined),
         ):
             yield GaugeMetricFamily(f"strandline_{name}", help_text, value)
         reasons = CounterMetricFamily(

@@ -30,6 +30,7 @@ from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, Silence
 from gateway.control.history import answer_history
 from gateway.control.operator_api import OnReply, Progress
 from gateway.control.origin import memory_source
+from gateway.control.quarantine import QuarantineDesk
 from gateway.control.sessions import Shelf, answer_sessions
 from gateway.control.spending import spending_of
 from gateway.control.status_text import brief
@@ -55,6 +56,8 @@ from gateway.control.wire import (
     HistoryOrder,
     MemorySource,
     OriginOrder,
+    QuarantineAnswer,
+    QuarantineOrder,
     SearchOrder,
     SessionsAnswer,
     SessionsOrder,
@@ -152,6 +155,7 @@ class LocalDesk:
             unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
             reasons=report.reasons,
             approvals_waiting=report.approvals_waiting,
+            quarantined=report.quarantined,
             repairs=(*self.transcripts.repairs(), *self._history_repairs()),
             assumed=self.assumed,
             troubles=(
@@ -234,6 +238,10 @@ class LocalDesk:
         if order.agent is not None:
             self._named(order.agent)
         return await answer_approvals(self.changes, order)
+
+    async def quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
+        """List quarantined rows, or retry or drop one."""
+        return await QuarantineDesk(self.store.quarantine, self.delivery.wake, self.ticker.hand_on).answer(order)
 
     async def cron(self, order: CronOrder) -> CronAnswer:
         """Tell what agents do at their times, or change it."""

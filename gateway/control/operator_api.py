@@ -19,6 +19,8 @@ from gateway.control.wire import (
     HistoryOrder,
     MemorySource,
     OriginOrder,
+    QuarantineAnswer,
+    QuarantineOrder,
     SearchOrder,
     SessionsAnswer,
     SessionsOrder,
@@ -73,6 +75,9 @@ class Desk(Protocol):
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         """Tell of the changes that wait for the owner, or decide about one."""
+
+    async def quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
+        """List quarantined rows, or retry or drop one."""
 
     async def cron(self, order: CronOrder) -> CronAnswer:
         """Tell what agents do at their times, or change it."""

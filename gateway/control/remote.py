@@ -27,6 +27,8 @@ from gateway.control.wire import (
     HistoryOrder,
     MemorySource,
     OriginOrder,
+    QuarantineAnswer,
+    QuarantineOrder,
     SearchOrder,
     SessionsAnswer,
     SessionsOrder,
@@ -68,6 +70,9 @@ class RemoteDesk:
 
     async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
         return await self._ask("POST", "/control/sessions", order, SessionsAnswer)
+
+    async def quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
+        return await self._ask("POST", "/control/quarantine", order, QuarantineAnswer)
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         return await self._ask("POST", "/control/approvals", order, ApprovalAnswer)

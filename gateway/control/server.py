@@ -27,6 +27,7 @@ from gateway.control.wire import (
     Event,
     HistoryOrder,
     OriginOrder,
+    QuarantineOrder,
     SearchOrder,
     SessionsOrder,
 )
@@ -63,6 +64,7 @@ class ControlPages:
             Route("/control/history", self.history, methods=["POST"]),
             Route("/control/sessions", self.sessions, methods=["POST"]),
             Route("/control/approvals", self.approvals, methods=["POST"]),
+            Route("/control/quarantine", self.quarantine, methods=["POST"]),
             Route("/control/cron", self.cron, methods=["POST"]),
             Route("/control/tools", self.tools, methods=["POST"]),
             Route("/control/pair", self.pair, methods=["POST"]),
@@ -105,6 +107,9 @@ class ControlPages:
 
     async def approvals(self, request: Request) -> Response:
         return _json(await self._desk.approvals(await _order(request, ApprovalOrder)))
+
+    async def quarantine(self, request: Request) -> Response:
+        return _json(await self._desk.quarantine(await _order(request, QuarantineOrder)))
 
     async def browsers(self, request: Request) -> Response:
         return _json(await self._desk.browsers(await _order(request, BrowserOrder)))

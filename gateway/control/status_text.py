@@ -29,6 +29,8 @@ def _lines(state: Status) -> Iterator[str]:
     yield f"- {waiting} messages and {state.outbox_queued} replies wait; {state.outbox_dead} could not be delivered"
     if state.approvals_waiting:
         yield f"- {state.approvals_waiting} changes of files wait for you: `/approve` lists them"
+    if state.quarantined:
+        yield f"- {state.quarantined} in quarantine: `strandline quarantine list` shows them, retries or drops them"
     yield from (f"- helper at work: {helper}" for helper in state.helpers)
     yield from (f"- waits: {each}" for each in state.waits_for)
     yield from (f"- assumed: {each}" for each in state.assumed)

@@ -132,6 +132,7 @@ class Status:
     reasons: Mapping[str, int] = field(default_factory=dict)
     """How often each reason code was counted."""
     approvals_waiting: int = 0
+    quarantined: int = 0
     """Changes of files that wait for the owner's decision."""
     standby: bool = False
     """Not ready because there is nothing that it may do: it waits for an agent, for files, or for the Redis."""

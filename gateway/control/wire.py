@@ -219,6 +219,35 @@ class ApprovalAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class QuarantineOrder:
+    """A question about quarantined rows, or a decision about one of them."""
+
+    act: Literal["list", "retry", "drop"]
+    id: str | None = None
+    """Of the row; not for `list`."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineLine:
+    """A quarantined row as the owner sees it."""
+
+    id: str
+    kind: str
+    reason: str
+    why: str
+    at: datetime
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineAnswer:
+    """The rows in quarantine, oldest first, or the outcome of a decision."""
+
+    rows: tuple[QuarantineLine, ...] = ()
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionsOrder:
     """A question about the conversations of agents, those that have ended too."""
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -12,7 +13,8 @@ from adapters.formatting.split import cut_at, plain_parts
 from gateway.admission.internal_channels import CHANNELS
 from gateway.delivery.outgoing_files import Part, file_parts
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import Enclosure
+from gateway.runtime.work_journal import WorkJournal
+from gateway.stores.ports import Enclosure, OutboxRow
 
 log = structlog.get_logger()
 
@@ -42,14 +44,19 @@ class Rendering:
     deadline_s: float = 5.0
     """Seconds for the formatting of one reply; the slowest input known takes 1 s for 40,000 characters. Our choice."""
     count: Count = _uncounted
+    journal: WorkJournal | None = None
     threads: Threads = field(default_factory=lambda: Threads("rendering", 2))
 
-    async def parts(self, adapter: Adapter, text: str, files: Sequence[Enclosure], parts_sent: int) -> list[Part]:
-        """Return the messages of a reply whose first *parts_sent* messages were sent.
+    async def parts(self, adapter: Adapter, row: OutboxRow, text: str) -> list[Part]:
+        """Return the messages of the reply in *row*, which reads *text*; its first `parts_sent` messages were sent.
 
         A text over `answer_chars` is cut: its end goes out as a file, or a notice says where it can be read. If the
         formatting fails or takes longer than `deadline_s`, the whole text follows, unformatted.
         """
+        with self.journal.finishing(f"reply {row.id}") if self.journal else nullcontext():
+            return await self._parts(adapter, text, row.outgoing.files, row.parts_sent)
+
+    async def _parts(self, adapter: Adapter, text: str, files: Sequence[Enclosure], parts_sent: int) -> list[Part]:
         shown, rest = self._bounded(adapter, text)
         if rest and not parts_sent:
             await self.count(ANSWER_CUT)

@@ -180,8 +180,7 @@ class Delivery:
         adapter = self._adapters.of(row.outgoing.address)
         now = self._pacing.clock.now()
         begun_at = row.begun_at if row.parts_sent and row.begun_at else now
-        text, files = self._text(row, begun_at), row.outgoing.files
-        parts = await self._rendering.parts(adapter, text, files, row.parts_sent)
+        parts = await self._rendering.parts(adapter, row, self._text(row, begun_at))
         if row.parts_sent >= len(parts):
             await self._kept(partial(self._outbox.finish, row.id))
             return

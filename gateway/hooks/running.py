@@ -13,6 +13,7 @@ import structlog
 from gateway.errors import HookError, StoreError
 from gateway.hooks.event import Event, P
 from gateway.hooks.observers import Observers
+from gateway.runtime.work_journal import still_at_work
 
 log = structlog.get_logger()
 
@@ -129,8 +130,9 @@ class Hooks:
         thread = threading.Thread(target=_work, args=(hook, payload, loop, outcome), name=hook.source, daemon=True)
         thread.start()
         try:
-            async with asyncio.timeout(deadline_s):
-                return await outcome
+            with still_at_work():
+                async with asyncio.timeout(deadline_s):
+                    return await outcome
         except TimeoutError:
             self._stuck[hook] = thread
             raise

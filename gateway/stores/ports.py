@@ -11,13 +11,16 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NewType, Protocol, runtime_checkable
 
 from adapters.channel import Address, Button, InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.door import Overheard, Pairings, Silences
 from gateway.stores.jobs import Jobs
 from gateway.stores.spending import Spending
+
+if TYPE_CHECKING:
+    from gateway.stores.quarantine import Quarantine
 
 InboxId = NewType("InboxId", int)
 OutboxId = NewType("OutboxId", int)
@@ -214,6 +217,8 @@ class StoreReport:
     """How often each reason code was counted."""
     approvals_waiting: int = 0
     """Changes that the owner may still decide about."""
+    quarantined: int = 0
+    """Rows that nothing works on until the owner retries or drops them."""
 
 
 class Inbox(Protocol):
@@ -311,6 +316,7 @@ class Store(Protocol):
     overheard: Overheard
     silences: Silences
     spending: Spending
+    quarantine: "Quarantine"
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         """Store the replies, mark the turn committed, empty the inbox of what it answered: all or nothing.

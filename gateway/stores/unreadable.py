@@ -20,7 +20,6 @@ UNREADABLE_JOB = "unreadable_job"
 """Reason codes, like that of messages: a row was damaged, or a newer version wrote it, and it is kept apart."""
 UNREADABLE_HEARD = "unreadable_heard"
 """Reason code: the same of what a group said to nobody, which is kept for a day at most: it is let go."""
-SET_ASIDE = (UNREADABLE_MESSAGE, UNREADABLE_REPLY, UNREADABLE_JOB)
 
 Stored = TypeVar("Stored")
 Row = TypeVar("Row")
@@ -31,7 +30,7 @@ class Unreadable:
     """A row that cannot be read."""
 
     reason: str
-    """One of `SET_ASIDE`."""
+    """A key of `gateway.stores.quarantine.KINDS`."""
     row: str
     """Its number in the store."""
     why: str

@@ -9,6 +9,7 @@ from gateway.errors import StoreError
 from gateway.inbound.edits import as_edited, why_void
 from gateway.inbound.queue_modes import Item
 from gateway.runtime.lanes import RetryLater
+from gateway.runtime.work_journal import WorkJournal
 from gateway.sessions.due import Due
 from gateway.sessions.lifecycle import Lifecycle
 from gateway.stores.ports import InboxRow
@@ -23,12 +24,17 @@ class LaneWork:
 
     turns: Turns
     lifecycle: Lifecycle
+    journal: WorkJournal | None = None
 
     async def __call__(self, item: Item) -> RetryLater | None:
         """Do *item*; the result asks to be called again when that is not possible now."""
         if isinstance(item, Due):
             await self.lifecycle.settle(item)
             return None
+        work = self._answer(item)
+        return await (self.journal.followed(f"message {item.id}", work) if self.journal else work)
+
+    async def _answer(self, item: InboxRow) -> RetryLater | None:
         key = route(item.message, self.turns.routes).key
         if pause_s := self.turns.queueing.pause_s(key, item):
             return RetryLater(pause_s, next_wakes=False)

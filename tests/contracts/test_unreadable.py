@@ -57,11 +57,11 @@ async def set_aside(kept: Kept) -> list[bytes]:
     store = kept.store
     if not isinstance(store, RedisStore):
         with sqlite3.connect(kept._folder / "state.db") as db:
-            found = db.execute("SELECT content FROM unreadable ORDER BY id").fetchall()
+            found = db.execute("SELECT content FROM quarantine ORDER BY id").fetchall()
         db.close()
         return [content for (content,) in found]
     async with _client(store) as client:
-        kept_there: _Entries = await client.execute_command("XRANGE", f"{_prefix(store)}:unreadable", "-", "+")
+        kept_there: _Entries = await client.execute_command("XRANGE", f"{_prefix(store)}:quarantine", "-", "+")
     contents = {name.encode() for name in COLUMNS.values()}
     return [content for _, fields in kept_there for name, content in fields.items() if name in contents]
 

@@ -38,6 +38,9 @@ from gateway.control.wire import (
     MemorySource,
     OriginOrder,
     OriginStep,
+    QuarantineAnswer,
+    QuarantineLine,
+    QuarantineOrder,
     SearchOrder,
     SessionMatch,
     SessionRecord,
@@ -177,6 +180,16 @@ class FakeDesk:
             return ApprovalAnswer((replace(found[0], diff=f"+{found[0].reason}"),))
         self.decided.add(found[0].number)
         return ApprovalAnswer(outcome=f"{order.act} #{order.number}")
+
+    async def quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
+        """Every message is in quarantine, named by its place, until it is decided."""
+        said = enumerate(text for each in self.said.values() for text in each)
+        rows = [QuarantineLine(str(n), "message", "crashed_message", "why", NOTED_AT, text) for n, text in said]
+        if order.act == "list":
+            return QuarantineAnswer(tuple(rows))
+        if order.id not in {row.id for row in rows}:
+            raise StrandlineError(f"there is no row {order.id!r}")
+        return QuarantineAnswer(outcome=f"{order.act} {order.id}")
 
     def _waiting(self, agent: str | None) -> Iterator[WaitingChange]:
         everything = [(name, text) for name, said in self.said.items() for text in said]

@@ -223,8 +223,6 @@ async def _memory(desk: Desk, agent: str) -> list[Finding]:
 
 
 def _troubles(state: Status) -> Iterator[Finding]:
-    from gateway.stores.unreadable import SET_ASIDE
-
     for agent in state.agents:
         if agent.history:
             detail = f"agent {agent.agent}: changes of its files are not recorded: {agent.history}"
@@ -233,10 +231,9 @@ def _troubles(state: Status) -> Iterator[Finding]:
         yield Finding("waiting", Level.WARN, each)
     if state.outbox_dead:
         yield Finding("outbox", Level.WARN, f"{state.outbox_dead} undeliverable replies", "strandline status says why")
-    for reason in SET_ASIDE:
-        if count := state.reasons.get(reason):
-            mend = "docs/reasons.md says where they are kept"
-            yield Finding("store", Level.WARN, f"{reason}: {count} could not be read and were set aside", mend)
+    if state.quarantined:
+        detail = f"{state.quarantined} could not be processed and are in quarantine"
+        yield Finding("quarantine", Level.WARN, detail, "strandline quarantine list")
     if state.approvals_waiting:
         detail = f"changes of agents' files that wait for you: {state.approvals_waiting}"
         yield Finding("approvals", Level.WARN, detail, "strandline approvals list")

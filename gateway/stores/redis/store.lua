@@ -424,15 +424,74 @@ function writes.set_next(id, next)
     return { id }
 end
 
--- What cannot be read is kept whole, in a stream that nothing trims, and holds up nothing.
+-- Quarantined rows are kept whole, in a stream that only the owner's word takes them out of, and hold up nothing.
 
 local function keep_aside(reason, agent, row, why, at, fields)
-    call('XADD', key('unreadable'), '*', 'reason', reason, 'agent', agent, 'row', row, 'why', why, 'at', at, unpack(fields))
+    call('XADD', key('quarantine'), '*', 'reason', reason, 'of', agent, 'row', row, 'why', why, 'at', at, unpack(fields))
     count(reason, 1)
     return { row }
 end
 
+function reads.quarantine()
+    return call('XRANGE', key('quarantine'), '-', '+')
+end
+
+function writes.drop_quarantined(id)
+    return call('XDEL', key('quarantine'), id) > 0 and { id } or {}
+end
+
+local function taken_back(id)
+    local entry = call('XRANGE', key('quarantine'), id, id)[1]
+    if not entry then
+        return nil
+    end
+    call('XDEL', key('quarantine'), id)
+    local found = {}
+    for n = 1, #entry[2], 2 do
+        found[entry[2][n]] = entry[2][n + 1]
+    end
+    return found
+end
+
+function writes.retry_message(id)
+    local was = taken_back(id)
+    if not was then
+        return {}
+    end
+    local fresh = next_message()
+    call('XADD', key('inbox', was.of), fresh .. '-0', 'message', was.message, 'received_at', was.received_at)
+    call('HSET', key('waiting'), fresh, was.of)
+    return { fresh }
+end
+
+function writes.retry_reply(id)
+    local was = taken_back(id)
+    if not was then
+        return {}
+    end
+    local fresh = enqueue(was.of, was.turn_id, was.address, was.outgoing, was.created_at)
+    call('HSET', key('reply', fresh), 'parts_sent', was.parts_sent, 'attempts', was.attempts)
+    return { fresh, was.turn_id, was.created_at, was.parts_sent, was.attempts }
+end
+
+function writes.retry_job(id)
+    local was = taken_back(id)
+    if not was then
+        return {}
+    end
+    call('HSET', key('job', was.row), 'agent', was.of, 'errand', was.errand, 'enabled', was.enabled, 'next', was.next,
+        'last', was.last, 'failures', was.failures, 'key', was.key)
+    call('ZADD', key('jobs', was.of), was.row, was.row)
+    if was.key ~= '' then
+        call('HSETNX', key('jobs', 'keys'), was.key, was.row)
+    end
+    return { was.row }
+end
+
 function writes.set_message_aside(reason, agent, row, why, at)
+    if agent == '' then
+        agent, row = call('HGET', key('waiting'), row) or '', row .. '-0'
+    end
     local entry = call('XRANGE', key('inbox', agent), row, row)[1]
     if not entry then
         return {}
@@ -448,6 +507,9 @@ function writes.set_message_aside(reason, agent, row, why, at)
 end
 
 function writes.set_reply_aside(reason, agent, row, why, at)
+    if agent == '' then
+        agent = call('HGET', key('reply', row), 'agent') or ''
+    end
     if not call('ZSCORE', key('outbox', agent), row) then
         return {}
     end
@@ -701,7 +763,7 @@ function reads.report(score)
     return {
         call('HLEN', key('waiting')), call('ZCARD', key('unfinished')), call('ZCARD', key('dead')),
         call('ZCOUNT', key('changes', 'waiting'), '(' .. score, '+inf'),
-        call('LRANGE', key('unsure'), 0, -1), call('HGETALL', key('ledger')),
+        call('LRANGE', key('unsure'), 0, -1), call('HGETALL', key('ledger')), call('XLEN', key('quarantine')),
     }
 end
 

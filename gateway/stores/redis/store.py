@@ -31,6 +31,7 @@ from gateway.stores.ports import (
     TurnCommit,
     TurnId,
 )
+from gateway.stores.quarantine import Quarantine
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.changes import RedisChanges
 from gateway.stores.redis.door import RedisOverheard, RedisPairings, RedisSilences
@@ -38,6 +39,7 @@ from gateway.stores.redis.jobs import RedisJobs
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, unsure_send
+from gateway.stores.redis.quarantine import RedisQuarantine
 from gateway.stores.redis.server import end_if_cancelled
 from gateway.stores.redis.spending import RedisSpending
 from gateway.stores.retention import Retention
@@ -172,6 +174,7 @@ class RedisStore:
         self.overheard: Overheard = RedisOverheard(link, self._clock, self._retention.heard)
         self.silences: Silences = RedisSilences(link)
         self.spending: Spending = RedisSpending(link, self._retention.spending)
+        self.quarantine: Quarantine = RedisQuarantine(link, self._clock)
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         now, along = self._clock.now(), [sent_along(each) for each in commit.outgoing]
@@ -197,9 +200,10 @@ class RedisStore:
         await self._link.run("put", key, value)
 
     async def report(self) -> StoreReport:
-        waiting, queued_, dead, undecided, unsure, ledger = await self._link.run("report", score(self._clock.now()))
+        found = await self._link.run("report", score(self._clock.now()))
+        waiting, queued_, dead, undecided, unsure, ledger, quarantined = found
         counters = dict(sorted(zip(ledger[::2], map(int, ledger[1::2]), strict=True)))
-        return StoreReport(waiting, queued_, dead, list(map(unsure_send, unsure)), counters, undecided)
+        return StoreReport(waiting, queued_, dead, list(map(unsure_send, unsure)), counters, undecided, quarantined)
 
     async def prune(self, now: datetime) -> int:
         kept = self._retention

@@ -59,9 +59,12 @@ def append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite
             "now": encode_time(now),
         },
     ).rowcount
-    if not is_new:
-        return None
-    inserted = db.execute(_APPEND, (round(now.timestamp() * 1000), encode_message(message), encode_time(now)))
+    return insert_message(encode_message(message), encode_time(now), now, db) if is_new else None
+
+
+def insert_message(encoded: str, received_at: str, now: datetime, db: sqlite3.Connection) -> InboxRow:
+    """Store an *encoded* message under a new number, inside the caller's transaction."""
+    inserted = db.execute(_APPEND, (round(now.timestamp() * 1000), encoded, received_at))
     (row,) = inserted.fetchall()
     return _inbox_row(row)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from adapters.channel import Address
 from gateway.runtime.clock import Clock
@@ -82,6 +83,16 @@ def enqueue(turn_id: TurnId, outgoing: Outgoing, now: datetime, db: sqlite3.Conn
     return _row(row)
 
 
+def insert_reply(encoded: str, others: Sequence[Any], now: datetime, db: sqlite3.Connection) -> OutboxRow:
+    """Store an *encoded* reply under a new number; *others* are what `set_aside` keeps beside it."""
+    turn_id, created_at, _, parts_sent, attempts, not_before = others
+    inserted = db.execute(
+        _INSERT_REPLY, (turn_id, encoded, created_at, encode_time(now), parts_sent, attempts, not_before)
+    )
+    (row,) = inserted.fetchall()
+    return _row(row)
+
+
 def unsure_sends(db: sqlite3.Connection) -> list[UnsureSend]:
     """Return the unsure sends that are kept, oldest first."""
     return [
@@ -97,6 +108,9 @@ _UNFINISHED = f"SELECT {_COLUMNS} FROM outbox WHERE state IN ('queued', 'sending
 _ENQUEUE = f"""
     INSERT INTO outbox (turn_id, outgoing, created_at, changed_at, state) VALUES (?, ?, ?, ?, 'queued')
     RETURNING {_COLUMNS}"""  # noqa: S608  # constants
+_INSERT_REPLY = f"""
+    INSERT INTO outbox (turn_id, outgoing, created_at, changed_at, state, parts_sent, attempts, not_before)
+    VALUES (?, ?, ?, ?, 'queued', ?, ?, ?) RETURNING {_COLUMNS}"""  # noqa: S608  # constants
 _BEGIN_PART = """
     UPDATE outbox SET state = 'sending', not_before = NULL, changed_at = :at,
         begun_at = CASE WHEN :part = 0 THEN :at ELSE begun_at END

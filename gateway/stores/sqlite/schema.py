@@ -80,7 +80,9 @@ _UNREADABLE = (
         beside BLOB NOT NULL, why TEXT NOT NULL, at TEXT NOT NULL) STRICT""",
 )
 
-STEPS = (_FIRST, _CHANGES, _DOOR, _SPENDING, _JOBS, _UNREADABLE)
+_QUARANTINE = ("ALTER TABLE unreadable RENAME TO quarantine",)
+
+STEPS = (_FIRST, _CHANGES, _DOOR, _SPENDING, _JOBS, _UNREADABLE, _QUARANTINE)
 """What each version added to the one before, in order; a step that was released is never edited."""
 VERSION = len(STEPS)
 """Stored as the database's `user_version`."""

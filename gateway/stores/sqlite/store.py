@@ -22,6 +22,7 @@ from gateway.stores.ports import (
     TurnCommit,
     TurnId,
 )
+from gateway.stores.quarantine import Quarantine
 from gateway.stores.retention import Retention
 from gateway.stores.spending import Spending
 from gateway.stores.sqlite.changes import SqliteChanges, expire
@@ -31,6 +32,7 @@ from gateway.stores.sqlite.inbox import SqliteInbox
 from gateway.stores.sqlite.jobs import SqliteJobs
 from gateway.stores.sqlite.ledger import count, counters
 from gateway.stores.sqlite.outbox import SqliteOutbox, enqueue, unsure_sends
+from gateway.stores.sqlite.quarantine import SqliteQuarantine
 from gateway.stores.sqlite.runs import settle_turn
 from gateway.stores.sqlite.schema import open_database
 from gateway.stores.sqlite.spending import SqliteSpending
@@ -52,6 +54,7 @@ class SqliteStore:
         self.overheard: Overheard = SqliteOverheard(commits, clock, retention.heard)
         self.silences: Silences = SqliteSilences(commits)
         self.spending: Spending = SqliteSpending(commits)
+        self.quarantine: Quarantine = SqliteQuarantine(commits, clock)
 
     @classmethod
     async def open(
@@ -134,13 +137,14 @@ def _put(key: str, value: str, db: sqlite3.Connection) -> None:
 
 
 def _report(now: datetime, db: sqlite3.Connection) -> StoreReport:
-    waiting, queued, dead, undecided = db.execute(
+    waiting, queued, dead, undecided, quarantined = db.execute(
         "SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')), "
         "(SELECT count(*) FROM outbox WHERE state = 'dead'), "
-        "(SELECT count(*) FROM changes WHERE state = 'waiting' AND expires_at > ?)",
+        "(SELECT count(*) FROM changes WHERE state = 'waiting' AND expires_at > ?), "
+        "(SELECT count(*) FROM quarantine)",
         (encode_time(now),),
     ).fetchone()
-    return StoreReport(waiting, queued, dead, unsure_sends(db), counters(db), undecided)
+    return StoreReport(waiting, queued, dead, unsure_sends(db), counters(db), undecided, quarantined)
 
 
 _PRUNING = (

@@ -1,4 +1,4 @@
-"""This file sets aside, in SQLite, what cannot be read: it is kept, whole, and what is behind it is read on."""
+"""Reading of stored rows in SQLite: a row that cannot be read is quarantined, and the rows behind it are read."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -8,25 +8,25 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from gateway.stores.codec import encode_time
-from gateway.stores.door import UNREADABLE_MESSAGE
 from gateway.stores.jobs import RunState
 from gateway.stores.ports import InboxId, OutboxId
+from gateway.stores.quarantine import KINDS, Kind
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.runs import settle_drop, settle_reply
-from gateway.stores.unreadable import UNREADABLE_JOB, UNREADABLE_REPLY, Unreadable, legible
+from gateway.stores.unreadable import Unreadable, legible
 
 Row = TypeVar("Row")
 Fields = tuple[Any, ...]
 """A row as SQLite returns it; its number comes first."""
 
-_TABLES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+_TABLES: Mapping[Kind, tuple[str, str, str]] = MappingProxyType(
     {
-        UNREADABLE_MESSAGE: ("inbox", "message", "received_at"),
-        UNREADABLE_REPLY: ("outbox", "outgoing", "turn_id, created_at, state, parts_sent, attempts, not_before"),
-        UNREADABLE_JOB: ("jobs", "errand", "agent, key, is_enabled, next_slot, last_slot, failures"),
+        Kind.MESSAGE: ("inbox", "message", "received_at"),
+        Kind.REPLY: ("outbox", "outgoing", "turn_id, created_at, state, parts_sent, attempts, not_before"),
+        Kind.JOB: ("jobs", "errand", "agent, key, is_enabled, next_slot, last_slot, failures"),
     }
 )
-"""By reason: where such rows stand, their content, and what is kept beside it."""
+"""By kind: where such rows stand, their content, and what is kept beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,38 +68,42 @@ def read_on(query: Query, read: Callable[[Fields], Row], now: datetime, db: sqli
             return Reading(rows, aside, contents)
         for fields, why in bad:
             aside.append(Unreadable(query.reason, str(fields[0]), why))
-            contents.append(_set_aside(aside[-1], now, db))
+            contents.append(set_aside(aside[-1], now, db) or "")
 
 
 def _fetched(query: Query, db: sqlite3.Connection) -> list[Fields]:
     """Return the rows; a text that is not in UTF-8, which SQLite would refuse them all for, has surrogates in it."""
-    before, db.text_factory = db.text_factory, _as_it_stands
+    before, db.text_factory = db.text_factory, as_it_stands
     try:
         return db.execute(query.statement, query.values).fetchall()
     finally:
         db.text_factory = before
 
 
-def _as_it_stands(text: bytes) -> str:
+def as_it_stands(text: bytes) -> str:
+    """Return *text*; bytes that are no UTF-8 become surrogates."""
     return text.decode("utf-8", "surrogateescape")
 
 
-def _set_aside(aside: Unreadable, now: datetime, db: sqlite3.Connection) -> str:
-    """Move the row and count it, and end the run of the job that it belongs to; return its content."""
-    table, content, others = _TABLES[aside.reason]
+def set_aside(aside: Unreadable, now: datetime, db: sqlite3.Connection) -> str | None:
+    """Quarantine the row, count it and end its job's run; return its content, `None` if it is gone."""
+    kind = KINDS[aside.reason]
+    table, content, others = _TABLES[kind]
     row = int(aside.row)
     values = {"reason": aside.reason, "row": row, "why": aside.why, "now": encode_time(now)}
     beside = f"json_array({others})"
-    db.execute(
-        "INSERT INTO unreadable (reason, row, content, beside, why, at) "  # noqa: S608  # constants
+    inserted = db.execute(
+        "INSERT INTO quarantine (reason, row, content, beside, why, at) "  # noqa: S608  # constants
         f"SELECT :reason, id, CAST({content} AS BLOB), CAST({beside} AS BLOB), :why, :now FROM {table} WHERE id = :row",
         values,
     )
-    if aside.reason == UNREADABLE_MESSAGE:
+    if not inserted.rowcount:
+        return None
+    if kind is Kind.MESSAGE:
         settle_drop(InboxId(row), db)
-    elif aside.reason == UNREADABLE_REPLY:
+    elif kind is Kind.REPLY:
         settle_reply(OutboxId(row), RunState.DEAD, db)
     db.execute(f"DELETE FROM {table} WHERE id = ?", (row,))  # noqa: S608
     count(aside.reason, 1, db)
-    kept = db.execute("SELECT content FROM unreadable WHERE reason = :reason AND row = :row", values).fetchone()
-    return _as_it_stands(kept[0])
+    kept = db.execute("SELECT content FROM quarantine WHERE id = ?", (inserted.lastrowid,)).fetchone()
+    return as_it_stands(kept[0])

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.channel import Adapter, Body
+from adapters.channel import Adapter, Address, Body
 from adapters.formatting.split import plain_parts
 from adapters.text import telegram_parts
 from gateway.delivery.rendering import ANSWER_CUT, FORMATTING_FAILED, SHORT, WHOLE, Rendering
-from gateway.stores.ports import Enclosure
+from gateway.stores.ports import Enclosure, OutboxId, OutboxRow, OutboxState, Outgoing, TurnId
 from tests.fakes.adapter import FakeAdapter
+from tests.fakes.clock import START
 from tests.fakes.media import MediaAdapter
 
 
@@ -36,6 +37,12 @@ class Formatter(FakeAdapter):
             self.begun.set()
             self.may_go.wait(10)
         return plain_parts(markdown, 4_096)
+
+
+def reply(*files: Enclosure, sent: int = 0) -> OutboxRow:
+    """Return a stored reply of which *sent* parts were sent; its text is given beside it."""
+    outgoing = Outgoing(Address("fake", "home", "alice"), "", files=files)
+    return OutboxRow(OutboxId(9), TurnId("t1"), outgoing, START, OutboxState.QUEUED, sent, 0, None, None)
 
 
 class Ledger:
@@ -61,10 +68,10 @@ async def test_a_long_answer_is_formatted_beside_the_event_loop(ledger: Ledger) 
     """While a long answer is formatted, everybody else is served; a short one is not worth a thread."""
     adapter, may_go = Formatter(), threading.Event()
     rendering = Rendering(count=ledger)
-    await rendering.parts(adapter, "short", (), 0)
+    await rendering.parts(adapter, reply(), "short")
     assert adapter.thread == "MainThread"
     adapter.may_go = may_go
-    waiting = asyncio.ensure_future(rendering.parts(adapter, "x" * (SHORT + 1), (), 0))
+    waiting = asyncio.ensure_future(rendering.parts(adapter, reply(), "x" * (SHORT + 1)))
     await asyncio.to_thread(adapter.begun.wait, 10)
     assert adapter.thread.startswith("rendering")
     assert not waiting.done()
@@ -79,7 +86,7 @@ async def test_what_takes_too_long_to_format_goes_out_as_it_is(ledger: Ledger) -
     adapter.may_go = may_go
     rendering = Rendering(deadline_s=0.05, count=ledger)
     try:
-        parts = await rendering.parts(adapter, "**word** " * 1_000, (), 0)
+        parts = await rendering.parts(adapter, reply(), "**word** " * 1_000)
     finally:
         may_go.set()
     assert "".join(texts(parts)) == "**word** " * 1_000
@@ -94,9 +101,9 @@ async def test_a_formatter_that_fails_stops_nothing(ledger: Ledger) -> None:
         adapter.render("x")
     file = Enclosure("main", "k", "notes/plan.md", 3, "the *plan*")
     adapter.fault = None
-    before = await Rendering(count=ledger).parts(adapter, "**hello**", (file,), 0)
+    before = await Rendering(count=ledger).parts(adapter, reply(file), "**hello**")
     failing = OnlyWords()
-    after = await Rendering(count=ledger).parts(failing, "**hello**", (file,), 0)
+    after = await Rendering(count=ledger).parts(failing, reply(file), "**hello**")
     assert texts(before)[0] == texts(after)[0] == "**hello**"
     assert "the *plan*" in "".join(texts(after))
     assert "plan.md" in "".join(texts(after))
@@ -115,7 +122,7 @@ class OnlyWords(FakeAdapter):
 async def test_what_was_sent_before_the_formatting_failed_loses_no_text(ledger: Ledger) -> None:
     """Plain parts are cut elsewhere than formatted ones: all of them follow what was sent, so nothing is missing."""
     failing = OnlyWords()
-    parts = await Rendering(count=ledger).parts(failing, "**hello**", (), 2)
+    parts = await Rendering(count=ledger).parts(failing, reply(sent=2), "**hello**")
     assert texts(parts[2:]) == ["**hello**"]
 
 
@@ -124,7 +131,7 @@ async def test_an_answer_of_200000_characters_is_ten_messages_and_a_file(adapter
     """Up to the limit it is shown; the whole of it is a file where the platform takes one, else a line says so."""
     text = "".join(f"line {number}\n" for number in range(20_000))
     shown = replace_render(adapter)
-    parts = await Rendering(count=ledger).parts(shown, text, (), 0)
+    parts = await Rendering(count=ledger).parts(shown, reply(), text)
     *head, last = parts
     assert len(head) <= 12
     assert text.startswith("".join(texts(head)).strip())
@@ -148,8 +155,8 @@ def replace_render(adapter: Adapter) -> Adapter:
 async def test_an_answer_within_the_limit_is_whole() -> None:
     """The limit is a setting; an answer of just that length is not cut."""
     rendering = replace(Rendering(), answer_chars=1_000)
-    assert "".join(texts(await rendering.parts(FakeAdapter(), "y" * 1_000, (), 0))) == "y" * 1_000
-    assert "(The answer goes on" in texts(await rendering.parts(FakeAdapter(), "y" * 1_001, (), 0))[-1]
+    assert "".join(texts(await rendering.parts(FakeAdapter(), reply(), "y" * 1_000))) == "y" * 1_000
+    assert "(The answer goes on" in texts(await rendering.parts(FakeAdapter(), reply(), "y" * 1_001))[-1]
 
 
 @pytest.mark.parametrize("unit", ["\n", "`", "> ", "||", "[x](", "* a\n", "| a ", "$$", "\\(", "_*"])

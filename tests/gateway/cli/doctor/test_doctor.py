@@ -178,14 +178,12 @@ def test_a_model_whose_window_is_assumed_is_named(patient: Patient, extra: str, 
     assert says in found["model"][1]
 
 
-def test_what_was_set_aside_unread_is_a_warning() -> None:
-    """Which kind and how much; rows that can be read are no finding."""
+def test_quarantined_rows_are_a_warning() -> None:
+    """How many there are now, with the command that shows them; an empty quarantine is no finding."""
 
-    def finding(reasons: dict[str, int]) -> list[str]:
-        state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", reasons=reasons)
-        return [each.detail for each in _troubles(state) if each.check == "store"]
+    def finding(quarantined: int) -> list[tuple[str, str]]:
+        state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", quarantined=quarantined)
+        return [(each.detail, each.mend) for each in _troubles(state) if each.check == "quarantine"]
 
-    assert finding({"unreadable_reply": 2, "duplicate": 9}) == [
-        "unreadable_reply: 2 could not be read and were set aside"
-    ]
-    assert finding({"duplicate": 9}) == []
+    assert finding(2) == [("2 could not be processed and are in quarantine", "strandline quarantine list")]
+    assert finding(0) == []

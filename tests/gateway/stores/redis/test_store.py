@@ -105,7 +105,7 @@ async def test_a_copy_that_comes_late_out_of_a_broken_connection_does_nothing(cl
     async with Redis.from_url(cluster.server.url) as client:
         with pytest.raises(ResponseError, match="STALE"):
             await client.eval(script(), 1, member.lease_key, *map(str, head), "1", "7", "count", "told", "1")
-    assert (await link.run("report", 0))[-1] == ["told", "2"]
+    assert (await link.run("report", 0))[5] == ["told", "2"]
 
 
 async def test_messages_come_through_a_server_that_is_killed_and_started_again(

@@ -1,0 +1,53 @@
+"""Quarantined rows and files at the command line: list them, put one back, delete one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gateway.control.wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
+from gateway.errors import StrandlineError
+from gateway.stores.ports import InboxRow, OutboxRow
+from gateway.stores.quarantine import Quarantine, QuarantinedRow
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineDesk:
+    """Does what the owner decides about quarantined rows."""
+
+    quarantine: Quarantine
+    wake: Callable[[Sequence[OutboxRow]], None]
+    """Told of a reply that waits to be sent again."""
+    take_in: Callable[[InboxRow], None]
+    """Told of a message that waits for its turn again."""
+
+    async def answer(self, order: QuarantineOrder) -> QuarantineAnswer:
+        """Do what *order* asks. Raises StrandlineError for a row that is not there, and StoreError."""
+        if order.act == "list":
+            return QuarantineAnswer(tuple(_line(row) for row in await self.quarantine.all()))
+        if order.id is None:
+            raise StrandlineError("the row is missing; strandline quarantine list names them")
+        if order.act == "drop":
+            if not await self.quarantine.drop(order.id):
+                raise _unknown(order.id)
+            return QuarantineAnswer(outcome=f"Deleted {order.id}.")
+        return QuarantineAnswer(outcome=await self._retry(order.id))
+
+    async def _retry(self, row: str) -> str:
+        match await self.quarantine.retry(row):
+            case None:
+                raise _unknown(row)
+            case InboxRow() as message:
+                self.take_in(message)
+                return f"The message from {message.message.address} waits for its turn again."
+            case OutboxRow() as reply:
+                self.wake([reply])
+                return f"The reply to {reply.outgoing.address} will be sent again."
+            case job:
+                return f"Job {job} runs again at its times, from the next start of the gateway on."
+
+
+def _unknown(row: str) -> StrandlineError:
+    return StrandlineError(f"there is no row {row!r} in quarantine; strandline quarantine list names them")
+
+
+def _line(row: QuarantinedRow) -> QuarantineLine:
+    return QuarantineLine(row.id, row.kind, row.reason, row.why, row.at, row.excerpt)

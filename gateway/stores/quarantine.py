@@ -1,0 +1,111 @@
+"""Port to quarantined rows: messages, replies and jobs that were moved out of the way until the owner decides."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Protocol
+
+from gateway.errors import StoreError
+from gateway.stores.codec import decode_errand, decode_message, decode_outgoing
+from gateway.stores.door import UNREADABLE_MESSAGE
+from gateway.stores.jobs import JobId
+from gateway.stores.ports import InboxRow, OutboxRow
+from gateway.stores.unreadable import UNREADABLE_JOB, UNREADABLE_REPLY
+
+CRASHED_MESSAGE = "crashed_message"
+CRASHED_REPLY = "crashed_reply"
+"""Reason codes: the process ended twice in a row while it worked on the row."""
+EXCERPT_CHARS = 80
+
+
+class Kind(StrEnum):
+    """What a quarantined row is."""
+
+    MESSAGE = "message"
+    REPLY = "reply"
+    JOB = "job"
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        UNREADABLE_MESSAGE: Kind.MESSAGE,
+        CRASHED_MESSAGE: Kind.MESSAGE,
+        UNREADABLE_REPLY: Kind.REPLY,
+        CRASHED_REPLY: Kind.REPLY,
+        UNREADABLE_JOB: Kind.JOB,
+    }
+)
+"""By reason code."""
+
+Retried = InboxRow | OutboxRow | JobId
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedRow:
+    """A row that nothing works on until the owner retries or drops it."""
+
+    id: str
+    """Its name in the quarantine."""
+    reason: str
+    """A key of `KINDS`."""
+    row: str
+    """Its number where it was."""
+    why: str
+    at: datetime
+    content: str
+    """As it was stored; bytes that are no UTF-8 are surrogates."""
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[self.reason]
+
+    @property
+    def excerpt(self) -> str:
+        """The beginning of its text, or of what is stored if that cannot be read."""
+        try:
+            text = _TEXTS[self.kind](self.content)
+        except (StoreError, ValueError):
+            text = self.content
+        return " ".join(text[: 4 * EXCERPT_CHARS].split())[:EXCERPT_CHARS]
+
+    def check(self) -> None:
+        """Raise StoreError if its content cannot be read, so that a retry would quarantine it again."""
+        try:
+            self.content.encode()
+            _TEXTS[self.kind](self.content)
+        except (StoreError, ValueError) as exc:
+            raise StoreError(
+                f"{self.kind} {self.id} still cannot be read ({exc}); it stays in quarantine. If a newer version wrote "
+                "it, install that version and retry; otherwise drop it"
+            ) from exc
+
+
+_TEXTS: Mapping[Kind, Callable[[str], str]] = MappingProxyType(
+    {
+        Kind.MESSAGE: lambda content: decode_message(content).text,
+        Kind.REPLY: lambda content: decode_outgoing(content).text,
+        Kind.JOB: lambda content: decode_errand(content).prompt,
+    }
+)
+
+
+class Quarantine(Protocol):
+    """Quarantined rows; nothing but the owner's word removes one."""
+
+    async def all(self) -> Sequence[QuarantinedRow]:
+        """Return every row, oldest first."""
+
+    async def add(self, reason: str, row: int, why: str) -> bool:
+        """Quarantine inbox or outbox row number *row* and count *reason*; `False` if the row is gone."""
+
+    async def retry(self, id: str) -> Retried | None:  # noqa: A002  # the field's name
+        """Put the row back: a message or reply under a new number, as if it had just come, a job under its own.
+
+        Return it as it stands then, or `None` if there is no such row. Raises StoreError, with nothing changed, for a
+        row that still cannot be read.
+        """
+
+    async def drop(self, id: str) -> bool:  # noqa: A002  # the field's name
+        """Delete the row; `False` if there is no such row."""

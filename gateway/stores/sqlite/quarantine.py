@@ -1,0 +1,95 @@
+"""Quarantined rows in SQLite."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from gateway.errors import StoreError
+from gateway.runtime.clock import Clock
+from gateway.stores.jobs import JobId
+from gateway.stores.quarantine import Kind, QuarantinedRow, Retried
+from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.inbox import insert_message
+from gateway.stores.sqlite.outbox import insert_reply
+from gateway.stores.sqlite.unreadable import Fields, as_it_stands, set_aside
+from gateway.stores.unreadable import Unreadable
+
+_COLUMNS = "id, reason, row, CAST(why AS BLOB), at, content, beside"
+_ALL = f"SELECT {_COLUMNS} FROM quarantine ORDER BY id"  # noqa: S608  # constants
+_ONE = f"SELECT {_COLUMNS} FROM quarantine WHERE id = ?"  # noqa: S608  # constants
+_INSERT_JOB = """
+    INSERT INTO jobs (id, errand, agent, key, is_enabled, next_slot, last_slot, failures)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteQuarantine:
+    """Implements `Quarantine`."""
+
+    commits: GroupCommit
+    clock: Clock
+
+    async def all(self) -> Sequence[QuarantinedRow]:
+        return await self.commits.run(_all)
+
+    async def add(self, reason: str, row: int, why: str) -> bool:
+        return await self.commits.run(partial(_add, Unreadable(reason, str(row), why), self.clock.now()))
+
+    async def retry(self, id: str) -> Retried | None:  # noqa: A002  # the field's name
+        return await self.commits.run(partial(_retry, id, self.clock.now()))
+
+    async def drop(self, id: str) -> bool:  # noqa: A002  # the field's name
+        return await self.commits.run(partial(_drop, id))
+
+
+# The rest runs on the writer's thread, inside a transaction.
+
+
+def _all(db: sqlite3.Connection) -> list[QuarantinedRow]:
+    return [_row(fields)[0] for fields in db.execute(_ALL)]
+
+
+def _add(aside: Unreadable, now: datetime, db: sqlite3.Connection) -> bool:
+    return set_aside(aside, now, db) is not None
+
+
+def _retry(id_: str, now: datetime, db: sqlite3.Connection) -> Retried | None:
+    found = db.execute(_ONE, (id_,)).fetchone()
+    if found is None:
+        return None
+    row, beside = _row(found)
+    row.check()
+    _drop(id_, db)
+    return _back(row, beside, now, db)
+
+
+def _back(row: QuarantinedRow, beside: str, now: datetime, db: sqlite3.Connection) -> Retried:
+    try:
+        others = json.loads(beside)
+        match row.kind:
+            case Kind.MESSAGE:
+                return insert_message(row.content, str(others[0]), now, db)
+            case Kind.REPLY:
+                return insert_reply(row.content, others, now, db)
+            case Kind.JOB:
+                db.execute(_INSERT_JOB, (row.row, row.content, *others))
+                return JobId(int(row.row))
+    except sqlite3.IntegrityError as exc:
+        raise StoreError(f"{row.kind} {row.id} cannot be put back: another one took its place; drop it") from exc
+    except (ValueError, TypeError, IndexError) as exc:
+        raise StoreError(f"{row.kind} {row.id} cannot be put back: {exc}; drop it") from exc
+
+
+def _drop(id_: str, db: sqlite3.Connection) -> bool:
+    return bool(db.execute("DELETE FROM quarantine WHERE id = ?", (id_,)).rowcount)
+
+
+def _row(fields: Fields) -> tuple[QuarantinedRow, str]:
+    id_, reason, row, why, at, content, beside = fields
+    found = QuarantinedRow(
+        str(id_), reason, str(row), as_it_stands(why), datetime.fromisoformat(at), as_it_stands(content)
+    )
+    return found, as_it_stands(beside)
