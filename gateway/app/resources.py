@@ -114,7 +114,7 @@ async def open_ground(
         return clock.now().astimezone(zone.zone)
 
     async with AsyncExitStack() as stack:
-        stack.enter_context(guarding(known_secrets(config.secret_sources(), environ)))
+        stack.enter_context(guarding(known_secrets(config, environ)))
         share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
         routes, config = routes_of(config), share.mine
         servers = server_settings(config, environ, home)

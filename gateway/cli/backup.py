@@ -39,7 +39,7 @@ def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = Fal
     invocation: Invocation = context.obj
     place = invocation.home(home)
     config = read_config(place.config_file)
-    secrets = known_secrets(config.secret_sources(), invocation.environ)
+    secrets = known_secrets(config, invocation.environ)
     with guarding(secrets), _bar("Backing up") as progress:
         taken = take_backup(place, config, file.expanduser().absolute(), progress)
     if as_json:

@@ -51,7 +51,7 @@ async def _composed(invocation: Invocation, home: Home, purpose: str, answers: b
     if not home.exists:
         raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
     config = read_config(home.config_file)  # before the lock: a wrong setting touches nothing
-    secrets = known_secrets(config.secret_sources(), invocation.environ)
+    secrets = known_secrets(config, invocation.environ)
     with guarding(secrets), home.lock(purpose), logging_to_stderr("warning", config.gateway.log_format):
         composing = invocation.compose(home, config, invocation.environ, channels=False)
         async with composing as gateway, _answering(gateway) if answers else nullcontext():

@@ -43,6 +43,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     """Run the gateway of *home* until a signal. Raises StrandlineError before anything is touched, if at all."""
     from gateway.app.tracing import tracing
     from gateway.config import collect_secrets, owner_zone
+    from gateway.config.secrets import known_secrets
     from gateway.observability.logs import logging_to_stderr
     from gateway.runtime.http_server import serving
     from workspaces.secrets import guarding
@@ -50,7 +51,8 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
     with home.lock("strandline up"), stop_on_signals(stop), collecting_seldom():
         config, _ = prepare(home, wishes_of(invocation.environ))
-        known = [token, *collect_secrets(config.secret_sources(), invocation.environ)]
+        collect_secrets(config.secret_sources(), invocation.environ)  # none is missing
+        known = [token, *known_secrets(config, invocation.environ)]
         settings = config.gateway
         with guarding(known), logging_to_stderr(settings.log_level, settings.log_format), tracing(config.traces):
             where = settings.host, settings.port if port is None else port

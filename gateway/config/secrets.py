@@ -5,8 +5,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from gateway.errors import ConfigError
 from workspaces.memory.index.embeddings.settings import PRESETS
+
+ORDINARY = frozenset(
+    {"HOME", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "STRANDLINE_HOME", "TMPDIR", "TZ", "USER"}
+)
+"""Variables that programs are given and that hold no secret: the path of a home stands in many texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +56,34 @@ class SecretSource:
 
 
 def collect_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return every secret, for the redactor. Raises ConfigError for the first one that is missing."""
+    """Return every secret that is in use. Raises ConfigError for the first one that is missing."""
     return (*(source.read(environ) for source in sources), *_usual_keys(environ))
 
 
-def known_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the secrets that are there, for a command that may not need those that are not."""
+def known_secrets(section: BaseModel, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return every secret that *section* names and that is there, whether it is in use now or not."""
     found = []
-    for source in sources:
+    for source in _named(section):
         with suppress(ConfigError):
-            found.append(source.read(environ))
+            found += [source.read(environ)] if source.env not in ORDINARY else []
     return (*found, *_usual_keys(environ))
+
+
+def _named(part: object, key: str = "") -> Iterator[SecretSource]:
+    """Give each place that a section, and those in it, names."""
+    match part:
+        case BaseModel():
+            for name, value in part:
+                yield from _named(value, name)
+        case dict():
+            for value in part.values():
+                yield from _named(value)
+        case tuple() if key == "env_from":
+            yield from (SecretSource(key, variable, None) for variable in part)
+        case str() if key.endswith("_env"):
+            yield SecretSource(key, part, None)
+        case Path() if key.endswith("_file"):
+            yield SecretSource(key, None, part)
 
 
 def _usual_keys(environ: Mapping[str, str]) -> Iterator[str]:

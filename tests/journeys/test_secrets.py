@@ -6,9 +6,12 @@ import gzip
 import json
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
+
+import pytest
 
 from gateway.backup.taking import take_backup
 from gateway.config import read_config
@@ -18,6 +21,8 @@ from tests.fakes.botapi import BotApi
 from tests.fakes.embedding_stub import EmbeddingStub
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Reply
+from tests.fakes.redis_server import program
+from tests.fakes.redis_server import running as redis_server
 from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
 from workspaces.secrets import REMOVED
 
@@ -27,6 +32,7 @@ SECRETS = {
     "EMBEDDING_KEY": "canary/of+the=embeddings",
     "METRICS_TOKEN": "canary-of-the-metrics?x=1&y",
     "WEB_TOKEN": "canary-of-the-web-token-24+characters",
+    "REDIS_PASSWORD": "canary:of@redis/%20-and-more-of-it",
 }
 """One for each kind of setting, with all that JSON, URLs and base64 write otherwise."""
 BY_HAND = "notes/by-hand.md"
@@ -76,10 +82,13 @@ def leaks_in(home: Home, but_for: str = BY_HAND) -> list[str]:
     return found + leaks("history.git", objects)
 
 
-def house(folder: Path, bot: str, model: str, embeddings: str) -> Home:
-    """Return a home in which every kind of secret is configured."""
+def house(folder: Path, bot: str, model: str, embeddings: str, redis: str) -> Home:
+    """Return a home in which these secrets are configured; with its state in *redis* if that is an address."""
     home = make_home(folder, bot, openai_section(model))
+    state = f'url = "{redis}"\n' if redis else ""
     more = f"""
+[redis]
+{state}password_env = "REDIS_PASSWORD"
 [memory.embeddings]
 provider = "openai"
 model = "words"
@@ -127,12 +136,25 @@ class Blabber:
         return Reply(f"Let me see: {text}", calls)
 
 
-async def test_no_key_is_found_anywhere_after_it_was_pasted_everywhere(tmp_path: Path) -> None:
+@contextmanager
+def state_in(store: str) -> Iterator[tuple[str, Path | None]]:
+    """Give the address of the server that keeps the state, if any, and the folder in which that writes it down."""
+    if store == "sqlite":
+        yield "", None
+        return
+    if program("valkey") is None:
+        pytest.skip("no Valkey server is installed here")
+    with redis_server("valkey", "--requirepass", SECRETS["REDIS_PASSWORD"]) as redis:
+        yield redis.url, redis.socket.parent
+
+
+@pytest.mark.parametrize("store", ["sqlite", "redis"])
+async def test_no_key_is_found_anywhere_after_it_was_pasted_everywhere(tmp_path: Path, store: str) -> None:
     """In no file, git object, index, backup, request to a provider or message; and the owner is told of it."""
     archive = tmp_path / "backup.tar.gz"
-    with EmbeddingStub() as embeddings:
+    with EmbeddingStub() as embeddings, state_in(store) as (redis, written):
         async with BotApi(SECRETS["BOT_TOKEN"]) as bot, OpenAIStub(Blabber()) as model:
-            home = house(tmp_path / "home", bot.url, model.url, embeddings.url)
+            home = house(tmp_path / "home", bot.url, model.url, embeddings.url, redis)
             async with running(home, SECRETS) as app:
                 bot.says(OWNER, pasted())
                 bot.files["letter"] = pasted().encode()
@@ -149,6 +171,9 @@ async def test_no_key_is_found_anywhere_after_it_was_pasted_everywhere(tmp_path:
                 status = await app.desk.brief()
                 await asyncio.to_thread(take_backup, home, read_config(home.config_file), archive, lambda *_: None)
         assert leaks_in(home) == []
+        log_of_redis = [file.read_bytes() for file in written.rglob("*.aof")] if written else []
+        assert [len(each) > 10_000 for each in log_of_redis].count(True) == (store == "redis")
+        assert leaks("redis", b"".join(log_of_redis)) == []
         assert any((home.agent("main").workspace / "attachments").iterdir())
         assert leaks("backup", gzip.decompress(archive.read_bytes())) == []
         assert leaks_in(home, but_for="") != [], "the search is broken"

@@ -855,4 +855,18 @@ GUARDS = (
         "    clean = copy.read()",
         "tests/gateway/backup/test_taking.py::test_a_file_that_its_owner_wrote_a_key_into_is_backed_up_without_it",
     ),
+    Guard(
+        "gateway/config/secrets.py",
+        "every setting that names a secret makes it known",
+        '        case str() if key.endswith("_env"):\n            yield SecretSource(key, part, None)\n',
+        "",
+        "tests/gateway/config/test_secrets.py::test_no_setting_that_names_a_secret_is_left_out",
+    ),
+    Guard(
+        "gateway/cli/doctor/doctor.py",
+        "the doctor shows no known secret",
+        "redact_all(await _examine_configured(invocation, home, config))",
+        "await _examine_configured(invocation, home, config)",
+        "tests/gateway/cli/doctor/test_doctor.py::test_no_finding_shows_a_secret",
+    ),
 )

@@ -17,16 +17,13 @@ if TYPE_CHECKING:
 async def check_tool_servers(config: "Config", environ: Mapping[str, str], home: Home) -> AsyncIterator[Finding]:
     """Start or reach each as a turn would; a secret that is missing was told before."""
     from gateway.app.tool_servers import server_settings
-    from gateway.config.secrets import known_secrets
     from gateway.observability.logs import logging_to_stderr
-    from workspaces.secrets import guarding
 
     try:
         settings = server_settings(config, environ, home)
     except ConfigError:
         return
-    secrets = known_secrets(config.secret_sources(), environ)
-    with guarding(secrets), logging_to_stderr("error", config.gateway.log_format):  # what is wrong is a finding
+    with logging_to_stderr("error", config.gateway.log_format):  # what is wrong is a finding
         for each in settings:
             yield await _look(each)
 

@@ -235,7 +235,7 @@ def test_a_secret_comes_from_a_variable_or_a_file_and_never_into_the_settings(fi
     assert collect_secrets(config.secret_sources(), {"BOT_TOKEN": "from-env"}) == ("from-env", "from-file")
     ambient = {"BOT_TOKEN": "from-env", "VOYAGE_API_KEY": "found-by-auto", "OPENAI_API_KEY": " "}
     assert collect_secrets(config.secret_sources(), ambient) == ("from-env", "from-file", "found-by-auto")
-    assert known_secrets((), ambient) == ("found-by-auto",)
+    assert known_secrets(Config(), ambient) == ("found-by-auto",)
     assert "from-" not in repr(config)
 
 

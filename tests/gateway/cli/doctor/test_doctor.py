@@ -11,6 +11,7 @@ from gateway.cli.doctor.finding import Level
 from gateway.control.status_wire import Status
 from gateway.home import Home
 from tests.fakes.desk import FakeDesk, FakeGateway
+from workspaces.secrets import REMOVED
 
 Usage = namedtuple("Usage", ["total", "used", "free"])
 
@@ -187,3 +188,12 @@ def test_quarantined_rows_are_a_warning() -> None:
 
     assert finding(2) == [("2 could not be processed and are in quarantine", "strandline quarantine list")]
     assert finding(0) == []
+
+
+def test_no_finding_shows_a_secret(patient: Patient) -> None:
+    """A program whose command holds the key that it is given is named without it."""
+    settings = '[mcp.gone]\ncommand = ["/nowhere/canary-of-the-doctor"]\nenv_from = ["DOOR_KEY"]\n'
+    patient.home.write(patient.home.config_file, patient.home.config_file.read_text("utf-8") + settings)
+    _, found = patient.findings({"DOOR_KEY": "canary-of-the-doctor"})
+    assert f"/nowhere/{REMOVED}" in found["tools of gone"][1]
+    assert "canary-of-the-doctor" not in str(found)
