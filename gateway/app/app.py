@@ -30,7 +30,7 @@ from gateway.app.agents import (
 )
 from gateway.app.budgets import unpriced_models
 from gateway.app.channels import TERMINAL, reach_of, terminal_chat
-from gateway.app.crash_recovery import quarantine_suspects
+from gateway.app.crash_recovery import quarantine_suspects, tell_of_file
 from gateway.app.metering import counted, measure
 from gateway.app.resources import THIS_MACHINE, Ground, Machine, open_ground
 from gateway.app.tracing import traced
@@ -236,6 +236,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     delivery = delivery_of(ground, notices)
     for agent in agents.values():
         agent.keeper.alarm = Alarm(agent.id, notices.tell, ground.now)
+        agent.memory.crashed_on = partial(tell_of_file, notices, agent.id)
     patience = timedelta(days=config.limits.approval_days)
     approvals = Approvals(agents, store, patience, ground.now, delivery.wake)
     limits = config.limits

@@ -1,6 +1,7 @@
 """Recovery from crashes: what the process crashed on twice is quarantined before anything is taken up."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
 import structlog
@@ -13,6 +14,7 @@ from gateway.runtime.work_journal import DEATHS, WorkJournal
 from gateway.stores.codec import decode_message
 from gateway.stores.ports import Outgoing, Store
 from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, Kind, QuarantinedRow
+from workspaces.access import AgentId
 
 log = structlog.get_logger()
 
@@ -47,6 +49,16 @@ async def _tell(row: QuarantinedRow, store: Store, notices: Notices) -> None:
         sorry = "I could not process your last message and have told my owner. You can write to me as before."
         if notice := await store.notify(f"quarantined:{row.id}", Outgoing(writer, sorry)):
             notices.wake([notice])
+
+
+async def tell_of_file(notices: Notices, agent: AgentId, path: str) -> None:
+    """Tell the owner that the notes in a file are not found, since the memory worker crashes on it."""
+    with suppress(StoreError):  # status and doctor tell it too
+        await notices.tell(
+            f"memory crashed:{agent}:{path}",
+            f"The search of agent {agent} crashed twice on {path}, so it leaves this file out: nothing in it is found. "
+            f"Change the file, or try it again: strandline quarantine retry file:{agent}:{path}.",
+        )
 
 
 def _writer(row: QuarantinedRow) -> Address | None:

@@ -27,7 +27,7 @@ Row = Annotated[str, typer.Argument(metavar="ID", help="As the list gives it.")]
 def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List quarantined rows, oldest first, with the reason."""
     answer = _asked(context, home, QuarantineOrder("list"))
-    if not as_json and not answer.rows:
+    if not as_json and not (answer.rows or answer.files):
         print("The quarantine is empty.")
         return
     _print(answer, as_json)
@@ -67,5 +67,6 @@ def _lines(answer: QuarantineAnswer) -> Iterator[str]:
     for row in answer.rows:
         yield f"{row.id}  {row.kind} of {row.at:%Y-%m-%d %H:%M}Z: {row.excerpt}"
         yield f"    {row.reason}: {row.why}"
+    yield from (f"{file}  search crashes on it and leaves it out" for file in answer.files)
     if answer.outcome:
         yield answer.outcome

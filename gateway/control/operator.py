@@ -210,7 +210,7 @@ class LocalDesk:
 
     async def index(self, order: AgentOrder, progress: Progress) -> str:
         """Bring an agent's index up to date."""
-        report = await self._named(order.agent).memory.sync(progress)
+        report = await self._named(order.agent).memory.sync(progress, retry=True)
         return (
             f"{report.changed:,} files read, {report.removed:,} gone; {report.stored:,} entries stored, "
             f"{report.embedded:,} texts embedded, {report.reused:,} known before"
@@ -241,7 +241,9 @@ class LocalDesk:
 
     async def quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
         """List quarantined rows, or retry or drop one."""
-        return await QuarantineDesk(self.store.quarantine, self.delivery.wake, self.ticker.hand_on).answer(order)
+        return await QuarantineDesk(self.store.quarantine, self.agents, self.delivery.wake, self.ticker.hand_on).answer(
+            order
+        )
 
     async def cron(self, order: CronOrder) -> CronAnswer:
         """Tell what agents do at their times, or change it."""

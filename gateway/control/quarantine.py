@@ -1,12 +1,14 @@
 """Quarantined rows and files at the command line: list them, put one back, delete one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gateway.agent.agent import Agent
 from gateway.control.wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
 from gateway.errors import StrandlineError
 from gateway.stores.ports import InboxRow, OutboxRow
 from gateway.stores.quarantine import Quarantine, QuarantinedRow
+from workspaces.access import AgentId
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,8 @@ class QuarantineDesk:
     """Does what the owner decides about quarantined rows."""
 
     quarantine: Quarantine
+    agents: Mapping[AgentId, Agent]
+    """Their memories know the files that were left out."""
     wake: Callable[[Sequence[OutboxRow]], None]
     """Told of a reply that waits to be sent again."""
     take_in: Callable[[InboxRow], None]
@@ -22,9 +26,12 @@ class QuarantineDesk:
     async def answer(self, order: QuarantineOrder) -> QuarantineAnswer:
         """Do what *order* asks. Raises StrandlineError for a row that is not there, and StoreError."""
         if order.act == "list":
-            return QuarantineAnswer(tuple(_line(row) for row in await self.quarantine.all()))
+            rows = tuple(_line(row) for row in await self.quarantine.all())
+            return QuarantineAnswer(rows, tuple(self._files()))
         if order.id is None:
             raise StrandlineError("the row is missing; strandline quarantine list names them")
+        if order.id in self._files():
+            return QuarantineAnswer(outcome=await self._file(order.act, order.id))
         if order.act == "drop":
             if not await self.quarantine.drop(order.id):
                 raise _unknown(order.id)
@@ -43,6 +50,17 @@ class QuarantineDesk:
                 return f"The reply to {reply.outgoing.address} will be sent again."
             case job:
                 return f"Job {job} runs again at its times, from the next start of the gateway on."
+
+    def _files(self) -> list[str]:
+        return [f"file:{name}:{path}" for name, agent in self.agents.items() for path in sorted(agent.memory.deadly)]
+
+    async def _file(self, act: str, name: str) -> str:
+        _, agent, path = name.split(":", 2)
+        if act == "drop":
+            raise StrandlineError(f"{path} is a file of agent {agent}: change or delete it there, and it is read again")
+        memory = self.agents[AgentId(agent)].memory
+        await memory.sync(retry=True)
+        return f"The search {'still crashes on' if path in memory.deadly else 'finds'} {path}."
 
 
 def _unknown(row: str) -> StrandlineError:

@@ -244,6 +244,8 @@ class QuarantineAnswer:
     """The rows in quarantine, oldest first, or the outcome of a decision."""
 
     rows: tuple[QuarantineLine, ...] = ()
+    files: tuple[str, ...] = ()
+    """Files that search leaves out since the memory worker crashed on them, as `file:<agent>:<path>`."""
     outcome: str = ""
 
 

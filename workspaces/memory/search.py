@@ -36,6 +36,8 @@ JUST_BEGUN_S = 0.3
 """How long after its begin a sync is waited for: mostly it takes in one saved note, and is done by then."""
 ALIVE_WITHIN_S = 1.5
 """When a worker that owes nothing but an answer counts as hung: it answers between two steps, which take some 50 ms."""
+CRASHED = "memory_crashed"
+"""Counted for each file that is left out since the worker crashed on it twice."""
 DEGRADED = "memory_degraded"
 """The reason code of a search that was answered from the files."""
 FIRST_PATIENCE_S = 15.0
@@ -117,6 +119,8 @@ class MemoryIndex:
         """When a search gives the index up and looks into the files; set where a server keeps it."""
         self.count: Callable[[str], Awaitable[None]] = _uncounted
         """Takes the reason code of what did not go as it should."""
+        self.crashed_on: Callable[[str], Awaitable[None]] = _uncounted
+        """Takes the path of a file that was left out since the worker crashed on it."""
         self._outage = Outage(clock.monotonic)
         self.past: Past | None = None
         """Set where a history is kept; without it nothing is known of an earlier day."""
@@ -125,9 +129,12 @@ class MemoryIndex:
         """Note that a source changed: the next search looks at once."""
         self._is_dirty = True
 
-    async def sync(self, progress: Progress | None = None) -> SyncReport:
-        """Index what changed. Raises MemoryUnavailableError."""
+    async def sync(self, progress: Progress | None = None, *, retry: bool = False) -> SyncReport:
+        """Index what changed, with *retry* also what could not be indexed before. Raises MemoryUnavailableError."""
         async with self._syncing:
+            deadly = self._sync.deadly
+            if retry:
+                self._sync.retry_skipped()
             self._is_dirty, self.is_open = False, True
             self._checked_at = self._began_at = self._clock.monotonic()
             try:
@@ -137,7 +144,15 @@ class MemoryIndex:
                 raise
             self._was_fresh, self._synced_at = True, self._began_at
             self._outage.end()
+            for path in sorted(self._sync.deadly - deadly):
+                await self.count(CRASHED)
+                await self.crashed_on(path)
             return report
+
+    @property
+    def deadly(self) -> frozenset[str]:
+        """Files that were left out since the worker crashed on them."""
+        return self._sync.deadly
 
     async def is_behind(self) -> bool:
         """Say whether files changed since the last sync began; reads none of them."""

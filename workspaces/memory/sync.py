@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from workspaces.access import Scope
+from workspaces.memory.client import WorkerDiedError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
 from workspaces.memory.wire import Frame, document_out
 
 AHEAD = 30_000
 """Characters of documents that the worker has in hand at once: some 400 lines, so that its model never waits for the
 next one, and 5 MB of vectors at most. A longer document goes alone."""
+
+MOST_DEADLY = 3
+"""Documents on which the worker may die in one sync; of more, the worker is to blame."""
+DEADLY = "the memory worker crashed twice on this file; change it, or try it again: strandline quarantine retry"
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -139,6 +144,15 @@ class Sync:
         """Say whether a source has other stamps than when the last sync began."""
         return {path: stamp for path, (stamp, _) in (await self._current()).items()} != self._seen
 
+    @property
+    def deadly(self) -> frozenset[str]:
+        """Documents that were left out since the worker crashed on them."""
+        return frozenset(path for path, reason in self.skipped.items() if reason == DEADLY)
+
+    def retry_skipped(self) -> None:
+        """Read documents again that could not be indexed, though they have not changed."""
+        self._skipped.clear()
+
     async def bring_up_to_date(self, progress: Progress | None = None) -> SyncReport:
         """Index what changed and forget what went. Raises MemoryUnavailableError."""
         current = await self._current()
@@ -184,8 +198,33 @@ class Sync:
                     await taking.room.take(len(document.text))
                     puts.create_task(taking.put(document, stamp))
         except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None
+            if not isinstance(group.exceptions[0], WorkerDiedError):
+                raise group.exceptions[0] from None
+            return unread | await self._take_in_alone(changed)
         return unread
+
+    async def _take_in_alone(self, changed: Sequence[tuple[str, str, Source]]) -> set[str]:
+        """Index document after document, so that those on which the worker dies are found and left out.
+
+        Return their paths. Raises WorkerDiedError when it dies on many: then it is not the documents' fault.
+        """
+        known: dict[str, str] = (await self._call("stamps"))["stamps"]
+        deadly: set[str] = set()
+        for path, stamp, source in changed:
+            document = None if known.get(path) == stamp else await self._read(path, stamp, source)
+            if document is None:
+                continue
+            try:
+                await self._call("put", document=document_out(document), stamp=stamp)
+                await self._call("commit", complete=False)
+            except WorkerDiedError:
+                deadly.add(path)
+                if len(deadly) > MOST_DEADLY:
+                    for each in deadly:
+                        self._skipped.pop(each, None)
+                    raise
+                self._skipped[path] = (stamp, DEADLY)
+        return deadly
 
     async def _read(self, path: str, stamp: str, source: Source) -> Document | None:
         """Return the document, or `None` when it is gone or cannot be indexed, which is noted."""

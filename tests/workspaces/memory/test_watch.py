@@ -30,7 +30,7 @@ class Observed(MemoryIndex):
 
     fails = 0
 
-    async def sync(self, progress: Progress | None = None) -> SyncReport:
+    async def sync(self, progress: Progress | None = None, *, retry: bool = False) -> SyncReport:
         if self.fails:
             self.fails -= 1
             self.synced.set()

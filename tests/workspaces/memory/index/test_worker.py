@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,10 @@ from tests.workspaces.turns import AGENT, MAIN
 from workspaces.access import PRIVATE
 from workspaces.files import Folder
 from workspaces.memory.circuit_breaker import PAUSE_S
-from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
+from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerDiedError, WorkerSettings
 from workspaces.memory.entry import Document
-from workspaces.memory.search import ALIVE_WITHIN_S, DEGRADED, MemoryIndex, Query
+from workspaces.memory.search import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryIndex, Query
+from workspaces.memory.sync import DEADLY, Sync
 from workspaces.memory.wire import Frame, document_out
 from workspaces.memory.workspace_source import WorkspaceNotes
 
@@ -163,6 +164,65 @@ async def test_closing_keeps_what_was_committed(tmp_path: Path) -> None:
             os.kill(pid, 0)
 
 
+class Fragile(WorkerSettings):
+    """A worker that dies on documents with a certain word."""
+
+    @property
+    def command(self) -> Sequence[str]:
+        program = """
+            import os, signal
+            from workspaces.memory.index import request_handler, worker
+            put = request_handler.Desk.put
+
+            def dies(self, request):
+                if "deadly" in str(request["document"]):
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return put(self, request)
+
+            request_handler.Desk.put = dies
+            worker.main()
+            """
+        return sys.executable, "-c", textwrap.dedent(program)
+
+
+async def test_a_file_that_kills_the_worker_is_left_out(tmp_path: Path) -> None:
+    """The other files are found, the one is named with the way back, and retried on the owner's word or a change."""
+    notes = tmp_path / "workspace"
+    (notes / "memory").mkdir(parents=True)
+    for day in range(1, 6):
+        (notes / f"memory/2026-03-0{day}.md").write_text(f"- tea of day {day}\n")
+    poison = notes / "memory/2026-03-03.md"
+    poison.write_text("- a deadly note\n")
+    async with WorkerClient(Fragile(embedder="none")) as worker:
+        sync = Sync(tmp_path / "index", [WorkspaceNotes(Folder(notes), lambda: 2**62)], worker, run_here)
+        report = await sync.bring_up_to_date()
+        assert dict(report.skipped) == {"memory/2026-03-03.md": DEADLY}
+        stamps = (await worker.call("stamps", tmp_path / "index", {}))["stamps"]
+        assert sorted(stamps) == [f"memory/2026-03-0{day}.md" for day in (1, 2, 4, 5)]
+        starts = worker.starts
+        await sync.bring_up_to_date()
+        assert worker.starts == starts
+        sync.retry_skipped()
+        await sync.bring_up_to_date()
+        assert worker.starts > starts
+        poison.write_text("- a harmless note\n")
+        assert dict((await sync.bring_up_to_date()).skipped) == {}
+
+
+async def test_a_worker_that_dies_on_everything_is_not_the_files_fault(tmp_path: Path) -> None:
+    """A broken installation is told as such after a few files, and no file is left out for it."""
+    notes = tmp_path / "workspace"
+    (notes / "memory").mkdir(parents=True)
+    for day in range(1, 9):
+        (notes / f"memory/2026-03-0{day}.md").write_text("- a deadly note\n")
+    async with WorkerClient(Fragile(embedder="none")) as worker:
+        sync = Sync(tmp_path / "index", [WorkspaceNotes(Folder(notes), lambda: 2**62)], worker, run_here)
+        with pytest.raises(WorkerDiedError):
+            await sync.bring_up_to_date()
+        assert worker.starts <= 12
+        assert sync.skipped == {}
+
+
 def test_the_worker_ends_with_its_parent(tmp_path: Path) -> None:
     """However the gateway ends, its worker does not stay behind: its stdin ends."""
     parent = textwrap.dedent(
@@ -244,3 +304,23 @@ async def test_a_worker_that_hangs_costs_a_search_two_seconds_once(
         assert "in the files" not in after.notice
         assert after.hits[0].snippet == note.read_text().strip().removeprefix("- ")
         assert (worker.starts, len(counted)) == (1, 2)
+
+
+async def test_the_owner_is_told_of_a_file_that_kills_the_worker_once(tmp_path: Path) -> None:
+    """It is counted and told when it is left out, and not again at each later look."""
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace/MEMORY.md").write_text("- a deadly note\n")
+    said: list[str] = []
+
+    async def hear(what: str) -> None:
+        said.append(what)
+
+    async with WorkerClient(Fragile(embedder="none")) as worker:
+        source = WorkspaceNotes(Folder(tmp_path / "workspace"), lambda: 2**62)
+        memory = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, SetClock().clock())
+        memory.count = memory.crashed_on = hear
+        await memory.sync()
+        await memory.sync()
+        assert memory.deadly == {"MEMORY.md"}
+        await memory.sync(retry=True)
+    assert said == [CRASHED, "MEMORY.md"]
