@@ -186,11 +186,15 @@ def _in_one_block(files: Sequence[BootstrapFile]) -> list[BootstrapFile]:
 
 
 def read_file(workspace: Workspace, name: str, part: Part, access: Access) -> BootstrapFile | None:
-    """Read a file for the prompt; one that is there and is no readable text says so in its place."""
+    """Read a file for the prompt; one that is there and is no readable text says so in its place.
+
+    A name that is left out says so to those alone who may know of all files.
+    """
     try:
         file = workspace.read(name, access)
     except NoSuchFileError:
-        return None
+        obstacle = workspace.obstacle(name, access) if rights(access).private else None
+        return BootstrapFile(name, f"[left out: {obstacle.why}]", part) if obstacle is not None else None
     except (NotTextError, TooLargeError) as exc:
         return BootstrapFile(name, f"[not shown: {exc}]", part)
     return BootstrapFile(name, file.whole.removeprefix("\ufeff"), part, file.identity)

@@ -267,7 +267,9 @@ class Place:
             raise FileChangedError(f"{self.path} is being saved just now; try again", found.data if found else None)
 
     def _wrong_kind(self) -> BadPathError:
-        return BadPathError(f"{self.path} is not a plain file with one name; it is left alone")
+        return BadPathError(
+            f"{self.path} is not a plain file with one name; it is left alone. strandline doctor says how to mend that"
+        )
 
 
 def _line_of(written: bytes, old: bytes, now: bytes, height: int) -> int | None:

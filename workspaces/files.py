@@ -24,6 +24,7 @@ from workspaces.errors import (
 )
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.file_slot import ABSENT, Content, Identity, Place, digest_of, facts_of, identity_of, is_plain, names_in
+from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut, entry_of, left_out
 from workspaces.paths import DEPTH, OWN_PREFIX, clean_path, fold, is_taken
 from workspaces.secrets import redact, redact_bytes
 from workspaces.usage import Quotas, Usage
@@ -46,30 +47,6 @@ class FileCaps:
 
 
 DEFAULT_CAPS = FileCaps()
-
-
-@dataclass(frozen=True, slots=True)
-class FolderEntry:
-    """One name in a folder."""
-
-    name: str
-    is_folder: bool
-    size: int
-    """In bytes; 0 for a folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A file that a walk came by."""
-
-    path: PurePosixPath
-    size: int
-    mtime_ns: int
-    identity: Identity
-
-    @property
-    def inode(self) -> int:
-        return self.identity.inode
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +87,8 @@ class Folder:
         """Called with every change that was made through this object, while its lock still keeps other writers out."""
         self.on_trouble: Callable[[WorkspaceUnusableError], None] = _nothing
         """Called, on the thread that tried, whenever the system refuses a write."""
+        self.on_left_out: Callable[[LeftOut], None] = _nothing
+        """Called, on the thread that read, with a name that would be read if it led to a plain file."""
         self.checkpoint: Checkpoint = unchecked
         """Passed by every durable step of a write through this object."""
         self._usage = Usage(self.walk, caps.quotas)
@@ -125,8 +104,17 @@ class Folder:
         with _told(path), self._place(path) as place:
             content = place.read()
         if content is None:
+            if (obstacle := self.obstacle(path)) is not None:
+                self.on_left_out(obstacle)
             raise no_such_file(path)
         return content
+
+    def obstacle(self, path: PurePosixPath) -> LeftOut | None:
+        """Return what is in the way of a file at *path*; `None` for nothing, a plain file and a folder."""
+        with suppress(NoSuchFileError), _told(path), self._place(path) as place:
+            facts = facts_of(place.folder, place.name)
+            return left_out(path, facts) if facts is not None else None
+        return None
 
     def identity(self, path: PurePosixPath) -> Identity | None:
         """Return which plain file is at *path*; `None` if there is none."""
@@ -194,11 +182,16 @@ class Folder:
         """Return the folders and plain files in the folder at *path*, sorted by name."""
         with _told(path), self._opened(path) as folder:
             names = filter(is_taken, names_in(folder))
-            return tuple(entry for name in names if (entry := _entry(folder, name)))
+            return tuple(entry for name in names if (entry := entry_of(name, facts_of(folder, name))))
+
+    def names(self) -> list[str]:
+        """Return every name in the workspace itself, whatever it leads to."""
+        with _told(PurePosixPath()), self._opened(PurePosixPath()) as folder:
+            return names_in(folder)
 
     def folders(self) -> Iterator[PurePosixPath]:
         """Yield every folder, the workspace itself first."""
-        for path, _ in self._tour():
+        for path, *_ in self._tour():
             yield path
 
     def holds_folder(self, path: PurePosixPath) -> bool:
@@ -211,13 +204,17 @@ class Folder:
 
     def walk(self) -> Iterator[FoundFile]:
         """Yield every plain file; a folder's own files come before those of its folders, each in order of name."""
-        for _, files in self._tour():
+        for _, files, _ in self._tour():
             yield from files
+
+    def left_out(self) -> list[LeftOut]:
+        """Return every name that leads to no plain file of one name, and to no folder, in the order of `walk`."""
+        return [each for *_, found in self._tour() for each in found]
 
     def sweep(self) -> int:
         """Remove what a crash left half written and return how many files that were."""
         with _told(PurePosixPath()), self.resting():
-            return sum(self._sweep(path) for path, _ in self._tour())
+            return sum(self._sweep(path) for path in self.folders())
 
     def _sweep(self, path: PurePosixPath) -> int:
         with self._opened(path) as folder:
@@ -226,26 +223,30 @@ class Folder:
                 os.unlink(name, dir_fd=folder)
         return len(left)
 
-    def _tour(self) -> Iterator[tuple[PurePosixPath, list[FoundFile]]]:
-        """Yield every folder with its own plain files; no handle stays open in between."""
+    def _tour(self) -> Iterator[tuple[PurePosixPath, list[FoundFile], list[LeftOut]]]:
+        """Yield every folder with its own plain files and what is left out; no handle stays open in between."""
         waiting = [PurePosixPath()]
         while waiting:
             path = waiting.pop()
-            files, folders = self._scan(path)
-            yield path, files
+            files: list[FoundFile] = []
+            folders: list[PurePosixPath] = []
+            others: list[LeftOut] = []
+            for name, facts in self._scan(path):
+                if stat.S_ISDIR(facts.st_mode) and len(path.parts) < DEPTH - 1:
+                    folders.append(path / name)
+                elif is_plain(facts):
+                    files.append(FoundFile(path / name, facts.st_size, facts.st_mtime_ns, identity_of(facts)))
+                elif (other := left_out(path / name, facts)) is not None:
+                    others.append(other)
+            yield path, files, others
             waiting.extend(reversed(folders))
 
-    def _scan(self, path: PurePosixPath) -> tuple[list[FoundFile], list[PurePosixPath]]:
-        files: list[FoundFile] = []
-        folders: list[PurePosixPath] = []
+    def _scan(self, path: PurePosixPath) -> list[tuple[str, os.stat_result]]:
+        """Return what is known of each name in one folder; nothing where there is none any more."""
         with suppress(NoSuchFileError), _told(path), self._opened(path) as folder:
-            for name in filter(is_taken, names_in(folder)):
-                facts = facts_of(folder, name)
-                if facts is not None and stat.S_ISDIR(facts.st_mode) and len(path.parts) < DEPTH - 1:
-                    folders.append(path / name)
-                elif facts is not None and is_plain(facts):
-                    files.append(FoundFile(path / name, facts.st_size, facts.st_mtime_ns, identity_of(facts)))
-        return files, folders
+            known = [(name, facts_of(folder, name)) for name in filter(is_taken, names_in(folder))]
+            return [(name, facts) for name, facts in known if facts is not None]
+        return []
 
     @contextmanager
     def _opened(self, path: PurePosixPath, *, create: bool = False) -> Iterator[int]:
@@ -362,15 +363,6 @@ def _refuse_twin(folder: int, name: str, path: PurePosixPath) -> None:
     twin = next((other for other in names if fold(other) == fold(name)), None)
     if twin is not None and name not in names:
         raise BadPathError(f"{path}: {twin!r} exists and differs only in letter case or encoding; use that name")
-
-
-def _entry(folder: int, name: str) -> FolderEntry | None:
-    facts = facts_of(folder, name)
-    if facts is not None and stat.S_ISDIR(facts.st_mode):
-        return FolderEntry(name, is_folder=True, size=0)
-    if facts is not None and is_plain(facts):
-        return FolderEntry(name, is_folder=False, size=facts.st_size)
-    return None
 
 
 __all__ = [

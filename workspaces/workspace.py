@@ -29,6 +29,7 @@ from workspaces.files import (
     no_such_file,
 )
 from workspaces.find_once import only_place
+from workspaces.folder_entries import LeftOut
 from workspaces.paths import fold
 from workspaces.secrets import redact
 
@@ -84,14 +85,15 @@ class Workspace:
     def create(cls, folder: Path, agent: AgentId, caps: FileCaps = DEFAULT_CAPS) -> "Workspace":
         """Make the folder (mode 0700) and put every template there whose file is missing.
 
-        A folder that holds files already belongs to somebody known: it gets no `BOOTSTRAP.md`.
+        A folder that holds files already belongs to somebody known: it gets no `BOOTSTRAP.md`. A name that leads to
+        no plain file is taken all the same, and left out.
         """
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as exc:
             raise WorkspaceUnusableError(f"the workspace {folder} cannot be made: {exc.strerror}") from exc
         workspace = cls.open(folder, agent, caps)
-        present = {fold(entry.name) for entry in workspace.folder.listing(_HERE)}
+        present = set(map(fold, workspace.folder.names()))
         for template in _templates():
             if fold(template.name) not in present and not (present and template.name == "BOOTSTRAP.md"):
                 workspace.folder.write(PurePosixPath(template.name), template.read_bytes(), expected=None)
@@ -184,6 +186,12 @@ class Workspace:
             return self.read(path, access)
         except NoSuchFileError:
             return None
+
+    def obstacle(self, path: str | PurePosixPath, access: Access) -> LeftOut | None:
+        """Return what is in the way of a file that *access* may read at *path*, if anything."""
+        with suppress(NoSuchFileError):
+            return self.folder.obstacle(self._readable(path, access))
+        return None
 
     def compare(self, path: str | PurePosixPath, access: Access, expected: TextFile | None) -> TextFile | None:
         """Return the file as it is now, `None` if there is none, for a change that is not made yet.

@@ -19,6 +19,7 @@ from gateway.agent.tools.tool import Run
 from gateway.errors import StoreError
 from workspaces.errors import WorkspaceError, WorkspaceUnusableError
 from workspaces.files import Folder, Written
+from workspaces.folder_entries import LeftOut
 from workspaces.history import EDITOR, History, Origin, Pending, Repair, RepairReason
 
 P = ParamSpec("P")
@@ -30,6 +31,8 @@ UNUSABLE = "history_unusable"
 """Counted whenever something could not be recorded; a later commit takes in what stands in the files then."""
 FILES_UNUSABLE = "files_unusable"
 """Counted whenever the system refused to write a file; whoever wrote was told."""
+FILE_LEFT_OUT = "file_left_out"
+"""Counted for each file of a second name, and for each link, that is neither read nor changed."""
 PATIENCE_S = 2.0
 """How long a turn, right after the start, waits until the edits of the owner are recorded: apart from its own."""
 RETRY_S = 60.0
@@ -100,6 +103,13 @@ class Keeper:
             self.alarm.troubled(Cause.FILES, str(exc))
         self._refused.put(None)
         self._wake()
+
+    def met(self, left_out: LeftOut) -> None:
+        """Take in that a file is left out; called on the thread that would have read it."""
+        if self.alarm is not None:
+            self.alarm.met(left_out)
+            if self.alarm.is_to_look:
+                self._wake()
 
     def ended(self, turn: str) -> None:
         """Say that the turn is over, for now: what it changed becomes one commit, soon."""
@@ -176,6 +186,8 @@ class Keeper:
             history.look(self._pending, origin)
             self._record_closed(history)
 
+        if self.alarm is not None:
+            self.alarm.is_to_look = True
         await self._attempt(look)
 
     def _record_closed(self, history: History) -> None:
@@ -203,7 +215,17 @@ class Keeper:
             self._refused.get()
             await self._tell(FILES_UNUSABLE)
         if self.alarm is not None:
+            await self._look_for_left_out(self.alarm)
             await self.alarm.ring()
+
+    async def _look_for_left_out(self, alarm: Alarm) -> None:
+        if not alarm.is_to_look:
+            return
+        with suppress(WorkspaceError):  # who works with the files tells of that
+            if fresh := await self._run(alarm.look):
+                log.warning("files are left out", count=fresh)
+                for _ in range(fresh):
+                    await self._tell(FILE_LEFT_OUT)
 
     def _hear(self, trouble: str) -> None:
         self.trouble = trouble

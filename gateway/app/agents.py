@@ -104,6 +104,7 @@ async def open_agents(
             workspace.folder.on_change = partial(_changed, memory)
             workspace.folder.on_written = keeper.written
             workspace.folder.on_trouble = keeper.failed
+            workspace.folder.on_left_out = keeper.met
             rewrites = config.memory.rewrite == "on" and model.name != OFFLINE
             agents[agent] = Agent(
                 agent, workspace, memory, model, run, keeper, rewrites, others, tuple(settings.fallbacks)

@@ -235,7 +235,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     notices = Notices(store, ground.owner, partial(owner_chats.of, AgentId(config.default_agent)))
     delivery = delivery_of(ground, notices)
     for agent in agents.values():
-        agent.keeper.alarm = Alarm(agent.id, notices.tell, ground.now)
+        agent.keeper.alarm = Alarm(agent.id, agent.workspace.folder, notices.tell, ground.now)
         agent.memory.crashed_on = partial(tell_of_file, notices, agent.id)
     patience = timedelta(days=config.limits.approval_days)
     approvals = Approvals(agents, store, patience, ground.now, delivery.wake)

@@ -11,7 +11,7 @@ from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending import spending_lines
-from gateway.control.status_wire import MemoryStatus, Status
+from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -38,17 +38,7 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
     yield f"home      {state.home}"
     yield f"time zone {state.time_zone} (from {state.time_zone_source})"
     for agent in state.agents:
-        yield f"agent     {agent.agent}: model {agent.model}; {memory_line(agent.memory)}"
-        for path, reason in agent.memory.skipped.items() if agent.memory else ():
-            yield f"          not indexed: {path}: {reason}"
-        yield f"heartbeat {agent.agent}: {agent.heartbeat}"
-        for fault in agent.heartbeat.faults:
-            yield f"          cannot look after {fault}"
-        if agent.history:
-            yield f"          changes are not recorded: {agent.history}"
-        yield from (f"          spent today, {line}" for line in spending_lines(agent.spending))
-        if agent.jobs != JobsStatus():
-            yield f"jobs      {agent.agent}: {agent.jobs}"
+        yield from _agent(agent)
     for channel in state.channels:
         yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
     yield f"inbox     {state.inbox_waiting} waiting"
@@ -61,6 +51,22 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
     yield f"approvals {state.approvals_waiting} waiting"
     yield from (f"waits     {each}" for each in state.waits_for)
     yield from _oddities(state)
+
+
+def _agent(agent: AgentStatus) -> Iterator[str]:
+    yield f"agent     {agent.agent}: model {agent.model}; {memory_line(agent.memory)}"
+    for path, reason in agent.memory.skipped.items() if agent.memory else ():
+        yield f"          not indexed: {path}: {reason}"
+    yield f"heartbeat {agent.agent}: {agent.heartbeat}"
+    for fault in agent.heartbeat.faults:
+        yield f"          cannot look after {fault}"
+    if agent.history:
+        yield f"          changes are not recorded: {agent.history}"
+    if agent.left_out:
+        yield f"          left out: {agent.left_out}; to mend it: {agent.left_out_mend}"
+    yield from (f"          spent today, {line}" for line in spending_lines(agent.spending))
+    if agent.jobs != JobsStatus():
+        yield f"jobs      {agent.agent}: {agent.jobs}"
 
 
 def _oddities(state: Status) -> Iterator[str]:

@@ -74,6 +74,7 @@ from gateway.stores.ports import Store
 from gateway.transcripts.provenance import origin_of
 from gateway.transcripts.store import Sessions
 from workspaces.access import Access, AgentId, SessionType, owner_access
+from workspaces.folder_entries import mend, named
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import Query
@@ -285,6 +286,9 @@ class LocalDesk:
         )
         jobs = jobs_status(await self.ticker.timetable.all(agent.id))
         bare = replace(bare, jobs=jobs, spending=await spending_of(self.purses.get(agent.id)))
+        folder = agent.workspace.folder
+        if left_out := await agent.run(folder.left_out):
+            bare = replace(bare, left_out=named(left_out), left_out_mend=mend(folder.root, left_out))
         if not agent.memory.is_open:
             return bare
         try:

@@ -55,4 +55,6 @@ def _agent(agent: AgentStatus) -> str:
     parts += [f"heartbeat cannot look after {fault}" for fault in agent.heartbeat.faults]
     if agent.history:
         parts.append(f"changes are not recorded: {agent.history}")
+    if agent.left_out:
+        parts.append(f"left out: {agent.left_out}; to mend it: `{agent.left_out_mend}`")
     return ", ".join(parts)

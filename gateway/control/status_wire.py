@@ -87,6 +87,10 @@ class AgentStatus:
     jobs: JobsStatus = field(default_factory=JobsStatus)
     spending: tuple[SpendingStatus, ...] = ()
     """For all causes first, then each for which something was spent or may be; none if nothing was and all may be."""
+    left_out: str = ""
+    """Files that are neither read nor changed, with the reasons: they have a second name, or are links."""
+    left_out_mend: str = ""
+    """How to have them taken in again."""
 
 
 @dataclass(frozen=True, slots=True)

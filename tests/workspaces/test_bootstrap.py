@@ -242,3 +242,14 @@ def test_what_is_hidden_from_a_group_is_every_file_that_it_may_not_read(workspac
     readable = {*PERSONA, *OWN_DAYS, f"{OWN}/plan.md"}
     private = {*FILES, "saved"} - readable
     assert hidden == {(root / PurePosixPath(name)).stat().st_ino for name in private}
+
+
+def test_a_file_that_is_left_out_says_so_to_those_who_may_know(workspace: Workspace, home: Path) -> None:
+    """Memory is not just gone when its file has a second name; a group sees no more than where there is none."""
+    for name in ("AGENTS.md", "MEMORY.md"):
+        (home.parent / name).hardlink_to(home / name)
+    shown = {file.name: file.text for file in bootstrap_files(workspace, MAIN, TODAY, Limits())}
+    assert shown["MEMORY.md"] == shown["AGENTS.md"] == "[left out: it has 2 names (hard links)]"
+    group = {file.name for file in bootstrap_files(workspace, GROUP, TODAY, Limits())}
+    (home / "AGENTS.md").unlink()
+    assert {file.name for file in bootstrap_files(workspace, GROUP, TODAY, Limits())} == group

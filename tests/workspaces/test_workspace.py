@@ -1,5 +1,6 @@
 """A turn sees of its agent's home what its access allows, and changes only what it knows."""
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -70,6 +71,22 @@ def test_a_home_that_is_lived_in_is_only_completed(home: Path) -> None:
         Workspace.create(home, AGENT)
     assert {path.name for path in home.iterdir()} == TEMPLATES - {"BOOTSTRAP.md", "MEMORY.md"} | {"memory.md"}
     assert (home / "AGENTS.md").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("make", [os.link, os.symlink])
+def test_a_second_name_costs_a_home_nothing_but_its_file(
+    tmp_path: Path, home: Path, make: Callable[[Path, Path], None]
+) -> None:
+    """A home of links opens, nothing in it is replaced, and what is missing is added, but nobody's first run."""
+    for name in ("AGENTS.md", "MEMORY.md"):
+        (tmp_path / name).write_text("mine")
+        home.mkdir(parents=True, exist_ok=True)
+        make(tmp_path / name, home / name)
+    workspace = Workspace.create(home, AGENT)
+    assert {path.name for path in home.iterdir()} == TEMPLATES - {"BOOTSTRAP.md"}
+    assert (home / "MEMORY.md").read_text() == (tmp_path / "MEMORY.md").read_text() == "mine"
+    assert workspace.present("MEMORY.md", MAIN) is None
+    assert workspace.present("SOUL.md", MAIN) is not None
 
 
 @pytest.mark.parametrize("make", [lambda _: None, Path.touch, lambda path: path.symlink_to("nowhere")])

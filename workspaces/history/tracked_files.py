@@ -61,7 +61,10 @@ def kept_text(path: PurePosixPath, data: bytes | None) -> bytes | None:
 def differing(
     folder: Folder, known: Mapping[PurePosixPath, str], id_of: Callable[[bytes], str], looks: Looks
 ) -> dict[PurePosixPath, bytes | None]:
-    """Return the content of every file whose id is not the *known* one; `None` for what is no more."""
+    """Return the content of every file whose id is not the *known* one; `None` for what is no more.
+
+    A file that is left out for its second name is as it was: it is not gone.
+    """
     differ: dict[PurePosixPath, bytes | None] = dict.fromkeys(known)
     there = set()
     for found in folder.walk():
@@ -78,7 +81,7 @@ def differing(
             else:
                 differ[path] = data
     looks.keep(there)
-    return differ
+    return {path: data for path, data in differ.items() if data is not None or folder.obstacle(path) is None}
 
 
 def _is_kept_name(path: PurePosixPath) -> bool:

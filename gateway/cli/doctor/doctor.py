@@ -5,7 +5,7 @@ import platform
 import shutil
 import stat
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from gateway.cli.doctor.web import check_http_door
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.status import memory_line
 from gateway.control.operator_api import EXPECTED, Desk
-from gateway.control.status_wire import Status
+from gateway.control.status_wire import AgentStatus, Status
 from gateway.control.wire import AgentOrder, SearchOrder
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -230,10 +230,7 @@ async def _memory(desk: Desk, agent: str) -> list[Finding]:
 
 
 def _troubles(state: Status) -> Iterator[Finding]:
-    for agent in state.agents:
-        if agent.history:
-            detail = f"agent {agent.agent}: changes of its files are not recorded: {agent.history}"
-            yield Finding("history", Level.WARN, detail, "the files are safe; it goes on by itself once that is mended")
+    yield from _of_files(state.agents)
     for each in state.waits_for:
         yield Finding("waiting", Level.WARN, each)
     if state.outbox_dead:
@@ -249,3 +246,13 @@ def _troubles(state: Status) -> Iterator[Finding]:
             yield Finding(
                 "channel", Level.WARN, f"{channel.channel}.{channel.account}: {channel.state}: {channel.reason}"
             )
+
+
+def _of_files(agents: Sequence[AgentStatus]) -> Iterator[Finding]:
+    for agent in agents:
+        if agent.history:
+            detail = f"agent {agent.agent}: changes of its files are not recorded: {agent.history}"
+            yield Finding("history", Level.WARN, detail, "the files are safe; it goes on by itself once that is mended")
+        if agent.left_out:
+            detail = f"agent {agent.agent} leaves out {agent.left_out}"
+            yield Finding("files", Level.WARN, detail, agent.left_out_mend)

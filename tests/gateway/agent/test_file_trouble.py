@@ -1,11 +1,15 @@
-"""The owner hears of a disk that cannot be written, once, and again when it happens again."""
+"""The owner hears of files that cannot be written or are left out, once, and again when it happens again."""
 
+import os
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path, PurePosixPath
 
 from gateway.agent.file_trouble import OVER_AFTER, Alarm, Cause
 from gateway.errors import StoreError
 from tests.fakes.clock import ManualClock
 from workspaces.access import AgentId
+from workspaces.files import Folder
 
 FULL = "a.md cannot be written: No space left on device"
 
@@ -13,11 +17,13 @@ FULL = "a.md cannot be written: No space left on device"
 class Owner:
     """Hears what is told, each key once, while the store can be written."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path) -> None:
+        root.mkdir(exist_ok=True)
+        self.root = root
         self.heard: dict[str, str] = {}
         self.is_reachable = True
         self.clock = ManualClock()
-        self.alarm = Alarm(AgentId("main"), self.tell, self.clock.now)
+        self.alarm = Alarm(AgentId("main"), Folder(root), self.tell, self.clock.now)
 
     async def tell(self, key: str, said: str) -> None:
         if not self.is_reachable:
@@ -28,9 +34,9 @@ class Owner:
         self.clock.advance(time.total_seconds())
 
 
-async def test_an_incident_is_told_once() -> None:
+async def test_an_incident_is_told_once(tmp_path: Path) -> None:
     """However often and wherever writing fails meanwhile, and though some of it succeeds."""
-    owner = Owner()
+    owner = Owner(tmp_path)
     for _ in range(5):
         owner.alarm.troubled(Cause.FILES, FULL)
         owner.alarm.troubled(Cause.HISTORY, "no room for a commit")
@@ -43,9 +49,9 @@ async def test_an_incident_is_told_once() -> None:
     ]
 
 
-async def test_the_next_incident_is_told_again() -> None:
+async def test_the_next_incident_is_told_again(tmp_path: Path) -> None:
     """When all that failed has worked again after a quiet time; one of two is not enough."""
-    owner = Owner()
+    owner = Owner(tmp_path)
     owner.alarm.troubled(Cause.FILES, FULL)
     owner.alarm.troubled(Cause.HISTORY, "x")
     await owner.alarm.ring()
@@ -61,9 +67,9 @@ async def test_the_next_incident_is_told_again() -> None:
     assert [said for said in owner.heard.values() if "another" in said]
 
 
-async def test_what_could_not_be_told_is_told_later() -> None:
+async def test_what_could_not_be_told_is_told_later(tmp_path: Path) -> None:
     """The same full disk holds the store: as soon as it takes the notice, the owner has it."""
-    owner = Owner()
+    owner = Owner(tmp_path)
     owner.is_reachable = False
     owner.alarm.troubled(Cause.FILES, FULL)
     await owner.alarm.ring()
@@ -73,3 +79,49 @@ async def test_what_could_not_be_told_is_told_later() -> None:
     await owner.alarm.ring()
     await owner.alarm.ring()
     assert len(owner.heard) == 1
+
+
+async def test_a_second_name_is_told_once_with_the_way_to_mend_it(tmp_path: Path) -> None:
+    """Not again at the next look or the next start; again when the file was mended and has a second name anew."""
+    owner = Owner(tmp_path / "work")
+    (owner.root / "MEMORY.md").write_text("mine")
+    assert owner.alarm.look() == 0
+    os.link(owner.root / "MEMORY.md", tmp_path / "copy")
+    assert [owner.alarm.look(), owner.alarm.look(), Owner(owner.root).alarm.look()] == [1, 0, 1]
+    await owner.alarm.ring()
+    again = Owner(owner.root)
+    again.alarm.look()
+    again.heard = dict(owner.heard)
+    await again.alarm.ring()
+    assert again.heard == owner.heard
+    (said,) = owner.heard.values()
+    assert "Agent main leaves out files, and goes on without them: MEMORY.md (it has 2 names (hard links)). " in said
+    assert said.endswith(
+        f"`cp -p {owner.root}/MEMORY.md {owner.root}/MEMORY.md.copy && mv "
+        f"{owner.root}/MEMORY.md.copy {owner.root}/MEMORY.md`"
+    )
+    (tmp_path / "copy").unlink()
+    assert owner.alarm.look() == 0
+    os.link(owner.root / "MEMORY.md", tmp_path / "copy")
+    assert owner.alarm.look() == 1
+    await owner.alarm.ring()
+    assert len(owner.heard) == 2
+
+
+async def test_a_file_that_is_known_to_be_left_out_needs_no_second_look(tmp_path: Path) -> None:
+    """Every prompt comes upon it; only one that is new has the workspace looked through."""
+    owner = Owner(tmp_path / "work")
+    for name in ("a.md", "b.md"):
+        (owner.root / name).write_text(name)
+    os.link(owner.root / "a.md", tmp_path / "a")
+    owner.alarm.look()
+    with closing(Folder(owner.root)) as folder:
+        known = folder.obstacle(PurePosixPath("a.md"))
+        os.link(owner.root / "b.md", tmp_path / "b")
+        new = folder.obstacle(PurePosixPath("b.md"))
+    assert known is not None
+    assert new is not None
+    owner.alarm.met(known)
+    assert not owner.alarm.is_to_look
+    owner.alarm.met(new)
+    assert owner.alarm.is_to_look

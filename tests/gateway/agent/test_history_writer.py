@@ -39,7 +39,7 @@ class House:
         self.home.workspace.folder.on_written = self.keeper.written
         self.home.workspace.folder.on_trouble = self.keeper.failed
         self.told: asyncio.Queue[str] = asyncio.Queue()
-        self.keeper.alarm = Alarm(AGENT, self.tell, self.home.clock)
+        self.keeper.alarm = Alarm(AGENT, self.home.workspace.folder, self.tell, self.home.clock)
 
     async def count(self, reason: str) -> None:
         self.counts[reason] += 1

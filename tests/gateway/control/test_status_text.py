@@ -25,7 +25,12 @@ def test_what_is_wrong_is_named() -> None:
             FINE,
             ready=False,
             loading=("telegram.home",),
-            agents=(AgentStatus("main", "stub", memory), AgentStatus("other", "offline", None, "disk full")),
+            agents=(
+                AgentStatus("main", "stub", memory),
+                AgentStatus(
+                    "other", "offline", None, "disk full", left_out="A.md (it is a link)", left_out_mend="cp A.md"
+                ),
+            ),
             channels=(ChannelStatus("telegram", "home", "waiting", "no network"),),
             inbox_waiting=3,
             outbox_queued=2,
@@ -39,7 +44,10 @@ def test_what_is_wrong_is_named() -> None:
     assert told.splitlines() == [
         "Strandline 1.2.3 is starting, up 1:01:01, still loading telegram.home.",
         "- agent `main`: model `stub`, 1,200 memories, keyword search (the model is away), not indexed: big.md",
-        "- agent `other`: model `offline`, changes are not recorded: disk full",
+        (
+            "- agent `other`: model `offline`, changes are not recorded: disk full, "
+            "left out: A.md (it is a link); to mend it: `cp A.md`"
+        ),
         "- channel `telegram.home`: waiting (no network)",
         "- 2 messages and 2 replies wait; 1 could not be delivered",
         "- 4 changes of files wait for you: `/approve` lists them",

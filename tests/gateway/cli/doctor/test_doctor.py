@@ -7,8 +7,8 @@ import pytest
 
 from gateway.cli import main
 from gateway.cli.doctor.doctor import _troubles, check_disk, check_python
-from gateway.cli.doctor.finding import Level
-from gateway.control.status_wire import Status
+from gateway.cli.doctor.finding import Finding, Level
+from gateway.control.status_wire import AgentStatus, Status
 from gateway.home import Home
 from tests.fakes.desk import FakeDesk, FakeGateway
 from workspaces.secrets import REMOVED
@@ -197,3 +197,13 @@ def test_no_finding_shows_a_secret(patient: Patient) -> None:
     _, found = patient.findings({"DOOR_KEY": "canary-of-the-doctor"})
     assert f"/nowhere/{REMOVED}" in found["tools of gone"][1]
     assert "canary-of-the-doctor" not in str(found)
+
+
+def test_files_that_are_left_out_are_a_warning_with_the_command() -> None:
+    """Of each agent that has any."""
+    agents = (AgentStatus("main", "stub", None, left_out="A.md (it is a link)", left_out_mend="cp A.md"),)
+    fine = AgentStatus("other", "stub", None)
+    state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", agents=(*agents, fine))
+    assert list(_troubles(state)) == [
+        Finding("files", Level.WARN, "agent main leaves out A.md (it is a link)", "cp A.md")
+    ]
