@@ -33,14 +33,12 @@ def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = Fal
     """Write everything that the gateway knows to one file, while it runs; secrets and the index are left out."""
     from gateway.backup.taking import take_backup
     from gateway.config import read_config
-    from gateway.config.secrets import known_secrets
-    from workspaces.secrets import guarding
 
     invocation: Invocation = context.obj
     place = invocation.home(home)
     config = read_config(place.config_file)
-    secrets = known_secrets(config, invocation.environ)
-    with guarding(secrets), _bar("Backing up") as progress:
+    invocation.guard(config)
+    with _bar("Backing up") as progress:
         taken = take_backup(place, config, file.expanduser().absolute(), progress)
     if as_json:
         print_json(asdict(taken))

@@ -44,15 +44,13 @@ async def reach(invocation: Invocation, home: Home, purpose: str, *, answers: bo
 @asynccontextmanager
 async def _composed(invocation: Invocation, home: Home, purpose: str, answers: bool) -> AsyncIterator[Reached]:
     from gateway.config import read_config
-    from gateway.config.secrets import known_secrets
     from gateway.observability.logs import logging_to_stderr
-    from workspaces.secrets import guarding
 
     if not home.exists:
         raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
     config = read_config(home.config_file)  # before the lock: a wrong setting touches nothing
-    secrets = known_secrets(config, invocation.environ)
-    with guarding(secrets), home.lock(purpose), logging_to_stderr("warning", config.gateway.log_format):
+    invocation.guard(config)
+    with home.lock(purpose), logging_to_stderr("warning", config.gateway.log_format):
         composing = invocation.compose(home, config, invocation.environ, channels=False)
         async with composing as gateway, _answering(gateway) if answers else nullcontext():
             yield Reached(gateway.desk, None)

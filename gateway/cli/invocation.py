@@ -3,8 +3,8 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
@@ -55,11 +55,20 @@ class Invocation:
     """What to type to start it again."""
     home_before: Path | None = None
     """`--home` in front of the command."""
+    until_its_end: ExitStack = field(default_factory=ExitStack)
+    """What the program keeps up until it ends."""
 
     def home(self, given: Path | None) -> Home:
         """Return the home to work on: *given* after the command, before it, by the environment, the default."""
         named = given or self.home_before or Path(self.environ.get(HOME_VARIABLE) or DEFAULT_HOME)
         return Home(named.expanduser().absolute())
+
+    def guard(self, config: "Config") -> None:
+        """Take the secrets that *config* names out of all that is printed, logged or written until the program ends."""
+        from gateway.config.secrets import known_secrets
+        from workspaces.secrets import guarding
+
+        self.until_its_end.enter_context(guarding(known_secrets(config, self.environ)))
 
     def command(self, words: str, home: Home) -> str:
         """Return the line that starts *words* on *home* in any terminal, whatever that one's environment."""

@@ -33,6 +33,7 @@ from gateway.cli import (
 from gateway.cli.composition import compose_app
 from gateway.cli.doctor import doctor
 from gateway.cli.invocation import Compose, HomeOption, Invocation
+from gateway.cli.redacted_output import redacted_output
 from gateway.control.operator_api import EXPECTED
 from gateway.errors import ConfigError, HomeLockedError
 
@@ -41,11 +42,12 @@ FAILED, MISCONFIGURED, LOCKED = 1, 2, 3
 
 def run(argv: Sequence[str], environ: Mapping[str, str], program: str, compose: Compose = compose_app) -> int:
     """Run the command that *argv* names and return the exit status; expected failures are one line each."""
-    status = 0
-    try:
-        status = _run(argv, Invocation(environ, compose, program))
-    except* EXPECTED as group:
-        status = _tell(_leaves(group))
+    status, invocation = 0, Invocation(environ, compose, program)
+    with invocation.until_its_end, redacted_output():
+        try:
+            status = _run(argv, invocation)
+        except* EXPECTED as group:
+            status = _tell(_leaves(group))
     return status
 
 

@@ -169,7 +169,7 @@ class Delivery:
                 return retry
             await self._bury(job, f"{self._pacing.unsure_tries} sends in a row ended unsure; the last: {exc}")
         except SendRefusedError as exc:
-            await self._bury(job, str(exc))
+            await self._bury(job, redact(str(exc)))
         if self.enclosures is not None:
             await self.enclosures.release(job.row.outgoing.files)
         self._close(job)
@@ -254,14 +254,14 @@ class Delivery:
         delay_s = self._pacing.retry_s(row.attempts) if wait_s is None else wait_s
         not_before = self._pacing.clock.now() + timedelta(seconds=delay_s)
         log.warning("send delayed", outbox=row.id, channel=row.outgoing.address.channel, for_s=delay_s, why=str(exc))
-        await self._kept(partial(self._outbox.put_back, row.id, not_before, str(exc)))
+        await self._kept(partial(self._outbox.put_back, row.id, not_before, redact(str(exc))))
         job.row = replace(row, attempts=row.attempts + 1)
         return RetryLater(delay_s, next_wakes=False)
 
     async def _again(self, job: _Job, exc: UnsureSendError) -> RetryLater | None:
         row = job.row
         log.warning("send unsure", outbox=row.id, channel=row.outgoing.address.channel, part=row.parts_sent)
-        await self._kept(partial(self._outbox.record_unsure, row.id, row.parts_sent, str(exc)))
+        await self._kept(partial(self._outbox.record_unsure, row.id, row.parts_sent, redact(str(exc))))
         job.row = replace(row, attempts=row.attempts + 1)
         job.unsure += 1
         if job.unsure >= self._pacing.unsure_tries:

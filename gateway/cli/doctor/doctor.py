@@ -52,8 +52,6 @@ def doctor(context: typer.Context, as_json: JsonOption = False, home: HomeOption
 
 async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
     from gateway.config import read_config
-    from gateway.config.secrets import known_secrets
-    from workspaces.secrets import guarding, redact_all
 
     findings = [check_python(sys.version_info[:2]), check_git(), check_home(home, invocation), check_disk(home)]
     try:
@@ -63,12 +61,8 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
             *findings,
             Finding("configuration", Level.FAIL, str(exc), "edit the file; docs/settings.md has every key"),
         ]
-    with guarding(known_secrets(config, invocation.environ)):
-        return [*findings, *redact_all(await _examine_configured(invocation, home, config))]
-
-
-async def _examine_configured(invocation: Invocation, home: Home, config: "Config") -> list[Finding]:
-    findings = [*check_config(config, home, invocation.environ), *check_disabled(home)]
+    invocation.guard(config)
+    findings += [*check_config(config, home, invocation.environ), *check_disabled(home)]
     findings += [finding async for finding in check_servers(config, invocation.environ)]
     findings += [finding async for finding in check_http_door(config, invocation.environ)]
     if home.exists and all(finding.level is not Level.FAIL for finding in findings):

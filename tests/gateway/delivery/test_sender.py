@@ -538,3 +538,11 @@ async def test_a_reply_that_was_stored_before_a_key_was_known_is_sent_without_it
         gateway.delivery.wake([row])
         await gateway.delivery.finished(row.id)
     assert gateway.adapter.texts("alice") == [f"it is {REMOVED}"]
+
+
+async def test_what_a_platform_says_of_a_failure_is_kept_without_a_secret(gateway: Gateway) -> None:
+    """An address with the bot's token in it goes into no notice and into no row."""
+    with guarding(["canary-of-delivery"]):
+        gateway.adapter.faults["alice"] = [SendRefusedError("POST /botcanary-of-delivery/send: gone")]
+        await gateway.delivered(await gateway.answer("hello"))
+    assert [why for _, why in gateway.dead] == [f"POST /bot{REMOVED}/send: gone"]
