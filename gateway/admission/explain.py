@@ -7,7 +7,7 @@ from types import MappingProxyType
 from adapters.channel import InboundMessage
 from gateway.admission.policy import Reason, Refused, admit
 from gateway.admission.routing import Routes, route
-from gateway.stores.door import UNREADABLE_MESSAGE, Silence
+from gateway.stores.door import UNASKED_PROSE, UNREADABLE_MESSAGE, Silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,15 @@ MEANINGS: Mapping[Reason, Meaning] = MappingProxyType(
 )
 
 
+_OTHERS = {
+    UNREADABLE_MESSAGE: Meaning("their message, taken in and stored, could not be read again", "have it sent again"),
+    UNASKED_PROSE: Meaning(
+        "a heartbeat or a job wrote an answer, and such turns speak by notify alone",
+        "say in HEARTBEAT.md or in the job that you want to be told; `strandline sessions export` has what was written",
+    ),
+}
+
+
 def explain(message: InboundMessage, routes: Routes, *, is_guest: bool) -> Explanation:
     """Return what would become of *message*, whose sender is a guest or not; rates and loops are left out."""
     envelope, decision = route(message, routes), admit(message, routes.policy, is_guest=is_guest)
@@ -89,8 +98,8 @@ def explain(message: InboundMessage, routes: Routes, *, is_guest: bool) -> Expla
 
 def told(silence: Silence) -> tuple[str, str]:
     """Return who got no answer where and why, and how to mend that; the time is the reader's to put."""
-    if silence.reason == UNREADABLE_MESSAGE:
-        meaning = Meaning("their message, taken in and stored, could not be read again", "have it sent again")
+    if silence.reason in _OTHERS:
+        meaning = _OTHERS[silence.reason]
     else:
         try:
             meaning = MEANINGS[Reason(silence.reason)]

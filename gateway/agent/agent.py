@@ -13,7 +13,6 @@ from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.history import Writer, history_tools
 from gateway.agent.tools.memory import Used, memory_tools
 from gateway.agent.tools.notes import note_tools
-from gateway.agent.tools.notify import notify_tools
 from gateway.agent.tools.tool import Run, Toolbox
 from gateway.agent.write_guard import Guard
 from workspaces.access import Access, AgentId
@@ -59,7 +58,6 @@ class Agent:
                 *memory_tools(memory, self.workspace, access, run, used),
                 *(history_tools(history, access, run, writer) if history is not None else []),
                 *conversation_tools(access, self.model),
-                *notify_tools(access),
             ],
             access,
             guard.hears,

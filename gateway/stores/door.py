@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SILENCES_KEPT = 1_000
 """Lines of the ledger of silences; the newest are. Our choice: what an owner looks through; no flood fills a disk."""
+UNASKED_PROSE = "unasked_prose"
+"""Reason code: a heartbeat or a job wrote an answer and did not use `notify`; it was shown to nobody."""
 UNREADABLE_MESSAGE = "unreadable_message"
 """Reason code: a stored message was damaged, or a newer version wrote it, and it is kept apart (`unreadable.py`)."""
 

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain
 from types import MappingProxyType
 
+from gateway.admission.internal_channels import is_heartbeat
 from gateway.admission.routing import session_of
 from gateway.agent.entries import CallStartEntry, Entry, UsedEntry, UsedMemory
 from gateway.agent.loop import TurnLimits
@@ -20,6 +21,7 @@ from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.memory import Used
+from gateway.agent.tools.notify import notify_tools
 from gateway.agent.tools.send import send_tools
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.compact import CompactSettings
@@ -31,6 +33,7 @@ from gateway.agent.window.use import WindowUse, window_use
 from gateway.agent.write_guard import Guard
 from gateway.approvals.approvals import Approvals
 from gateway.automation.job_requests import job_tools
+from gateway.automation.silence import is_unasked
 from gateway.automation.subagents import Subagents, is_task
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.errors import HookError, StoreError
@@ -50,6 +53,10 @@ from workspaces.errors import WorkspaceError
 _TOO_LONG = (
     "(Your message is longer than my window: I read its beginning and its end. All of it is kept. "
     "Smaller parts, one at a time, I can read whole.)"
+)
+_NOTIFY = (
+    "\nNobody waits for this answer, and nobody is shown it. What your owner is to read you give to notify, a reminder "
+    "too; if they need not hear of it, answer exactly NO_REPLY."
 )
 _WORTH_TELLING = 0.5
 """Part of the window from which on the agent is told how full it is."""
@@ -199,7 +206,8 @@ class Planner:
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
-        request = replace(bare, volatile=prompt.volatile + _left_out(shown), entries=shown.entries)
+        volatile = prompt.volatile + _how_to_speak(asked) + _left_out(shown)
+        request = replace(bare, volatile=volatile, entries=shown.entries)
         return _Draft(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
 
     def _remembered(self, asked: Asked) -> Records:
@@ -224,6 +232,8 @@ class Planner:
             toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))
         if asked.agent.model.name != OFFLINE:
             toolbox.add(await self.tool_servers.tools(asked.access))
+        if is_unasked(asked.row.message, asked.access.session_type):
+            toolbox.add(notify_tools())
         if self.subagents is not None:
             toolbox.add(self.subagents.tools(asked))
         toolbox.add(job_tools(self.approvals, asked, guard))
@@ -255,6 +265,13 @@ def _texts(entries: Iterable[Entry]) -> Iterator[str]:
     for entry in entries:
         if not isinstance(entry, CallStartEntry):
             yield entry.text
+
+
+def _how_to_speak(asked: Asked) -> str:
+    """Return what a job's model is told of how it reaches its owner; a heartbeat's own text says so."""
+    message = asked.row.message
+    unasked = is_unasked(message, asked.access.session_type) and not is_heartbeat(message)
+    return _NOTIFY if unasked else ""
 
 
 def _left_out(shown: Shown) -> str:

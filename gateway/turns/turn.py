@@ -1,5 +1,6 @@
 """This file answers one message: it opens the session, builds the prompt, runs the agent and commits the outcome."""
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,14 +13,14 @@ from adapters.channel import Button, ChatKind, InboundMessage, Via
 from gateway.admission.internal_channels import CLOCK, HELPER, is_heartbeat, is_inner
 from gateway.admission.pairing import examine
 from gateway.admission.policy import Refused
-from gateway.admission.routing import Envelope, Routes, SessionKey, route
+from gateway.admission.routing import Envelope, Routes, SessionKey, principal, route
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import within
 from gateway.agent.loop import UNANSWERED, Course, run_turn
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.tools.tool import Toolbox
-from gateway.automation.silence import spoken
+from gateway.automation.silence import is_unasked_prose, spoken
 from gateway.automation.subagents import is_task, told_of
 from gateway.delivery.outgoing_files import enclosed_by
 from gateway.errors import (
@@ -39,6 +40,7 @@ from gateway.runtime.clock import unless
 from gateway.runtime.lanes import RetryLater
 from gateway.sessions.hook_events import leaving, note_end
 from gateway.sessions.turn_request import Asked, Plan, Shortcut, no_shortcut
+from gateway.stores.door import UNASKED_PROSE, Silence
 from gateway.stores.ports import Enclosure, InboxRow, OutboxRow, Outgoing, Store, TurnCommit
 from gateway.transcripts.store import Sessions
 from gateway.turns.attachments import TakeIn, text_alone
@@ -229,7 +231,11 @@ class Turns:
         """Make *text* and *files* the answer to all messages of a turn."""
         transcript = await self.sessions.open(envelope.key)
         entries = transcript.entries_of(row.turn_id)
-        text = spoken(row.message, told_of(row.message, entries, text), entries)
+        kind, answer = envelope.access.session_type, told_of(row.message, entries, text)
+        if is_unasked_prose(row.message, kind, answer, entries):
+            silence = Silence(self.planner.clock(), row.message.address, principal(row.message), UNASKED_PROSE)
+            await asyncio.gather(self.store.count(UNASKED_PROSE), self.store.silences.record(silence))
+        text = spoken(row.message, kind, answer, entries)
         buttons = self.offer(row.message, envelope.access, entries) if text else ()
         outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
         outgoing = await leaving(self.planner.hooks, envelope, outgoing)

@@ -24,7 +24,7 @@ from gateway.turns.presence import Presence
 from gateway.web.errors import NOT_TAKEN, SERVER, HttpError
 from gateway.web.login import COOKIE, Entrance, read_body
 from gateway.web.markdown_html import marked
-from gateway.web.page_mirror import show_said, told
+from gateway.web.page_mirror import show_said, shown_of
 from workspaces.access import AgentId, SessionType
 
 SHOWN_OF_THE_PAST = 60
@@ -128,7 +128,7 @@ class ChatPages:
         No conversation holds those: what was told here lately is all that is left of them.
         """
         transcript = await self.sessions.open(SessionKey(AgentId(adapter.account), SessionType.MAIN))
-        said = (each for each in map(told, transcript.records) if each is not None)
+        said = shown_of(transcript.records)
         notices = (each for each in adapter.recent if each.turn.startswith(NOTICE_PREFIX))
         every = sorted((*said, *notices), key=lambda each: each.at)
         return [_shown(each) for each in every[-SHOWN_OF_THE_PAST:]]

@@ -4,21 +4,40 @@ The owner's direct chats with an agent are one conversation, on whatever channel
 is looked at here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.channel import Adapter, InboundMessage
 from adapters.web import CHANNEL, Kind, Told, WebAdapter
 from gateway.admission.routing import Routes, SessionKey, route
-from gateway.agent.entries import HALTED, ReplyEntry, UserEntry
+from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.loop import NO_REPLY
+from gateway.agent.tools.notify import notified
 from gateway.inbound.edits import source_of
 from gateway.inbound.outcomes import Outcome
 from gateway.stores.ports import InboxRow
 from gateway.transcripts.codec import Record
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId, SessionType
+
+
+def shown_of(records: Sequence[Record]) -> Iterator[Told]:
+    """Give what a page shows of a conversation; of a job that ran in it, what it gave to `notify` and nothing else."""
+    jobs = {each.turn_id for each in records if isinstance(each.entry, UserEntry) and _is_unasked(each.entry)}
+    for record in records:
+        if record.turn_id not in jobs:
+            if (each := told(record)) is not None:
+                yield each
+        elif isinstance(record.entry, ReplyEntry) and not record.entry.calls:
+            turn = (each.entry for each in records if each.turn_id == record.turn_id)
+            if said := notified([each for each in turn if isinstance(each, ReplyEntry | ResultEntry)]):
+                yield Told(Kind.ANSWER, said, record.at, record.turn_id)
+
+
+def _is_unasked(said: UserEntry) -> bool:
+    """Say whether the clock *said* it; a helper's result, which is ours too, holds words from outside."""
+    return said.is_ours and not said.from_outside
 
 
 def told(record: Record) -> Told | None:

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from gateway.app.app import App
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
@@ -27,6 +25,7 @@ from workspaces.access import AgentId
 MAIN = AgentId("main")
 NEWS = "The plants are dry."
 OK = "HEARTBEAT_OK"
+TELLS = Reply(calls=(Call("notify", json.dumps({"text": NEWS}), "c1"),))
 
 
 def model_says(heartbeat: Step, everybody: str = "Good day.") -> Script:
@@ -68,10 +67,9 @@ async def on_telegram(folder: Path, script: Script) -> AsyncIterator[tuple[App, 
             yield app, bot
 
 
-@pytest.mark.parametrize("heartbeat", [NEWS, Reply(calls=(Call("notify", json.dumps({"text": NEWS}), "c1"),))])
-async def test_on_telegram_it_reaches_the_owner_though_a_group_wrote_last(tmp_path: Path, heartbeat: Step) -> None:
-    """Also if it was the owner who wrote in the group, and whichever way the agent tells it."""
-    async with on_telegram(tmp_path, model_says(heartbeat)) as (app, bot):
+async def test_on_telegram_it_reaches_the_owner_though_a_group_wrote_last(tmp_path: Path) -> None:
+    """Also if it was the owner who wrote in the group."""
+    async with on_telegram(tmp_path, model_says(TELLS)) as (app, bot):
         await beats(app)
         sent = [(message.chat, message.text) for message in await bot.wait_for_sent(3)]
     assert sent[1:] == [(GROUP, "Good day."), (OWNER, NEWS)]
@@ -79,7 +77,7 @@ async def test_on_telegram_it_reaches_the_owner_though_a_group_wrote_last(tmp_pa
 
 async def test_on_discord_it_reaches_the_owner_though_a_channel_wrote_last(tmp_path: Path) -> None:
     """In the direct chat where the owner wrote once."""
-    async with Discord() as server, OpenAIStub(model_says(NEWS)) as model:
+    async with Discord() as server, OpenAIStub(model_says(TELLS)) as model:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         configure(home, server, tmp_path)
         lists(home, "- [ ] daily 09:00 look at the plants")
@@ -100,7 +98,7 @@ async def test_in_the_terminal_it_waits_for_the_owner(tmp_path: Path) -> None:
     async def hears(text: str, _: bool) -> None:
         heard.append(text)
 
-    async with OpenAIStub(model_says(NEWS)) as model:
+    async with OpenAIStub(model_says(TELLS)) as model:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         lists(home, "- [ ] daily 09:00 look at the plants")
         async with running(home) as app, asyncio.timeout(PATIENCE_S):
@@ -111,7 +109,7 @@ async def test_in_the_terminal_it_waits_for_the_owner(tmp_path: Path) -> None:
 
 async def test_who_asks_by_http_hears_nothing_of_it(tmp_path: Path) -> None:
     """A guest's program asked last, and gets its own answer alone; the page is not open, so the terminal keeps it."""
-    async with open_house(tmp_path, model_says(NEWS)) as house, asyncio.timeout(PATIENCE_S):
+    async with open_house(tmp_path, model_says(TELLS)) as house, asyncio.timeout(PATIENCE_S):
         (tmp_path / "home/agents/main/workspace/HEARTBEAT.md").write_text("- [ ] daily 09:00 plants\n", "utf-8")
         asked = await house.guest.chat.completions.create(model="main", messages=[{"role": "user", "content": "hello"}])
         assert asked.choices[0].message.content == "Good day."
@@ -120,7 +118,7 @@ async def test_who_asks_by_http_hears_nothing_of_it(tmp_path: Path) -> None:
 
 async def test_on_the_page_it_reaches_the_owner_though_a_guest_wrote_last(tmp_path: Path) -> None:
     """On the page of its own agent, and on no other; the guest's program gets its own answer alone."""
-    async with open_house(tmp_path, model_says(NEWS)) as house, asyncio.timeout(PATIENCE_S):
+    async with open_house(tmp_path, model_says(TELLS)) as house, asyncio.timeout(PATIENCE_S):
         lists(Home(tmp_path / "home"), "- [ ] daily 09:00 look at the plants")
         async with browser_at(house.address) as browser:
             await browser.sign_in(await a_code(house))
@@ -157,9 +155,9 @@ async def test_a_change_that_a_heartbeat_proposes_the_owner_is_asked_about(tmp_p
     call = Call("write_file", json.dumps({"path": "skills/tea/SKILL.md", "content": "Green.\n"}), "c1")
     async with on_telegram(tmp_path, model_says(Reply(calls=(call,)))) as (app, bot):
         await beats(app)
-        sent = await bot.wait_for_sent(4)
-        assert [message.chat for message in sent] == [OWNER, GROUP, OWNER, OWNER]
-        assert any("skills/tea/SKILL.md" in message.text for message in sent[2:])
+        sent = await bot.wait_for_sent(3)
+        assert [message.chat for message in sent] == [OWNER, GROUP, OWNER]
+        assert "skills/tea/SKILL.md" in sent[2].text
 
 
 async def test_the_owner_asks_how_it_stands(tmp_path: Path) -> None:
@@ -189,14 +187,18 @@ async def test_the_owner_asks_how_it_stands(tmp_path: Path) -> None:
 async def test_boot_is_run_when_the_gateway_starts(tmp_path: Path) -> None:
     """By the gateway's own task, which also looks what is due."""
     is_told = asyncio.Event()
-    async with OpenAIStub(lambda _: "I am up.") as model:
+
+    def step(body: Body) -> Step:
+        return OK if body["messages"][-1]["role"] == "tool" else TELLS
+
+    async with OpenAIStub(step) as model:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         (home.agent("main").workspace / "BOOT.md").write_text("Say that you are up.\n", "utf-8")
         async with running(home) as app, asyncio.timeout(PATIENCE_S):
             app.desk.outcomes.listeners.append(lambda row, _: is_told.set() if row.message.id[:5] == "boot:" else None)
             await is_told.wait()
             told = [(row.outgoing.address.channel, row.outgoing.text) for row in await unfinished(app)]
-    assert told == [("terminal", "I am up.")]
+    assert told == [("terminal", NEWS)]
 
 
 async def unfinished(app: App) -> list[OutboxRow]:

@@ -12,16 +12,18 @@ import pytest
 
 from adapters.channel import OutboundMessage
 from gateway.admission.routing import SessionKey
+from gateway.agent.entries import ReplyEntry
 from gateway.app.app import App
 from gateway.app.resources import Machine
 from gateway.config import read_config
 from gateway.control.cron_wire import CronOrder, JobsStatus
 from gateway.home import Home
 from gateway.stores.jobs import JobId
+from gateway.web.page_mirror import shown_of
 from tests.fakes.clock import ManualClock
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.provider_stub import Body
+from tests.fakes.provider_stub import Body, Call, Reply, Step
 from tests.journeys.house import ENVIRON, make_home, openai_section
 from workspaces.access import AgentId
 
@@ -111,9 +113,11 @@ async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path,
     """By default the second request holds nothing of the first answer: no time costs more than the one before."""
     asked: list[str] = []
 
-    def answer(body: Body) -> str:
+    def answer(body: Body) -> Step:
+        if body["messages"][-1]["role"] == "tool":
+            return "I told them, which nobody is shown."
         asked.append(json.dumps(body["messages"]))
-        return f"Look number {len(asked)}."
+        return Reply(calls=(Call("notify", json.dumps({"text": f"Look number {len(asked)}."}), f"c{len(asked)}"),))
 
     clock = ManualClock(NOON)
     async with OpenAIStub(answer) as model:
@@ -129,6 +133,26 @@ async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path,
     assert job.is_alone is not remembers
     assert ("Look number 1." in asked[1]) is remembers
     assert "look after the oven" in asked[1]
+
+
+@pytest.mark.parametrize("in_main", [False, True])
+async def test_what_a_job_writes_without_notify_is_shown_to_nobody(tmp_path: Path, in_main: bool) -> None:
+    """In a session of its own and in the owner's, on their page too; it counts as silent, and the ledger says why."""
+    clock = ManualClock(NOON)
+    async with OpenAIStub(lambda _: "I looked around, and here is my report.") as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        with home.lock("a journey"):
+            async with running(home, clock) as app:
+                await app.desk.cron(CronOrder("add", when="every 2h", what="look after the oven", in_main=in_main))
+                assert await after(app, clock, 7200) == []
+                assert " silent" in (await told(app, CronOrder("history", number=1)))[0]
+                (silence,) = await app.desk.store.silences.latest()
+                talk = await app.desk.transcripts.open(SessionKey(MAIN, "main" if in_main else "cron:1"))
+    assert (silence.address.channel, silence.reason, silence.times) == ("clock", "unasked_prose", 1)
+    assert any(
+        "here is my report" in record.entry.text for record in talk.records if isinstance(record.entry, ReplyEntry)
+    )
+    assert list(shown_of(talk.records)) == []
 
 
 async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> None:

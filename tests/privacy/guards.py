@@ -828,6 +828,27 @@ GUARDS = (
         "tests/gateway/admission/test_pairing.py::test_a_crowd_that_never_ends_keeps_nobody_out_whom_the_owner_names",
     ),
     Guard(
+        "gateway/automation/silence.py",
+        "a turn that nobody asked for speaks by `notify` alone",
+        "    if not is_unasked(message, kind):\n        return without_token(answer)",
+        "    if not is_heartbeat(message) or answer:\n        return without_token(answer)",
+        "tests/gateway/automation/test_silence.py::test_a_turn_that_nobody_asked_for_speaks_by_notify_alone",
+    ),
+    Guard(
+        "gateway/turns/turn.py",
+        "prose that nobody asked for is silence with a reason",
+        "            await asyncio.gather(self.store.count(UNASKED_PROSE), self.store.silences.record(silence))",
+        "            pass",
+        "tests/gateway/automation/test_heartbeat_runner.py::test_silence_reaches_nobody_and_news_go_to_the_owners_chat",
+    ),
+    Guard(
+        "gateway/web/page_mirror.py",
+        "a page shows nothing that a job's model wrote besides",
+        "        if record.turn_id not in jobs:",
+        "        if True:",
+        "tests/journeys/test_schedule.py::test_what_a_job_writes_without_notify_is_shown_to_nobody",
+    ),
+    Guard(
         "gateway/admission/sign_in.py",
         "a sign-in code is counted before it is looked at",
         "        self._tries.append(now)  # before it is looked at: of many at once, only the first few are\n",

@@ -17,7 +17,7 @@ from gateway.agent.models.offline_quotes import say_found, say_noted
 from gateway.agent.models.port import ModelRequest, OnText
 
 OFFLINE = "offline"
-SEARCH, NOTE = "memory_search", "add_note"
+SEARCH, NOTE, NOTIFY = "memory_search", "add_note", "notify"
 MAX_RESULTS = 6
 
 _HELP = """\
@@ -60,10 +60,16 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     told = [part for part in (_told(*outcome) for outcome in _outcomes(since)) if part]
     if not told and (calls := tuple(_calls(intent, {spec.name for spec in request.tools}))):
         return ReplyEntry("", calls, OFFLINE, Usage())
+    is_unasked = NOTIFY in {spec.name for spec in request.tools}
+    if is_unasked and any(isinstance(each, ResultEntry) and each.name == NOTIFY for each in since):
+        return ReplyEntry("", (), OFFLINE, Usage())
     parts = told or [_without_tools(intent)]
     if remark := _remark(request.entries, intent, stands_in=stands_in):
         parts.append(remark)
-    return ReplyEntry("\n\n".join(parts), (), OFFLINE, Usage())
+    answer = "\n\n".join(parts)
+    if is_unasked:  # nobody is shown anything else
+        return ReplyEntry("", (_call(NOTIFY, text=answer),), OFFLINE, Usage())
+    return ReplyEntry(answer, (), OFFLINE, Usage())
 
 
 def _last_message(entries: Sequence[Entry]) -> tuple[list[str], Sequence[Entry]]:

@@ -9,12 +9,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry
 from gateway.agent.tools.tool import Tool, tool
 from gateway.errors import ToolError
-from workspaces.access import Access, SessionType
 
 
-def notify_tools(access: Access) -> list[Tool]:
-    """Return the tool of a heartbeat that speaks to its owner; where it goes was fixed before the turn began."""
-    return [tool(notify)] if access.session_type is SessionType.HEARTBEAT else []
+def notify_tools() -> list[Tool]:
+    """Return the tool of a turn that nobody asked for; where it goes was fixed before the turn began."""
+    return [tool(notify)]
 
 
 async def notify(text: str) -> str:

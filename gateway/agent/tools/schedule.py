@@ -31,7 +31,7 @@ def schedule_tools(access: Access, book: Book) -> list[Tool]:
         what: Annotated[str, Field(description="Your words to yourself.")],
         with_memory: Annotated[bool, Field(description="Whether it needs the private notes.")] = False,
     ) -> str:
-        """Plan a reminder or a job. Your owner gets what you answer then."""
+        """Plan a reminder or a job. Your owner gets what you give to notify then."""
         return await book.add(when, what, private=with_memory)
 
     async def list_schedule() -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import Address, InboundMessage
+from gateway.admission.internal_channels import heartbeat_address
 from gateway.admission.routing import SessionKey
-from gateway.agent.entries import UserEntry
+from gateway.agent.entries import ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.port import ModelRequest
 from gateway.automation.heartbeat_state import Outcome
 from gateway.errors import ModelUnavailableError, StoreError
@@ -25,6 +26,15 @@ OK = "HEARTBEAT_OK"
 def always(step: Step) -> ScriptedModel:
     """A model that does the same however often it is asked."""
     return ScriptedModel(*[step] * 2_000)
+
+
+def telling(text: str) -> ScriptedModel:
+    """A model that tells its owner *text* at each heartbeat."""
+
+    def step(request: ModelRequest) -> str | ReplyEntry:
+        return OK if isinstance(request.entries[-1], ResultEntry) else says("", call("notify", text=text))
+
+    return always(step)
 
 
 def berlin(text: str) -> datetime:
@@ -147,7 +157,7 @@ async def test_what_names_no_time_is_asked_for_every_half_hour(tmp_path: Path) -
 
 
 async def test_silence_reaches_nobody_and_news_go_to_the_owners_chat(tmp_path: Path) -> None:
-    """By `notify`, or by an answer that is not the word; the word itself is in no message."""
+    """By `notify` alone; what else the model writes is shown to nobody, and the ledger of silences says so."""
     model = ScriptedModel(
         OK,
         "All well.\n\n**HEARTBEAT_OK**",
@@ -161,7 +171,10 @@ async def test_silence_reaches_nobody_and_news_go_to_the_owners_chat(tmp_path: P
     async with open_beating(tmp_path, model, berlin("2026-03-10 12:00")) as beating:
         beating.lists("- [ ] look around")
         await beating.pass_time(7 * HOUR / 2, HOUR / 2)
-        assert await beating.told() == [(CHAT, "Ann wrote."), (CHAT, "The plants are dry.")]
+        assert await beating.told() == [(CHAT, "Ann wrote.")]
+        assert (await beating.house.store.report()).reasons["unasked_prose"] == 1
+        (silence,) = await beating.house.store.silences.latest()
+        assert (silence.address, silence.reason, silence.times) == (heartbeat_address(MAIN), "unasked_prose", 1)
         assert (await beating.standing()).outcome is Outcome.SILENT
 
 
@@ -216,7 +229,7 @@ async def test_nothing_is_asked_while_the_owner_is_being_answered(tmp_path: Path
 
 async def test_without_a_way_to_the_owner_nothing_is_asked(tmp_path: Path) -> None:
     """It is counted once, and asked as soon as there is one: a chat that is known later, never another."""
-    async with open_beating(tmp_path, always("The plants are dry."), berlin("2026-03-10 12:00")) as beating:
+    async with open_beating(tmp_path, telling("The plants are dry."), berlin("2026-03-10 12:00")) as beating:
         beating.lists("- [ ] daily 12:30 mail")
         beating.chat = None
         await beating.pass_time(3 * HOUR)
@@ -231,11 +244,11 @@ async def test_without_a_way_to_the_owner_nothing_is_asked(tmp_path: Path) -> No
 async def test_where_the_answer_goes_is_fixed_when_the_run_starts(tmp_path: Path) -> None:
     """Whoever writes while the model thinks changes nothing."""
 
-    def moves(_: ModelRequest) -> str:
+    def moves(_: ModelRequest) -> ReplyEntry:
         beating.chat = Address("telegram", "home", "-100")
-        return "The plants are dry."
+        return says("", call("notify", text="The plants are dry."))
 
-    async with open_beating(tmp_path, ScriptedModel(moves), berlin("2026-03-10 12:00")) as beating:
+    async with open_beating(tmp_path, ScriptedModel(moves, OK), berlin("2026-03-10 12:00")) as beating:
         beating.lists("- [ ] daily 12:30 plants")
         await beating.pass_time(HOUR)
         assert await beating.told() == [(CHAT, "The plants are dry.")]
@@ -310,7 +323,7 @@ async def test_the_owner_may_have_all_of_it_looked_at_now(tmp_path: Path) -> Non
 
 async def test_boot_runs_once_a_start_and_once_an_hour_at_most(tmp_path: Path) -> None:
     """So a gateway that crashes again and again asks no model each time."""
-    model = always("The gateway is up.")
+    model = telling("The gateway is up.")
     async with open_beating(tmp_path, model, berlin("2026-03-10 12:00")) as beating:
         await beating.heartbeats.begin()
         assert beating.entered == []
