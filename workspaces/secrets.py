@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import TypeVar, cast
 from urllib.parse import quote, quote_plus
 
@@ -38,10 +39,11 @@ class Redactor:
         self._pattern = re.compile("|".join(map(re.escape, forms)))
         self._begins = frozenset(form[:length] for form in forms for length in range(1, len(form)))
         self._longest = max(map(len, forms), default=0)
+        self._shortest = min(map(len, forms), default=0)
 
     def finds(self, text: str) -> bool:
         """Say whether *text* holds a secret."""
-        return any(needle in text for needle in self._needles)
+        return len(text) >= self._shortest and any(map(text.__contains__, self._needles))
 
     def __call__(self, text: str) -> str:
         """Return *text* without any of the secrets."""
@@ -136,11 +138,16 @@ def _redacted(value: object) -> object:
             pairs = {name: _redacted(each) for name, each in value.items()}
             return value if all(map(_is, value.values(), pairs.values())) else pairs
         case _ if is_dataclass(value) and not isinstance(value, type):
-            parts = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
-            other = {name: new for name, part in parts.items() if (new := _redacted(part)) is not part}
+            parts = ((name, getattr(value, name)) for name in _names(type(value)))
+            other = {name: new for name, part in parts if (new := _redacted(part)) is not part}
             return replace(value, **other) if other else value
         case _:
             return value
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind) if each.init)
 
 
 def _is(one: object, two: object) -> bool:

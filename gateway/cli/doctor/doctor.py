@@ -179,13 +179,20 @@ def _model(agent: str, name: str, config: "Config") -> Finding:
 
 
 def _secrets(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
+    from gateway.config.secrets import ORDINARY
+    from workspaces.secrets import is_guarded
+
     for source in config.secret_sources():
         try:
-            source.read(environ)
+            secret = source.read(environ)
         except ConfigError as exc:
             yield Finding("secret", Level.FAIL, str(exc), f"the setting is {source.key}")
-        else:
+            continue
+        if is_guarded(secret) or source.env in ORDINARY:
             yield Finding("secret", Level.OK, f"{source.key} is there")
+        else:
+            detail = f"{source.key} is too short to be told from other words, so it is not taken out of texts"
+            yield Finding("secret", Level.WARN, detail, "make a longer one, such as: openssl rand -hex 32")
 
 
 # --- what works

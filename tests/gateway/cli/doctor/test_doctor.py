@@ -207,3 +207,13 @@ def test_files_that_are_left_out_are_a_warning_with_the_command() -> None:
     assert list(_troubles(state)) == [
         Finding("files", Level.WARN, "agent main leaves out A.md (it is a link)", "cp A.md")
     ]
+
+
+@pytest.mark.parametrize(("key", "level"), [("password", "warn"), ("a-longer-password", "ok")])
+def test_a_secret_that_cannot_be_told_from_words_is_a_warning(patient: Patient, key: str, level: str) -> None:
+    """It would stand in texts unseen, and the owner is told what to do."""
+    settings = '[mcp.gone]\ncommand = ["/nowhere/at-all"]\nenv_from = ["DOOR_KEY", "USER"]\n'
+    patient.home.write(patient.home.config_file, patient.home.config_file.read_text("utf-8") + settings)
+    _, found = patient.findings({"DOOR_KEY": key, "USER": "ann"})
+    assert found["secret"][0] == level
+    assert ("mcp.gone.env_from is too short" in found["secret"][1]) == (level == "warn")
