@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from gateway.config.editing import _parted
+from gateway.config.section import PERSON
 from gateway.inbound.agent_crosstalk import _is_to
 from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
 from tests.pumping import Pump, grows, pumps
@@ -18,6 +19,7 @@ from workspaces.redact import _LEAD, Redaction
 from workspaces.secrets import Redactor
 
 MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]]]] = {
+    "gateway.config.channels._enders": lambda: _searched(re.compile(PERSON)),
     "gateway.config.editing._parted": lambda: [
         (re.compile(r"\s*\[\s*agents\s*\.\s*([\"']?)main\1\s*[].]"), lambda text: _parted([text], "main"))
     ],
