@@ -16,6 +16,10 @@ class Cause(StrEnum):
     """What a model is asked for."""
 
     CHAT = "chat"
+    """The owner's own messages."""
+    GUEST = "guest"
+    GROUP = "group"
+    TOKEN = "token"  # noqa: S105  # whoever asks by the API with a token that is not the owner's
     HEARTBEAT = "heartbeat"
     CRON = "cron"
     SUBAGENT = "subagent"
@@ -50,10 +54,6 @@ class Budgets:
         """Give each budget that a call for *cause* has to keep, the one for all causes under `None`."""
         found = (None, self.total), (cause, self.causes.get(cause, Budget()))
         yield from ((of, budget) for of, budget in found if budget.is_set)
-
-    @property
-    def is_set(self) -> bool:
-        return self.total.is_set or any(budget.is_set for budget in self.causes.values())
 
 
 def summed(spent: Mapping[str, Spend]) -> Spend:

@@ -57,7 +57,7 @@ def _all_limits(budget: BudgetSettings) -> Iterator[SpendingLimit]:
 
 
 def _budgets(given: BudgetSettings) -> Budgets:
-    return Budgets(_budget(given), {Cause(cause): _budget(limit) for cause, limit in given.causes.items()})
+    return Budgets(_budget(given), {Cause(cause): _budget(limit) for cause, limit in given.limits.items()})
 
 
 def _budget(given: SpendingLimit) -> Budget:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gateway.config.section import Section
 
-SpendingCause = Literal["chat", "heartbeat", "cron", "subagent", "flush"]
+SpendingCause = Literal["chat", "guest", "group", "token", "heartbeat", "cron", "subagent", "flush"]
 
 
 class SpendingLimit(Section):
@@ -16,7 +16,19 @@ class SpendingLimit(Section):
     money_a_day: float | None = Field(default=None, ge=0)
 
 
+OTHERS_TOKENS_A_DAY = 1_000_000
+"""What guests may spend of an agent in a day, its groups, and the API's tokens, each kind for itself, unless it is set:
+some hundred short turns. Our choice; nobody but the owner spends without a limit."""
+
+
 class BudgetSettings(SpendingLimit):
     """For all causes together, and for some of them besides."""
 
     causes: dict[SpendingCause, SpendingLimit] = Field(default={})
+
+    @property
+    def limits(self) -> dict[SpendingCause, SpendingLimit]:
+        """Those that are set, and for others than the owner the default where nothing is."""
+        others = SpendingLimit(tokens_a_day=OTHERS_TOKENS_A_DAY)
+        default: dict[SpendingCause, SpendingLimit] = {"guest": others, "group": others, "token": others}
+        return default | self.causes

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gateway.agent.budget import Budget, Cause, dollars, summed
+from gateway.config.budget import OTHERS_TOKENS_A_DAY
 from gateway.control.status_wire import SpendingStatus
 from gateway.stores.spending import NANOS, Spend
 
@@ -18,7 +19,8 @@ async def spending_of(purse: "Purse | None") -> tuple[SpendingStatus, ...]:
     spent = await purse.spent()
     rows = [_row("all", summed(spent), purse.budgets.total)]
     rows += [_row(cause, spent.get(cause, Spend()), purse.budgets.causes.get(cause, Budget())) for cause in Cause]
-    return tuple(row for row in rows if row != SpendingStatus(row.cause, 0, 0.0))
+    unspent = (SpendingStatus(row.cause, 0, 0.0, 0, limit) for row in rows for limit in (None, OTHERS_TOKENS_A_DAY))
+    return tuple(row for row in rows if row not in {*unspent})
 
 
 def _row(cause: str, spend: Spend, budget: Budget) -> SpendingStatus:

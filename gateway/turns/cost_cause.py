@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from adapters.channel import InboundMessage
+from adapters.http import CHANNEL as HTTP
 from gateway.admission.internal_channels import CLOCK
 from gateway.admission.routing import Envelope
 from gateway.agent.agent import Agent
@@ -17,6 +18,8 @@ _CAUSES = {
     SessionType.HEARTBEAT: Cause.HEARTBEAT,
     SessionType.CRON: Cause.CRON,
     SessionType.SUBAGENT: Cause.SUBAGENT,
+    SessionType.GUEST: Cause.GUEST,
+    SessionType.GROUP: Cause.GROUP,
 }
 _OF_THE_OWNER = frozenset({SessionType.MAIN, SessionType.HEARTBEAT, SessionType.CRON, SessionType.SUBAGENT})
 """Sessions whose answers nobody but the owner, or their agent, reads."""
@@ -26,6 +29,8 @@ def cause_of(message: InboundMessage, session_type: SessionType) -> Cause:
     """Return what the turn of *message* asks a model for; a job that runs in the owner's chat is still a job."""
     if message.address.channel == CLOCK and session_type is SessionType.MAIN:
         return Cause.CRON
+    if message.address.channel == HTTP and session_type is SessionType.GUEST:
+        return Cause.TOKEN
     return _CAUSES.get(session_type, Cause.CHAT)
 
 

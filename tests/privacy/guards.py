@@ -849,6 +849,20 @@ GUARDS = (
         "tests/journeys/test_schedule.py::test_what_a_job_writes_without_notify_is_shown_to_nobody",
     ),
     Guard(
+        "gateway/config/budget.py",
+        "others than the owner have a limit without any setting",
+        "        return default | self.causes",
+        "        return self.causes",
+        "tests/gateway/app/test_budgets.py::test_others_than_the_owner_have_a_limit_without_any_setting",
+    ),
+    Guard(
+        "gateway/turns/cost_cause.py",
+        "what a guest's program asks counts as a program's",
+        "        return Cause.TOKEN",
+        "        return Cause.CHAT",
+        "tests/gateway/turns/test_cost_cause.py::test_each_turn_is_paid_as_what_it_is",
+    ),
+    Guard(
         "gateway/admission/sign_in.py",
         "a sign-in code is counted before it is looked at",
         "        self._tries.append(now)  # before it is looked at: of many at once, only the first few are\n",

@@ -51,7 +51,7 @@ class Purse:
         tokens = CAUTIOUS.tokens(request_characters(request))
         call = Call(cause, self.now().date(), self.prices.of(model, Usage(tokens)))
         async with self._one_at_a_time:
-            if self.budgets.is_set:
+            if next(self.budgets.over(call.cause), None):
                 await self._check(call)
             if call.least != Spend():
                 await self.spending.add(self.agent, call.day, call.cause, call.least)

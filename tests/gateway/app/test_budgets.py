@@ -9,6 +9,7 @@ from gateway.agent.budget import Budget, Cause
 from gateway.agent.entries import Usage
 from gateway.app.budgets import purses_of, unpriced_models
 from gateway.config import Config, read_config
+from gateway.config.budget import OTHERS_TOKENS_A_DAY
 from gateway.control.exposition import Standing
 from gateway.control.spending import spending_lines
 from gateway.control.status_wire import AgentStatus, SpendingStatus, Status
@@ -60,8 +61,10 @@ async def test_prices_and_budgets_are_those_of_the_configuration(tmp_path: Path)
     assert main.prices.of("elsewhere", million).unpriced_tokens == 2_000_000
     assert main.prices.of("offline", million) == Spend()
     assert main.budgets.total == Budget(None, 1_500_000_000)
-    assert main.budgets.causes == {Cause.CRON: Budget(7)}
-    assert not other.budgets.is_set
+    others = Budget(OTHERS_TOKENS_A_DAY)
+    default = {Cause.GUEST: others, Cause.GROUP: others, Cause.TOKEN: others}
+    assert main.budgets.causes == {Cause.CRON: Budget(7), **default}
+    assert not [*other.budgets.over(Cause.CHAT)]
     await store.close()
 
 
@@ -117,3 +120,20 @@ def test_prometheus_reads_what_was_spent_by_agent_and_cause() -> None:
     }
     assert samples["strandline_spent_tokens", "chat"] == 1_000
     assert samples["strandline_spent_dollars", "all"] == 0.25
+
+
+async def test_others_than_the_owner_have_a_limit_without_any_setting(tmp_path: Path) -> None:
+    """Guests, groups and the API's tokens, each for itself; a table replaces it, an empty one takes it away."""
+    store = await SqliteStore.open(tmp_path / "state.db")
+
+    def causes(text: str) -> dict[str, Budget]:
+        purse = purses_of(read(tmp_path, f"[agents.main]\n{text}"), store, ManualClock().now, store.count)[
+            AgentId("main")
+        ]
+        return {str(cause): budget for cause, budget in purse.budgets.causes.items()}
+
+    limit = Budget(OTHERS_TOKENS_A_DAY)
+    assert causes("") == {"guest": limit, "group": limit, "token": limit}
+    own = "[agents.main.budget.causes.guest]\ntokens_a_day = 5\n[agents.main.budget.causes.group]\n"
+    assert causes(own) == {"guest": Budget(5), "group": Budget(), "token": limit}
+    await store.close()

@@ -1,0 +1,36 @@
+"""What a turn asks its model for, and so whose limit it keeps."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from gateway.admission.internal_channels import job_address
+from gateway.agent.budget import Cause
+from gateway.turns.cost_cause import cause_of
+from workspaces.access import AgentId, SessionType
+
+SAID = InboundMessage(
+    Address("telegram", "home", "7"), "1", Sender("7", "Ann"), ChatKind.DIRECT, "hello", True, datetime.now(UTC)
+)
+BY_API = replace(SAID, address=Address("http", "visitor", "main", "main"))
+JOB = replace(SAID, address=job_address(AgentId("main"), "1", in_main=True))
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "cause"),
+    [
+        (SAID, SessionType.MAIN, Cause.CHAT),
+        (SAID, SessionType.GUEST, Cause.GUEST),
+        (SAID, SessionType.GROUP, Cause.GROUP),
+        (BY_API, SessionType.GUEST, Cause.TOKEN),
+        (BY_API, SessionType.MAIN, Cause.CHAT),
+        (JOB, SessionType.MAIN, Cause.CRON),
+        (SAID, SessionType.HEARTBEAT, Cause.HEARTBEAT),
+        (SAID, SessionType.SUBAGENT, Cause.SUBAGENT),
+    ],
+)
+def test_each_turn_is_paid_as_what_it_is(message: InboundMessage, kind: SessionType, cause: Cause) -> None:
+    """What others ask never counts as the owner's own."""
+    assert cause_of(message, kind) is cause
