@@ -18,6 +18,8 @@ class ApiTokenSettings(Section):
     """The owner's own; anybody else is a guest."""
     agents: tuple[str, ...] = ()
     """Which agents a guest may talk to; the owner may talk to all."""
+    chats_a_day: int = Field(default=50, ge=1, le=10_000)
+    """Conversations that a guest may hold in a day (UTC)."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

@@ -1,12 +1,13 @@
 """This file knows who holds which token."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from hashlib import sha256
 
 from gateway.config import WebSettings
 from gateway.errors import ConfigError
-from gateway.web.errors import AUTHENTICATION, HttpError
+from gateway.web.errors import AUTHENTICATION, PERMISSION, HttpError
 
 LEAST_CHARACTERS = 24
 """Of a token: 24 of an alphabet of 64 are 144 bits, so that nobody guesses one; our choice."""
@@ -20,6 +21,32 @@ class Holder:
     """Of the token: the channel's account."""
     agents: tuple[str, ...]
     """Which agents they may talk to, those that other gateways look after among them."""
+    chats_a_day: int | None = None
+    """Conversations that they may hold in a day; `None` for the owner, whose chats are all one conversation."""
+
+
+class ChatsOfToday:
+    """Bounds the conversations that a token holds in a day: each has a transcript, notes and an index of its own."""
+
+    def __init__(self, today: Callable[[], date]) -> None:
+        self._today = today
+        self._day = today()
+        self._chats: dict[str, set[tuple[str, str]]] = {}
+
+    def check(self, holder: Holder, agent: str, chat: str) -> None:
+        """Count the *chat* with *agent*, unless it was counted today. Raises HttpError 429 where it is one too many."""
+        if self._day != self._today():
+            self._day, self._chats = self._today(), {}
+        chats = self._chats.setdefault(holder.name, set())
+        if holder.chats_a_day is None or (agent, chat) in chats:
+            return
+        if len(chats) >= holder.chats_a_day:
+            said = (
+                f"this token holds {holder.chats_a_day} conversations today, and no more; go on in one of "
+                f"them, or tomorrow (web.tokens.{holder.name}.chats_a_day)"
+            )
+            raise HttpError(429, said, PERMISSION, code="too_many_chats")
+        chats.add((agent, chat))
 
 
 class Holders:
@@ -37,7 +64,8 @@ class Holders:
             token = source.read(environ)
             if len(token) < LEAST_CHARACTERS:
                 raise ConfigError(f"{source.key}: a token has {LEAST_CHARACTERS} characters or more")
-            pairs.append((token, Holder(name, every if settings.owner else settings.agents)))
+            guest = Holder(name, settings.agents, settings.chats_a_day)
+            pairs.append((token, Holder(name, every) if settings.owner else guest))
         if len({token for token, _ in pairs}) < len(pairs):
             raise ConfigError("web.tokens: two of them are the same; each needs its own")
         return cls(pairs)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from hashlib import blake2b
 
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from starlette.routing import Route
 
 from adapters.channel import InboundMessage
 from gateway.inbound.outcomes import Outcome
-from gateway.web.api_tokens import Holder, Holders
+from gateway.web.api_tokens import ChatsOfToday, Holder, Holders
 from gateway.web.completion_turns import PATIENCE_S, Asking, Heard
 from gateway.web.deltas import Growing
 from gateway.web.errors import SERVER, HttpError
@@ -36,6 +37,7 @@ class CompletionPages:
     def __init__(self, holders: Holders, asking: Asking, here: frozenset[str], caps: ImageCaps) -> None:
         """*here* are the agents that this gateway looks after."""
         self._caps = caps
+        self._chats = ChatsOfToday(lambda: datetime.now(UTC).date())
         self._holders = holders
         self._asking = asking
         self._here = here
@@ -59,6 +61,7 @@ class CompletionPages:
         if _known(asked.model, holder) not in self._here:
             raise HttpError(503, f"another gateway looks after {asked.model!r} now", SERVER, code="agent_elsewhere")
         chat = chat_name(request.headers.get(CHAT_HEADER) or asked.user or DEFAULT_CHAT)
+        self._chats.check(holder, asked.model, chat)
         message = self._asking.message(holder.name, chat, asked, request.headers.get(KEY_HEADER))
         shape = Shape(f"chatcmpl-{message.id}", asked.model, int(message.sent_at.timestamp()))
         if asked.stream:

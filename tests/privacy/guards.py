@@ -863,6 +863,13 @@ GUARDS = (
         "tests/gateway/turns/test_cost_cause.py::test_each_turn_is_paid_as_what_it_is",
     ),
     Guard(
+        "gateway/web/completions.py",
+        "a program begins so many conversations a day and no more",
+        "        self._chats.check(holder, asked.model, chat)\n",
+        "",
+        "tests/gateway/web/test_api_tokens.py::test_a_program_cannot_begin_conversation_after_conversation",
+    ),
+    Guard(
         "gateway/admission/sign_in.py",
         "a sign-in code is counted before it is looked at",
         "        self._tries.append(now)  # before it is looked at: of many at once, only the first few are\n",
