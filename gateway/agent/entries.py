@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+NO_REPLY = "NO_REPLY"
+"""A model that has nothing to say answers exactly this, in any case; it never reaches a chat."""
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from gateway.agent.cancellation import Halt
 from gateway.agent.entries import (
     HALTED,
+    NO_REPLY,
     CallStartEntry,
     Entry,
     ReplyEntry,
@@ -23,10 +24,7 @@ from gateway.agent.window.count import request_characters
 from gateway.errors import ModelFloodError, TurnLimitError
 from gateway.runtime.clock import unless
 
-__all__ = ["NO_REPLY", "UNANSWERED", "Answer", "Course", "Journal", "TurnLimits", "run_turn"]
-
-NO_REPLY = "NO_REPLY"
-"""A model that has nothing to say answers exactly this, in any case; it never reaches a chat."""
+__all__ = ["UNANSWERED", "Answer", "Course", "Journal", "TurnLimits", "run_turn"]
 
 Journal = Callable[[Entry], Awaitable[None]]
 """Takes each new entry of the history, and returns once it is durable."""

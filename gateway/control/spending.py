@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gateway.agent.budget import Budget, Cause, dollars, summed
-from gateway.config.budget import OTHERS_TOKENS_A_DAY
 from gateway.control.status_wire import SpendingStatus
-from gateway.stores.spending import NANOS, Spend
+from gateway.stores.spending import NANOS, OTHERS_TOKENS_A_DAY, Spend
 
 if TYPE_CHECKING:  # the command line shows spending without loading models
     from gateway.agent.models.paid import Purse

@@ -7,8 +7,7 @@ from datetime import datetime, tzinfo
 from itertools import groupby
 from typing import Protocol
 
-from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry, own_words
-from gateway.agent.loop import NO_REPLY
+from gateway.agent.entries import COMMAND, NO_REPLY, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry, own_words
 from gateway.agent.models.offline import OFFLINE
 from gateway.transcripts.writer import Record
 from workspaces.memory.text.dialogue import is_empty_answer, is_question, is_small_talk, left_out_line, log_line

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from gateway.agent.loop import NO_REPLY
+from gateway.agent.entries import NO_REPLY
 from gateway.schedule.checklist import HEARTBEAT_OK, SILENT_WITH, without_token
 from workspaces.secrets import Sieve
 

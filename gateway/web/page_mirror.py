@@ -11,8 +11,7 @@ from datetime import datetime
 from adapters.channel import Adapter, InboundMessage
 from adapters.web import CHANNEL, Kind, Told, WebAdapter
 from gateway.admission.routing import Routes, SessionKey, route
-from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, UserEntry
-from gateway.agent.loop import NO_REPLY
+from gateway.agent.entries import HALTED, NO_REPLY, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.tools.notify import notified
 from gateway.inbound.edits import source_of
 from gateway.inbound.outcomes import Outcome

@@ -236,7 +236,7 @@ def without_note(content: str) -> str:
 def instant(body: Body) -> Step:
     """Answer at once with what was said last, by `notify` where nobody asked: the model of benches."""
     said = next(message["content"] for message in reversed(body["messages"]) if message["role"] == "user")
-    answer = f"You said: {without_note(said)}"
+    answer = f"You said: {without_note(said if isinstance(said, str) else str(said[0]['text']))}"
     if '"notify"' not in json.dumps(body.get("tools", [])):
         return answer
     return "" if body["messages"][-1]["role"] == "tool" else Reply(calls=(call("notify", text=answer),))

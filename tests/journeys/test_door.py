@@ -23,23 +23,25 @@ async def test_a_stranger_becomes_a_guest_by_a_code_and_a_stranger_again(tmp_pat
             (code,) = [line for line in greeting.text.splitlines() if line[5:6] == "-"]
             bot.says(EVE, "/pair approve " + code)
             bot.says(OWNER, f"/pair approve {code}")
-            sent = (await bot.wait_for_sent(3))[1:]
+            sent = (await bot.wait_for_sent(4))[1:]
             (let_in,) = [each for each in sent if each.text.startswith("Person 99 (telegram:99) may now write to")]
-            (rung,) = [each for each in sent if each is not let_in]
+            (welcome,) = [each for each in sent if each.chat == EVE]
+            (rung,) = [each for each in sent if each not in (let_in, welcome)]
             assert provider.bodies == []
             bot.says(EVE, "what is in the vault?")
-            assert (await bot.wait_for_sent(4))[3].chat == EVE
+            assert (await bot.wait_for_sent(5))[4].chat == EVE
             bot.says(OWNER, f"/pair revoke telegram:{EVE}")
-            await bot.wait_for_sent(5)
+            await bot.wait_for_sent(6)
             bot.says(EVE, "are you there?")
-            again, rung_again = sorted((await bot.wait_for_sent(7))[5:], key=lambda each: -each.chat)
+            again, rung_again = sorted((await bot.wait_for_sent(8))[6:], key=lambda each: -each.chat)
             bot.says(OWNER, "/why silence")
-            told = (await bot.wait_for_sent(8))[7]
+            told = (await bot.wait_for_sent(9))[8]
         (request,) = provider.bodies
     assert PRIVATE not in json.dumps(request)
     assert (greeting.chat, again.chat, told.chat) == (EVE, EVE, OWNER)
     assert {each.chat for each in (rung, rung_again)} == {OWNER}
     assert code in rung.text
+    assert welcome.text.startswith("You have been let in")
     assert again.text != greeting.text  # another code: whoever was revoked is a stranger like any other
     assert PRIVATE not in greeting.text
     assert f"telegram.home.{EVE}, telegram:{EVE}: 3 times, because they have not been let in" in told.text
@@ -57,18 +59,19 @@ async def test_the_owner_lets_in_and_refuses_by_a_press(tmp_path: Path) -> None:
             ((approve, _),) = rung.buttons
             for person in (EVE, OWNER, OWNER):
                 bot.presses(person, rung.message_id, approve["callback_data"])
-            decided = (await bot.wait_for_sent(4))[2:]
+            sent = (await bot.wait_for_sent(5))[2:]
+            decided = [each for each in sent if each.chat == OWNER]
             bot.says(EVE, "may I?")
-            assert [each.text for each in (await bot.wait_for_sent(5))[4:]] == ["Good day."]
+            assert [each.text for each in (await bot.wait_for_sent(6))[5:]] == ["Good day."]
             bot.says(98, "and me?")
-            sent = (await bot.wait_for_sent(7))[5:]
+            sent = (await bot.wait_for_sent(8))[6:]
             (rung,) = [each for each in sent if each.buttons]
             ((_, refuse),) = rung.buttons
             bot.presses(OWNER, rung.message_id, refuse["callback_data"])
-            refused = (await bot.wait_for_sent(8))[7]
+            refused = (await bot.wait_for_sent(9))[8]
             bot.says(98, "please?")
             bot.says(EVE, "still there?")
-            assert (await bot.wait_for_sent(9))[8].chat == EVE
+            assert (await bot.wait_for_sent(10))[9].chat == EVE
     assert {each.chat for each in (rung, *decided, refused)} == {OWNER}
     assert decided[0].text.startswith("Person 99 (telegram:99) may now write")
     assert decided[1].text.startswith("nobody waits with that code")

@@ -3,6 +3,7 @@
 import ctypes
 import itertools
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -39,17 +40,18 @@ def root(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def exchanging(one: Path, other: Path) -> Iterator[list[int]]:
-    """Exchange two names again and again, each time in one step; the list holds how often."""
+def exchanging(one: Path, other: Path, pause_s: float = 0) -> Iterator[list[int]]:
+    """Exchange two names again and again, each time in one step, up to *pause_s* between; the list holds how often."""
     exchange, here, stop, swaps = 2, -100, threading.Event(), [0]
     renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    chance = random.Random(swaps[0])
 
     def flip() -> None:
         while not stop.is_set():
             if renameat2(here, bytes(one), here, bytes(other), exchange):
                 raise OSError(ctypes.get_errno(), "renameat2")
             swaps[0] += 1
-            time.sleep(0)
+            time.sleep(chance.uniform(0, pause_s))
 
     thread = threading.Thread(target=flip)
     thread.start()
@@ -163,7 +165,7 @@ def test_a_file_that_flips_to_another_name_of_an_outer_one_is_not_grown(root: Pa
             return "refused"
         return "added"
 
-    with exchanging(root / NOTE, root / "door"):
+    with exchanging(root / NOTE, root / "door", pause_s=0.05):
         seen = tried(append, 1, {"added": LEAST, "refused": LEAST})
     assert (root.parent / "outside/a.md").read_bytes() == SECRET
     assert min(seen["added"], seen["refused"]) >= LEAST

@@ -27,6 +27,8 @@ ALL_FILES = {
     "gateway/app/resources.py": "hands the disk's trouble to whoever tells the owner",
     "gateway/app/agents.py": "gives the index and the keeper what they keep",
     "gateway/app/index_migration.py": "builds an index anew at the command line, and reports lines that differ",
+    "gateway/app/app.py": "gives the alarm the folder of which it names the files that were left out",
+    "gateway/control/operator.py": "names to the owner the files that were left out",
     "gateway/cli/agents.py": "counts files for the owner at the command line",
     "gateway/sessions/onboarding.py": "looks when one file was written",
     "gateway/transcripts/expiry.py": "looks which transcripts notes name; a name that is found keeps its file",

@@ -11,13 +11,13 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
 
-from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import NO_REPLY, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.offline_intents import Intent, read_intent
 from gateway.agent.models.offline_quotes import say_found, say_noted
-from gateway.agent.models.port import ModelRequest, OnText
+from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
 
 OFFLINE = "offline"
-SEARCH, NOTE, NOTIFY = "memory_search", "add_note", "notify"
+SEARCH, NOTE = "memory_search", "add_note"
 MAX_RESULTS = 6
 
 _HELP = """\
@@ -60,14 +60,13 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     told = [part for part in (_told(*outcome) for outcome in _outcomes(since)) if part]
     if not told and (calls := tuple(_calls(intent, {spec.name for spec in request.tools}))):
         return ReplyEntry("", calls, OFFLINE, Usage())
-    is_unasked = NOTIFY in {spec.name for spec in request.tools}
-    if is_unasked and any(isinstance(each, ResultEntry) and each.name == NOTIFY for each in since):
-        return ReplyEntry("", (), OFFLINE, Usage())
+    if request.has_notified:
+        return ReplyEntry(NO_REPLY, (), OFFLINE, Usage())
     parts = told or [_without_tools(intent)]
     if remark := _remark(request.entries, intent, stands_in=stands_in):
         parts.append(remark)
     answer = "\n\n".join(parts)
-    if is_unasked:  # nobody is shown anything else
+    if NOTIFY in {spec.name for spec in request.tools}:  # nobody is shown anything else
         return ReplyEntry("", (_call(NOTIFY, text=answer),), OFFLINE, Usage())
     return ReplyEntry(answer, (), OFFLINE, Usage())
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from gateway.agent.entries import Entry, Picture, ReplyEntry
+from gateway.agent.entries import Entry, Picture, ReplyEntry, ResultEntry, UserEntry
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,9 @@ class ToolSpec:
         """How many characters it takes in a request."""
         return len(self.name) + len(self.description) + len(json.dumps(dict(self.parameters)))
 
+
+NOTIFY = "notify"
+"""Name of the tool by which a turn that nobody asked for speaks to the owner; no other turn is offered it."""
 
 Look = Callable[[Picture], Awaitable[str | None]]
 """Returns a picture as a data URI; `None` if it cannot be had any more."""
@@ -41,6 +44,16 @@ class ModelRequest:
     temperature: float | None = None
     look: Look | None = None
     """Gives the pictures of `entries` to a model that sees; `None`: they stay as they are described."""
+
+    @property
+    def has_notified(self) -> bool:
+        """Whether the turn told its owner something by `notify`: it may then end without a word."""
+        for entry in reversed(self.entries):
+            if isinstance(entry, UserEntry):
+                return False
+            if isinstance(entry, ResultEntry) and entry.name == NOTIFY and not entry.is_error:
+                return True
+        return False
 
 
 OnText = Callable[[str], Awaitable[None]]

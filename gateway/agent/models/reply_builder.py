@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from gateway.agent.entries import ReplyEntry, ToolCall, Usage
+from gateway.agent.entries import NO_REPLY, ReplyEntry, ToolCall, Usage
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.thinking import ThinkingFilter
 from gateway.errors import ModelFloodError, ModelRefusedError, ModelUnavailableError
@@ -23,10 +23,11 @@ class _Call:
 
 
 class Assembly:
-    """The reply of the model called *name*, as far as it has come."""
+    """The reply of the model called *name*, as far as it has come; silence without a word if it *may be empty*."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, may_be_empty: bool = False) -> None:
         self._name = name
+        self._may_be_empty = may_be_empty
         self._text: list[str] = []
         self._thinking = ThinkingFilter()
         self._calls: dict[int, _Call] = {}
@@ -76,6 +77,8 @@ class Assembly:
         text, calls = "".join(self._text), tuple(self._whole_calls(set(taken)))
         self._check(text, calls)
         is_cut = self._finish == Finish("length") and not calls
+        if not text.strip() and not calls:
+            text = NO_REPLY
         return ReplyEntry(text + CUT_NOTE if is_cut else text, calls, self._name, self._usage)
 
     def _check(self, text: str, calls: tuple[ToolCall, ...]) -> None:
@@ -87,6 +90,8 @@ class Assembly:
         if not text.strip() and not calls:
             if self._finish.how == "filtered":
                 raise ModelRefusedError(f"{self._name}: the provider's content filter stopped the reply")
+            if self._may_be_empty and self._finish.how == "stop":
+                return
             raise ModelUnavailableError(f"{self._name}: the reply is empty")
         for call in calls:
             self._check_arguments(call)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry
+from gateway.agent.models.port import NOTIFY
 from gateway.agent.tools.tool import Tool, tool
 from gateway.errors import ToolError
 
@@ -35,7 +36,7 @@ def notified(entries: Sequence[Entry]) -> str:
     """
     done = {each.call_id for each in entries if isinstance(each, ResultEntry) and not each.is_error}
     calls = (call for each in entries if isinstance(each, ReplyEntry) for call in each.calls)
-    texts = (_text(call.arguments) for call in calls if call.name == notify.__name__ and call.id in done)
+    texts = (_text(call.arguments) for call in calls if call.name == NOTIFY and call.id in done)
     return "\n\n".join(dict.fromkeys(text for text in texts if text))
 
 

@@ -11,14 +11,13 @@ import httpx2
 
 from gateway.control.browsers import BrowserOrder
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.provider_stub import Body, Step, without_note
+from tests.fakes.provider_stub import Body, Step, instant
 from tests.gateway.web.house import House
 
 
 def echo(body: Body) -> Step:
     """A model that repeats what was said."""
-    content = body["messages"][-1]["content"]
-    return f"You said: {without_note(content if isinstance(content, str) else str(content[0]['text']))}"
+    return instant(body)
 
 
 @dataclass

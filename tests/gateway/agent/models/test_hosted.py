@@ -10,7 +10,16 @@ from typing import Literal
 import pytest
 from pydantic import SecretStr
 
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import (
+    NO_REPLY,
+    CallStartEntry,
+    Entry,
+    ReplyEntry,
+    ResultEntry,
+    ToolCall,
+    Usage,
+    UserEntry,
+)
 from gateway.agent.models import wire
 from gateway.agent.models.hosted import HostedModel
 from gateway.agent.models.image_budget import PictureRoom
@@ -376,3 +385,21 @@ async def test_a_reply_cut_by_the_models_own_limit_says_so(desks: Desks) -> None
     finish = {"openai": "length", "anthropic": "max_tokens"}.get(desks.provider, "MAX_TOKENS")
     reply = await (await desks.open(steps(Reply("half of", finish=finish)))).ask()
     assert reply.text == "half of" + CUT_NOTE
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_error", "is_silence"),
+    [("notify", False, True), ("notify", True, False), ("memory_search", False, False)],
+)
+async def test_a_reply_without_a_word_is_silence_only_after_notify(
+    desks: Desks, tool: str, is_error: bool, is_silence: bool
+) -> None:
+    """A model that told its owner something often adds nothing; anywhere else an empty reply is a failure."""
+    desk = await desks.open(lambda _: "")
+    calls = ReplyEntry("", (ToolCall("c1", tool, "{}"),), "home", Usage())
+    request = asks(user("water the plants"), calls, ResultEntry("c1", tool, "done", is_error))
+    if is_silence:
+        assert (await desk.ask(request)).text == NO_REPLY
+    else:
+        with pytest.raises(ModelUnavailableError, match="the reply is empty"):
+            await desk.ask(request)
