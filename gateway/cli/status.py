@@ -10,7 +10,7 @@ import typer
 from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.control.cron_wire import JobsStatus
-from gateway.control.spending import spending_lines
+from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
 from gateway.home import Home
 from gateway.runtime.escape import visible

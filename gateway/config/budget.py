@@ -5,7 +5,6 @@ from typing import Literal
 from pydantic import Field
 
 from gateway.config.section import Section
-from gateway.stores.spending import OTHERS_TOKENS_A_DAY
 
 SpendingCause = Literal["chat", "guest", "group", "token", "heartbeat", "cron", "subagent", "flush"]
 
@@ -15,6 +14,11 @@ class SpendingLimit(Section):
 
     tokens_a_day: int | None = Field(default=None, ge=0)
     money_a_day: float | None = Field(default=None, ge=0)
+
+
+OTHERS_TOKENS_A_DAY = 1_000_000
+"""What guests may spend of an agent in a day, its groups, and the API's tokens, each kind for itself, unless it is set:
+some hundred short turns. Our choice; nobody but the owner spends without a limit."""
 
 
 class BudgetSettings(SpendingLimit):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from gateway.control.cron_wire import JobsStatus
-from gateway.control.spending import spending_lines
+from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, Status
 
 

@@ -8,10 +8,6 @@ from typing import Protocol
 NANOS = 1_000_000_000
 """Of `Spend.nanos`, in one unit of money."""
 
-OTHERS_TOKENS_A_DAY = 1_000_000
-"""What guests may spend of an agent in a day, its groups, and the API's tokens, each kind for itself, unless it is set:
-some hundred short turns. Our choice; nobody but the owner spends without a limit."""
-
 
 @dataclass(frozen=True, slots=True)
 class Spend:

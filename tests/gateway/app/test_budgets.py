@@ -9,11 +9,12 @@ from gateway.agent.budget import Budget, Cause
 from gateway.agent.entries import Usage
 from gateway.app.budgets import purses_of, unpriced_models
 from gateway.config import Config, read_config
+from gateway.config.budget import OTHERS_TOKENS_A_DAY
 from gateway.control.exposition import Standing
-from gateway.control.spending import spending_lines
+from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, SpendingStatus, Status
 from gateway.errors import ConfigError
-from gateway.stores.spending import NANOS, OTHERS_TOKENS_A_DAY, Spend
+from gateway.stores.spending import NANOS, Spend
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
 from workspaces.access import AgentId

@@ -1,0 +1,25 @@
+"""Text about what an agent's models cost today, for status and chats."""
+
+from collections.abc import Iterator, Sequence
+
+from gateway.agent.budget import dollars
+from gateway.control.status_wire import SpendingStatus
+from gateway.stores.spending import NANOS
+
+
+def spending_lines(rows: Sequence[SpendingStatus]) -> Iterator[str]:
+    """Give a line for each of *rows*; a limit stands beside what it limits."""
+    for row in rows:
+        of = "" if row.tokens_a_day is None else f" of {row.tokens_a_day:,}"
+        yield f"{row.cause}: {row.tokens:,}{of} tokens{_money(row)}"
+
+
+def _money(row: SpendingStatus) -> str:
+    unknown = f", {row.unpriced_tokens:,} of them at a price that is not known" if row.unpriced_tokens else ""
+    if row.money_a_day is not None:
+        return f", {_dollars(row.money)} of {_dollars(row.money_a_day)}{unknown}"
+    return f", {_dollars(row.money)}{unknown}" if row.money else unknown
+
+
+def _dollars(amount: float) -> str:
+    return dollars(round(amount * NANOS))
