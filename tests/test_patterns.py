@@ -15,7 +15,6 @@ from tests.pumping import Pump, grows, pumps
 from workspaces.memory.index.ranking import _name
 from workspaces.memory.text.dates import _forms
 from workspaces.memory.text.tokens import _exactly, _pattern
-from workspaces.redact import _LEAD, Redaction
 from workspaces.secrets import Redactor
 
 MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]]]] = {
@@ -30,10 +29,6 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "workspaces.memory.text.dates._forms": lambda: [found for form in _forms() for found in _searched(form)],
     "workspaces.memory.text.tokens._pattern": lambda: _searched(_pattern()),
     "workspaces.memory.text.tokens._exactly": lambda: _searched(_exactly("glyph-1234")),
-    "workspaces.redact.__init__": lambda: [
-        (re.compile(r"[ \t>]*[-*+]\d+[.)]\[[ xX]\]\d:alpha[\s>]+beta gamma"), Redaction("alpha beta gamma").out_of),
-        (re.compile(rf"\A\s*{_LEAD}"), re.compile(rf"\A\s*{_LEAD}").search),
-    ],
     "workspaces.secrets.__init__": lambda: [
         (re.compile("aaaaaaaab|a secret"), Redactor(["aaaaaaaab", "a secret"])),
     ],

@@ -13,6 +13,7 @@ from workspaces.errors import BadPathError, EditError, NoSuchFileError, NotTextE
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.text.chunking import entries_of
 from workspaces.memory.workspace_source import is_note
+from workspaces.redact import Redaction
 from workspaces.workspace import Workspace
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -69,6 +70,33 @@ def notes_of(path: PurePosixPath, whole: str) -> list[Note]:
         is_part = any(lines[line] > 1 for line in _lines_of(entry))
         notes.append(Note(path, entry.start_line, entry.end_line, entry.text, mark, is_part))
     return notes
+
+
+def marked_in(texts: Iterable[tuple[PurePosixPath, str]], marks: Collection[str]) -> dict[str, Note]:
+    """Return, by mark, the notes with one of *marks* in *texts* of files; no more of these are read than it takes."""
+    found: dict[str, Note] = {}
+    for path, whole in texts:
+        found |= {note.mark: note for note in notes_of(path, whole) if note.mark in marks}
+        if len(found) == len(set(marks)):
+            break
+    return found
+
+
+def take_out(workspace: Workspace, access: Access, redaction: Redaction) -> int:
+    """Take passages out of every file of notes that *access* may write; return how many files held one.
+
+    Raises what `Workspace.write` does.
+    """
+    count = 0
+    for path in forgettable(workspace, access):
+        try:
+            file = workspace.read(path, access)
+        except (NoSuchFileError, BadPathError, NotTextError, TooLargeError):
+            continue
+        if redaction.is_in(file.whole):
+            workspace.write(path, redaction.out_of(file.whole), access, file)
+            count += 1
+    return count
 
 
 def holding(notes: Iterable[Note], words: str) -> list[Note]:

@@ -1,41 +1,72 @@
-"""This file takes one passage out of texts, however its lines are broken, indented or listed there."""
+"""Redaction of passages: how they are taken out of notes, transcripts and JSON, in whatever form they stand there."""
 
 import json
 import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from workspaces.memory.text.dialogue import read_line
+from workspaces.memory.text.tokens import UNSPACED
 
 SHORTEST = 8
-"""In characters without space: what is shorter may be part of anything, and would go from everywhere."""
+"""In letters and digits; one of a script without spaces counts double. A shorter passage may be part of anything."""
 PURGED = "[purged]"
+WIDEST_GAP = 40
+"""Characters between two words of a passage: line ends, indents, quotation and list marks."""
+CUT_WORDS = 5
+"""Words of a passage that was cut off, with `…` or at the end of a text, from which it is still known."""
+LONGEST_LEAD = 120
+"""Characters on a line before a passage that may be its marks, time and speaker."""
 
-_LEAD = r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:\d{1,2}:\d{2}[ \t]+)?"
-"""What may stand before a note on its line: quotation, list mark, box, time of day."""
+_WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W{UNSPACED}][\u0300-\u036f]*)+")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_MARKS = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?")
+"""What may stand before a note on its line: quotation, list mark, box."""
+_REST_OF_LINE = re.compile(r"[^\w\r\n]*(?:\r\n|\r|\n|\Z)")
+_ELLIPSIS = re.compile(r"[^\w\n]{0,3}(?:…|\.\.\.|\Z)")
+_COMMAND = re.compile(r"(?P<name>/\w{1,32}(?:@\w{1,32})?)\s+(?P<words>\S.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of a text, folded, and where each stands in it."""
+
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, text: str) -> "_Words":
+        found = list(_WORD.finditer(text))
+        return cls(tuple(_folded(match[0]) for match in found), tuple(match.span() for match in found))
 
 
 class Redaction:
-    """One passage, wherever it stands. What says the same in other words is another passage."""
+    """Passages, wherever they stand, in any case and punctuation. The same told in other words is another passage."""
 
-    def __init__(self, passage: str) -> None:
+    def __init__(self, *passages: str) -> None:
         """Raises ValueError for a passage that is too short to be told from other words."""
-        words = re.sub(rf"\A\s*{_LEAD}", "", passage).split()
-        if sum(map(len, words)) < SHORTEST:
-            raise ValueError(f"a passage of less than {SHORTEST} characters would go from everywhere")
-        text = r"[\s>]+".join(map(re.escape, words))
-        self._passage = re.compile(rf"(?<!\w){text}(?!\w)")
-        self._alone = re.compile(rf"^{_LEAD}{text}[ \t]*(?:\r\n|\r|\n|\Z)", re.MULTILINE)
+        self._passages = [_words_of(passage) for passage in passages]
+        if any(_weight(words) < SHORTEST for words in self._passages):
+            raise ValueError(f"a passage of less than {SHORTEST} letters would go from everywhere")
 
     def is_in(self, text: str) -> bool:
-        """Say whether *text* holds the passage."""
-        return self._passage.search(text) is not None
+        """Say whether *text* holds one of the passages."""
+        return bool(self._spans(text))
 
     def out_of(self, text: str) -> str:
-        """Return a note's *text* without the passage; lines that hold nothing else go with it."""
-        return self._passage.sub("", self._alone.sub("", text))
+        """Return a note's *text* without the passages; lines that hold nothing else go with them."""
+        return _without(text, [_whole_lines(text, span) or (*span, "") for span in self._spans(text)])
 
     def over(self, value: object) -> object:
-        """Return *value*, as JSON is read, with the passage marked as purged in every text, also in JSON in a text."""
+        """Return *value*, as JSON is read, with passages marked as purged in every text, also in JSON in a text.
+
+        The words of a command that names a passage are part of it.
+        """
         match value:
             case dict():
-                return {name: self.over(inner) for name, inner in value.items()}
+                return self._over_call({name: self.over(inner) for name, inner in value.items()})
             case list():
                 return [self.over(inner) for inner in value]
             case str():
@@ -46,7 +77,9 @@ class Redaction:
     def _over_text(self, text: str) -> str:
         if text[:1] in {"{", "["} and (again := self._over_json(text)) is not None:
             return again
-        return self._passage.sub(PURGED, text)
+        if (command := _COMMAND.fullmatch(text)) and self._names(command["words"]):
+            return f"{command['name']} {PURGED}"
+        return _without(text, [(*span, PURGED) for span in self._spans(text)])
 
     def _over_json(self, text: str) -> str | None:
         """Return the JSON in *text* redacted; `None` if it is none."""
@@ -56,3 +89,126 @@ class Redaction:
             return None
         redacted = self.over(value)
         return text if redacted == value else json.dumps(redacted, ensure_ascii=False)
+
+    def _over_call(self, record: dict[str, object]) -> dict[str, object]:
+        """Return a *record* that may be the call of a command, without the words that name a passage."""
+        name, arguments = record.get("name"), record.get("arguments")
+        if not (isinstance(name, str) and name.startswith("/") and isinstance(arguments, str)):
+            return record
+        try:
+            given = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return record
+        words = given.get("arguments") if isinstance(given, dict) else None
+        if not (isinstance(words, str) and self._names(words)):
+            return record
+        return record | {"arguments": json.dumps({**given, "arguments": PURGED})}
+
+    def _names(self, text: str) -> bool:
+        """Say whether each word of *text* is one of the same passage."""
+        words = set(_Words.of(text).words)
+        return bool(words) and any(words <= set(passage) for passage in self._passages)
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where passages stand in *text*, in order and apart from each other."""
+        found = _Words.of(text)
+        joined = _joined(found.words)
+        starts = [0]
+        for word in found.words:
+            starts.append(starts[-1] + len(word) + 1)
+        ends = (
+            (found.spans[first][0], _end(text, found, passage, first))
+            for passage in self._passages
+            for first in _places(joined, passage[:CUT_WORDS], starts)
+        )
+        return _merged([(begin, end) for begin, end in ends if end is not None])
+
+
+def _words_of(passage: str) -> tuple[str, ...]:
+    """Return the words of *passage* without its marks, its time and, in a line of a dialogue, its speaker."""
+    line = read_line(_unmarked(passage.lstrip()))
+    told = _Words.of(line.text).words
+    if line.speaker and not (line.time and _weight(told) >= SHORTEST):
+        return _Words.of(f"{line.speaker} {line.text}").words
+    return told
+
+
+def _unmarked(text: str) -> str:
+    """Return *text* without the marks that it begins with."""
+    marks = _MARKS.match(text)
+    return text[marks.end() :] if marks else text
+
+
+def _places(joined: str, words: Sequence[str], starts: Sequence[int]) -> Iterator[int]:
+    """Give the number of each word at which *words* stand in *joined*; `str.find` takes linear time."""
+    wanted = _joined(words)
+    place = joined.find(wanted)
+    while place >= 0:
+        yield bisect_left(starts, place)
+        place = joined.find(wanted, place + 1)
+
+
+def _end(text: str, found: _Words, passage: Sequence[str], first: int) -> int | None:
+    """Return where the passage that begins with word number *first* ends in *text*; `None` if it is not all there."""
+    last = first
+    for number, word in enumerate(passage[1:], 1):
+        place = first + number
+        gap = found.spans[place][0] - found.spans[last][1] if place < len(found.words) else 0
+        if place >= len(found.words) or found.words[place] != word or gap > WIDEST_GAP:
+            return _cut_end(text, found, passage, first, number)
+        last = place
+    return found.spans[last][1]
+
+
+def _cut_end(text: str, found: _Words, passage: Sequence[str], first: int, matched: int) -> int | None:
+    """Return where a passage ends of which only *matched* words, and a part of the next, are left."""
+    end = found.spans[first + matched - 1][1]
+    place = first + matched
+    if place < len(found.words) and passage[matched].startswith(found.words[place]):
+        partial = found.spans[place]
+        end = partial[1] if _ELLIPSIS.match(text, partial[1]) and partial[0] - end <= WIDEST_GAP else end
+    is_known = matched >= CUT_WORDS and _weight(passage[:matched]) >= SHORTEST
+    return end if is_known and _ELLIPSIS.match(text, end) else None
+
+
+def _whole_lines(text: str, span: tuple[int, int]) -> tuple[int, int, str] | None:
+    """Return *span* with the lines that it stands on, if they hold nothing else but marks, time and speaker."""
+    begin = max(text.rfind("\n", 0, span[0]), text.rfind("\r", 0, span[0])) + 1
+    after = _REST_OF_LINE.match(text, span[1])
+    if after is None or span[0] - begin > LONGEST_LEAD:
+        return None
+    lead = _unmarked(text[begin : span[0]])
+    is_lead = not _WORD.search(lead) or read_line(f"{lead}x").text.lstrip("*_`\"'([") == "x"
+    return (begin, after.end(), "") if is_lead else None
+
+
+def _without(text: str, cuts: Sequence[tuple[int, int, str]]) -> str:
+    """Return *text* with each of *cuts*, in order, replaced."""
+    parts, at = [], 0
+    for begin, end, instead in cuts:
+        parts += [text[at : max(begin, at)], instead]
+        at = max(end, at)
+    return "".join([*parts, text[at:]])
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return *spans* in order, those that touch as one."""
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+def _joined(words: Sequence[str]) -> str:
+    return "\0".join(["", *words, ""])
+
+
+def _weight(words: Sequence[str]) -> int:
+    return sum(2 if _UNSPACED.fullmatch(word) else len(word) for word in words)
+
+
+def _folded(word: str) -> str:
+    return unicodedata.normalize("NFC", word).casefold()

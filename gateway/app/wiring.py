@@ -127,6 +127,7 @@ def commands_of(
         desk.heartbeats,
         desk.ticker,
         Rates(ENDS / 60, ENDS, ground.now),
+        ground.store.purge,
     )
     return Commands(every_command(parts), ground.routes.policy, planner.hooks)
 

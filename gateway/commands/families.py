@@ -19,7 +19,7 @@ from gateway.commands.heartbeat import heartbeat_commands
 from gateway.commands.memory import memory_commands
 from gateway.commands.model import model_commands
 from gateway.commands.pair import pair_commands
-from gateway.commands.purge import purge_commands
+from gateway.commands.purge import Purges, purge_commands
 from gateway.commands.queue import queue_commands
 from gateway.commands.remember import remember_commands
 from gateway.commands.session import session_commands
@@ -35,6 +35,7 @@ from gateway.stores.door import Silences
 from gateway.transcripts.store import Sessions
 from gateway.turns.planning import Planner
 from workspaces.access import AgentId
+from workspaces.redact import Redaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Parts:
     ticker: Ticker
     ends: Rates
     """How often others than the owner may end a conversation."""
+    purge_state: Callable[[Redaction], Awaitable[int]]
+    """Takes passages out of the store's finished rows and returns how many held one."""
 
 
 def every_command(parts: Parts) -> list[Command]:
@@ -72,7 +75,7 @@ def every_command(parts: Parts) -> list[Command]:
         *remember_commands(),
         *undo_commands(),
         *forget_commands(),
-        *purge_commands(parts.sessions.purge),
+        *purge_commands(Purges(parts.sessions.purge, parts.purge_state)),
         *why_commands(parts.silences.latest),
         *cron_commands(parts.ticker),
         *approval_commands(parts.planner.approvals),

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
 from gateway.commands.command import Call, Command, Who
+from gateway.commands.memory import CLEAR
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.errors import HistoryUnusableError
@@ -24,7 +25,6 @@ _MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
 _CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?")
 _LISTED = 10
 _NEAREST = 3
-_REVISION_DIGITS = 10
 _STAYS = "It stays in what was said here, in backups, and in older versions of these notes, until my owner purges it."
 
 
@@ -86,23 +86,28 @@ def _listed(found: Sequence[Note]) -> Iterator[str]:
 
 
 async def _nothing(call: Call, paths: Collection[str]) -> str:
-    """Say that no note holds the words, and name the nearest that might be meant."""
-    result = await call.agent.memory.search(Query(call.arguments, _LISTED), call.access)
-    near = [hit for hit in result.hits if hit.path in paths][:_NEAREST]
+    """Say that no note holds the words; name those that clearly mean the same, as the nearest may be about anything."""
+    query = Query(call.arguments, _LISTED, min_score=CLEAR)
+    result = await call.agent.memory.search(query, call.access)
+    near = [hit for hit in result.hits if hit.path in paths and hit.relevance >= CLEAR][:_NEAREST]
     lines = [f"`/forget {hit.citation}`\n{quoted(hit.snippet)}\n" for hit in near]
+    if not near:
+        lines = [
+            "`/memory` with other words searches all that I keep; `/forget` with the place that it names forgets it."
+        ]
     return "\n".join(["No note that I can change here holds these words.", *(["The nearest:"] if near else []), *lines])
 
 
 async def _taken_out(call: Call, notes: Sequence[Note]) -> str:
     is_owners = call.asker.may_run(Who.MAIN)
-    revisions = await _recorded(call, notes) if is_owners else {}
+    recorded = await _recorded(call, notes) if is_owners else frozenset()
     await call.run(forget, call.agent.workspace, call.access, notes)
     texts = (without_time(note.text.split("\n")[0]) for note in notes)
     await call.transcript.append(call.turn_id, ForgottenEntry(tuple(dict.fromkeys(texts))))
     call.agent.memory.touched()
     with suppress(MemoryUnavailableError):  # the next search looks again
         await call.agent.memory.sync()
-    told = [*_told(notes, await _still_there(call, notes)), *(_for_owner(notes, revisions) if is_owners else [_STAYS])]
+    told = [*_told(notes, await _still_there(call, notes)), *(_for_owner(notes, recorded) if is_owners else [_STAYS])]
     return "\n".join(told)
 
 
@@ -116,16 +121,16 @@ async def _still_there(call: Call, notes: Sequence[Note]) -> list[str]:
     return list(found)
 
 
-async def _recorded(call: Call, notes: Sequence[Note]) -> dict[PurePosixPath, str]:
-    """Return the revision that holds each file as it is now; none if it is not kept."""
+async def _recorded(call: Call, notes: Sequence[Note]) -> frozenset[PurePosixPath]:
+    """Return which of their files the history has as they are now: there a purge finds the notes by their marks."""
     paths = list(dict.fromkeys(note.path for note in notes))
     try:
         await call.agent.keeper.catch_up()
         view = (await call.agent.keeper.history()).view(call.access)
         logs = {path: await call.agent.keeper.ask(view.log, LogQuery(path=path, limit=1)) for path in paths}
     except HistoryUnusableError:
-        return {}
-    return {path: log[0].id[:_REVISION_DIGITS] for path, log in logs.items() if log}
+        return frozenset()
+    return frozenset(path for path, log in logs.items() if log)
 
 
 def _told(notes: Sequence[Note], still_at: Sequence[str]) -> Iterator[str]:
@@ -135,10 +140,8 @@ def _told(notes: Sequence[Note], still_at: Sequence[str]) -> Iterator[str]:
         yield f"The same words still stand at {', '.join(f'`{citation}`' for citation in still_at)}."
 
 
-def _for_owner(notes: Sequence[Note], revisions: dict[PurePosixPath, str]) -> Iterator[str]:
+def _for_owner(notes: Sequence[Note], recorded: Collection[PurePosixPath]) -> Iterator[str]:
     yield "It stays in conversations, in backups, and in older versions of the files, which can bring it back."
-    if revisions:
-        yield "To take it out of conversations and older versions too, for good:"
-    for note in notes:
-        if revision := revisions.get(note.path):
-            yield f"`/purge {note.citation}@{revision}`"
+    if marks := [note.mark for note in notes if note.path in recorded]:
+        yield "To take it out of notes, conversations and older versions too, for good:"
+        yield f"`/purge {' '.join(marks)}`"

@@ -13,7 +13,7 @@ from workspaces.memory.search import MemoryIndex, Query, SearchResult
 from workspaces.memory.status import IndexStatus
 
 _RESULTS = 5
-_CLEAR = RecallSettings().clear
+CLEAR = RecallSettings().clear
 """The least `Hit.relevance` of a passage that is not only the nearest."""
 
 
@@ -37,7 +37,7 @@ async def _memory(call: Call) -> str:
 def _found(result: SearchResult) -> Iterator[str]:
     if not result.hits:
         yield "Nothing found."
-    elif all(hit.relevance < _CLEAR for hit in result.hits):
+    elif all(hit.relevance < CLEAR for hit in result.hits):
         yield "Nothing clearly fits; the nearest:"
     yield from (_hit(hit) for hit in result.hits)
     if result.notice:

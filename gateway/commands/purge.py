@@ -1,73 +1,164 @@
-"""This file is `/purge`: a passage that was forgotten goes out of older versions and conversations too, for good."""
+"""`/purge`: forgotten passages go out of notes, conversations, older versions, the index and the state, for good."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import counted
 from gateway.errors import ToolError
-from workspaces.access import AgentId
+from workspaces.access import AgentId, may_write
+from workspaces.errors import EditError
+from workspaces.forget import marked_in, take_out
 from workspaces.history import Purged
-from workspaces.redact import Redaction
-
-PurgeTalk = Callable[[AgentId, Redaction], Awaitable[int]]
-"""Takes a passage out of an agent's conversations and returns how many lines held it. Raises StoreError."""
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.memory.workspace_source import is_note
+from workspaces.redact import SHORTEST, Redaction
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
 _CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?@(?P<revision>[0-9a-f]{7,40})")
+_NAMED = 5
 
 
-def purge_commands(purge_talk: PurgeTalk) -> list[Command]:
-    """Return `/purge`, which goes through conversations by *purge_talk*."""
+@dataclass(frozen=True, slots=True)
+class Purges:
+    """What takes passages out of the gateway's own records. Both raise StoreError."""
+
+    sessions: Callable[[AgentId, Redaction], Awaitable[int]]
+    """Takes them out of an agent's conversations and returns how many lines held one."""
+    state: Callable[[Redaction], Awaitable[int]]
+    """Takes them out of stored messages and replies that are done with, and returns how many held one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a purge came to."""
+
+    notes: int
+    lines: int
+    stored: int
+    purged: Purged
+    trouble: str
+    """Why the index still holds the passage; empty if it does not."""
+    too_short: Sequence[str]
+
+
+def purge_commands(purges: Purges) -> list[Command]:
+    """Return `/purge`."""
 
     async def run(call: Call) -> str:
-        redaction = _redaction(await _passage(call))
-        # Conversations come first: until the history is done, the passage can be named again to go on.
-        lines = await purge_talk(call.agent.id, redaction)
+        passages = await _passages(call)
+        redaction, too_short = _redaction(passages)
         await call.agent.keeper.catch_up()
+        await _refuse_documents(call, redaction)
+        # The history comes last: until it is done, the same command finds the passages again and goes on.
+        notes = await call.run(take_out, call.agent.workspace, call.access, redaction)
+        lines = await purges.sessions(call.agent.id, redaction)
+        stored = await purges.state(redaction)
+        trouble = await _index_anew(call)
         history = await call.agent.keeper.history()
         purged = await call.agent.keeper.ask(history.purge, redaction, call.access)
-        return "\n".join(_told(call.agent.id, purged, lines))
+        return "\n".join(_told(call.agent.id, _Done(notes, lines, stored, purged, trouble, too_short)))
 
-    told = "takes a forgotten passage out of older versions and conversations too, for good"
-    return [Command("purge", "<path#L3-L4@revision>", told, Who.MAIN, False, run)]
+    told = "takes forgotten passages out of notes, conversations and older versions too, for good"
+    return [Command("purge", "<marks>", told, Who.MAIN, False, run)]
 
 
-async def _passage(call: Call) -> str:
-    """Return the lines that a citation with a revision names, as the history has them."""
-    cited = _CITATION.fullmatch(call.arguments)
-    if cited is None:
+async def _passages(call: Call) -> dict[str, str]:
+    """Return the passages that the command names, each by its name."""
+    if _MARKS.fullmatch(call.arguments):
+        return await _marked(call, list(dict.fromkeys(call.arguments.split())))
+    if cited := _CITATION.fullmatch(call.arguments):
+        return {call.arguments: await _cited(call, cited)}
+    raise ToolError("Say which passages, as /forget shows it when it has forgotten some: `/purge #1a2b3c4d #5e6f7a8b`.")
+
+
+async def _marked(call: Call, marks: Sequence[str]) -> dict[str, str]:
+    """Return the notes with *marks*, as the history has them."""
+    await call.agent.keeper.catch_up()
+    view = (await call.agent.keeper.history()).view(call.access)
+    found = await call.agent.keeper.ask(lambda: marked_in(view.note_texts(), marks))
+    if missing := [mark for mark in marks if mark not in found]:
         raise ToolError(
-            "Say which passage, as /forget shows it when it has forgotten one: `/purge path#L3-L4@1a2b3c4`."
+            f"No version of a note has the mark {missing[0]}: it was purged already, or never recorded. "
+            "Nothing was changed."
         )
+    return {mark: found[mark].text for mark in marks}
+
+
+async def _cited(call: Call, cited: re.Match[str]) -> str:
+    """Return the lines that a citation with a revision names, as the history has them."""
     history = await call.agent.keeper.history()
     text = await call.agent.keeper.ask(history.view(call.access).text_at, cited["revision"], cited["path"])
     lines = _LINE_END.split(text)[int(cited["first"]) - 1 : int(cited["last"] or cited["first"])]
     return "\n".join(lines)
 
 
-def _redaction(passage: str) -> Redaction:
+def _redaction(passages: dict[str, str]) -> tuple[Redaction, list[str]]:
+    """Return what takes *passages* out, and the names of those that are too short for it."""
+    too_short = [name for name, passage in passages.items() if not _is_long(passage)]
+    if len(too_short) == len(passages):
+        raise ToolError(f"That cannot be purged: with less than {SHORTEST} letters it would go from everywhere.")
+    return Redaction(*(passage for name, passage in passages.items() if name not in too_short)), too_short
+
+
+def _is_long(passage: str) -> bool:
     try:
-        return Redaction(passage)
-    except ValueError as exc:
-        raise ToolError(f"That passage cannot be purged: {exc}.") from exc
+        Redaction(passage)
+    except ValueError:
+        return False
+    return True
 
 
-def _told(agent: AgentId, purged: Purged, lines: int) -> Iterator[str]:
-    """Say what went, without the passage, and where it may be still."""
+async def _refuse_documents(call: Call, redaction: Redaction) -> None:
+    """Raise EditError while a file that is no note of this chat holds a passage: what others wrote is not cut here."""
+    history = await call.agent.keeper.history()
+    standing = await call.agent.keeper.ask(history.holding, redaction, call.access)
+    kept = [path for path in standing if not (is_note(path) and may_write(call.access, path))]
+    if kept:
+        named = ", ".join(map(str, kept[:_NAMED]))
+        raise EditError(f"the passage still stands in {named}; take it out there first. Nothing was changed")
+
+
+async def _index_anew(call: Call) -> str:
+    """Build the index anew from the files; return why that was not possible, or nothing."""
+    try:
+        await call.agent.memory.rebuild()
+    except MemoryUnavailableError as exc:
+        return str(exc)
+    return ""
+
+
+def _told(agent: AgentId, done: _Done) -> Iterator[str]:
+    """Say what went, without the passages, and where they may be still."""
     yield (
-        f"Purged: {counted(purged.versions, 'older text')} of files and {counted(lines, 'line')} of conversations "
-        "no longer hold it."
+        f"Purged: {counted(done.purged.versions, 'older text')} of files, {counted(done.notes, 'file')} of notes, "
+        f"{counted(done.lines, 'line')} of conversations and {counted(done.stored, 'stored message')} no longer hold "
+        "what was forgotten."
     )
-    if purged.commits:
-        yield f"- {counted(purged.commits, 'change')} of the history got a new revision."
-    if purged.exports:
-        yield f"- {counted(purged.exports, 'export')} of the history went too; `strandline history bundle` makes one."
-    if purged.set_aside:
-        yield f"- Not touched, as they are damaged; delete them by hand: {', '.join(purged.set_aside)}"
+    yield from _beside(agent, done)
     yield (
-        "It may still be in your backups; in files that came with messages, below `attachments/`; in `state.db`, which "
-        "keeps recent messages and decided changes for a while; "
-        f"in the index's files, until you delete `agents/{agent}/index` while the gateway is stopped; in chat apps; "
-        "with the provider of the language model; and anywhere in other words."
+        "It may still be in your backups; in files that came with messages, below `attachments/`; in changes and jobs "
+        "that wait; in chat apps; with the provider of the language model; and anywhere in other words."
     )
+
+
+def _beside(agent: AgentId, done: _Done) -> Iterator[str]:
+    if done.purged.commits:
+        yield f"- {counted(done.purged.commits, 'change')} of the history got a new revision."
+    if done.purged.exports:
+        exports = counted(done.purged.exports, "export")
+        yield f"- {exports} of the history went too; `strandline history bundle` makes one."
+    if done.purged.set_aside:
+        yield f"- Not touched, as they are damaged; delete them by hand: {', '.join(done.purged.set_aside)}"
+    if done.trouble:
+        yield (
+            f"- The index still holds it ({done.trouble}): stop the gateway and delete `agents/{agent}/index`; it is "
+            "built anew from your notes."
+        )
+    if done.too_short:
+        yield (
+            f"- Left alone, with less than {SHORTEST} letters, as these would go from everywhere: "
+            f"{', '.join(done.too_short)}"
+        )

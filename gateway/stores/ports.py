@@ -18,6 +18,7 @@ from gateway.errors import StoreError
 from gateway.stores.door import Overheard, Pairings, Silences
 from gateway.stores.jobs import Jobs
 from gateway.stores.spending import Spending
+from workspaces.redact import Redaction
 
 if TYPE_CHECKING:
     from gateway.stores.quarantine import Quarantine
@@ -345,6 +346,9 @@ class Store(Protocol):
 
         Changes that nobody decided about in time become expired, and are counted.
         """
+
+    async def purge(self, redaction: Redaction) -> int:
+        """Take passages out of replies that were sent or given up and of quarantined rows; return how many held one."""
 
     async def close(self) -> None:
         """Finish what was begun and close the files."""

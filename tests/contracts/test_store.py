@@ -28,6 +28,7 @@ from gateway.stores.ports import (
     TurnCommit,
     TurnId,
 )
+from gateway.stores.quarantine import CRASHED_REPLY
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import Server
 from gateway.stores.redis.store import RedisStore
@@ -37,6 +38,7 @@ from tests.fakes.adapter import message
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.redis_server import KINDS, program, running
 from tests.fakes.redis_several import cluster
+from workspaces.redact import PURGED, Redaction
 
 HERE = Address("fake", "home", "alice")
 
@@ -558,3 +560,24 @@ async def test_numbers_of_changes_never_come_again(kept: Kept) -> None:
     store = await kept.reopen()
     assert await store.changes.get(change.id) is None
     assert (await proposed(kept)).id == change.id + 1
+
+
+async def test_a_purged_passage_is_in_no_reply_that_was_sent_and_in_no_quarantined_row(kept: Kept) -> None:
+    """Both stay what they were otherwise, and a second purge finds nothing; a reply with sent parts waits as it is."""
+    first, second = await accepted(kept.store, "1"), await accepted(kept.store, "2")
+    words = [Outgoing(HERE, "so: the vault opens with heron"), Outgoing(HERE, "tea at four"), Outgoing(HERE, "bye")]
+    sent, other, _ = await kept.store.commit_turn(TurnCommit(first.turn_id, [first.id], words))
+    for row in (sent, other):
+        await kept.store.outbox.finish(row.id)
+    begun, aside = await kept.store.commit_turn(TurnCommit(second.turn_id, [second.id], [words[0], words[0]]))
+    await kept.store.outbox.begin_part(begun.id, 0, START)
+    await kept.store.outbox.part_sent(begun.id, 0, "p1", is_last=False)
+    assert await kept.store.quarantine.add(CRASHED_REPLY, aside.id, "it crashed")
+    heron = Redaction("The vault opens with heron.")
+    assert await kept.store.purge(heron) == 2
+    assert await kept.store.purge(heron) == 0
+    assert [row.excerpt for row in await kept.store.quarantine.all()] == [f"so: {PURGED}"]
+    waiting = {row.id: row.outgoing for row in await kept.store.outbox.unfinished()}
+    assert waiting[begun.id] == words[0]
+    (spoiled,) = await kept.store.quarantine.all()
+    assert await kept.store.quarantine.retry(spoiled.id) is not None

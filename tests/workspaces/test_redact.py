@@ -19,6 +19,8 @@ VAULT = Redaction("- 10:00 the vault opens with heron")
         ("* the vault\n  opens   with\n  heron\n\ntea\n", "\ntea\n"),
         ("Note: the vault opens with heron, they say.\n", "Note: , they say.\n"),
         ("the vault opens with herons\n", "the vault opens with herons\n"),
+        ("- 11:00 Owner: The VAULT opens, with **heron**!\n- tea\n", "- tea\n"),
+        ("- Owner (11:00): the vault opens with heron.\n", ""),
         ("the vault opens\n\n\nwith a heron\n", "the vault opens\n\n\nwith a heron\n"),
         ("", ""),
     ],
@@ -60,3 +62,54 @@ def test_a_short_passage_is_refused(passage: str) -> None:
     """It would go from everywhere."""
     with pytest.raises(ValueError, match="less than 8"):
         Redaction(passage)
+
+
+def test_a_line_of_a_dialogue_is_known_without_its_speaker() -> None:
+    """What a session's note quotes is what the conversation says; without a time a name may be a part of the note."""
+    said = Redaction("15:35 Owner: what is my salary")
+    assert said.is_in("What is my salary?")
+    assert not Redaction("Password: quokka").is_in("a quokka")
+    assert Redaction("Owner (15:35): café au lait").is_in("cafe\u0301 au lait")
+    assert Redaction("我的密码是四七一一").out_of("记住我的密码是四七一一吧") == "记住吧"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("- so: the vault opens with heron and a ha…\n", "- so: …\n"),
+        ("I said the vault opens with heron...", "I said ..."),
+        ("the vault opens with heron and nothing", "the vault opens with heron and nothing"),
+        ("the vault opens…", "the vault opens…"),
+    ],
+)
+def test_a_passage_that_was_cut_off_is_known_by_its_beginning(text: str, left: str) -> None:
+    """Quotations in answers are cut; another sentence that begins alike is another one."""
+    redaction = Redaction("the vault opens with heron and a hammer that lies below")
+    assert redaction.over(text) == left.replace("so: …", f"so: {PURGED}…").replace("said ...", f"said {PURGED}...")
+    assert redaction.is_in(text) == (text != left)
+
+
+def test_several_passages_go_at_once() -> None:
+    """Those that overlap or stand side by side too."""
+    redaction = Redaction("alpha beta gamma", "gamma delta epsilon")
+    assert redaction.out_of("- alpha beta gamma\n- tea\n- gamma delta epsilon\n") == "- tea\n"
+    assert redaction.over("so alpha beta gamma delta epsilon ends") == f"so {PURGED} ends"
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ("/forget heron", f"/forget {PURGED}"),
+        ("/memory@bot VAULT heron", f"/memory@bot {PURGED}"),
+        ("/forget heron nest", "/forget heron nest"),
+        ("/new", "/new"),
+    ],
+)
+def test_a_command_that_names_a_passage_says_nothing_of_it(given: str, left: str) -> None:
+    """The words by which it was looked for are its own words."""
+    assert VAULT.over(given) == left
+    name, _, words = given.partition(" ")
+    call = {"name": name, "arguments": json.dumps({"arguments": words})}
+    after = VAULT.over(call)
+    assert isinstance(after, dict)
+    assert (PURGED in str(after["arguments"])) == (given != left)

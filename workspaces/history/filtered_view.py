@@ -14,7 +14,7 @@ from workspaces.errors import NoSuchFileError, NoSuchRevisionError
 from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import LOG_FORMAT, Commit, Diff, read_log
 from workspaces.history.git_command import Git
-from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Topic, topic_of
+from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Topic, topic_of
 from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, Writing
 from workspaces.history.visibility import partial_id, seen, sees_all, sees_path
 
@@ -162,6 +162,15 @@ class View:
                     mark = origin.mark if written else mark
                     found += written
         return Writing(mark, tuple(found), mark in undone) if mark and found else None
+
+    def note_texts(self) -> Generator[tuple[PurePosixPath, str]]:
+        """Yield path and text of every version of the notes that this turn sees, newest commit first."""
+        folders = (*sorted(LONG_TERM), NOTES_FOLDER)
+        with closing(self._logged(self._repository.head(), folders)) as logged:
+            for change in (change for commit in logged for change in commit.changes):
+                is_note = any(_is_within(change.path, folder) for folder in folders)
+                if change.act is not Act.DELETE and is_note and sees_path(self._access, change.path):
+                    yield change.path, self._repository.contents([change.content])[0].decode()
 
     def _written(self, commit: Commit) -> list[FileWriting]:
         """Return how *commit* changed the notes that this turn sees."""

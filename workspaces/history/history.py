@@ -14,7 +14,7 @@ from workspaces.history.filtered_view import View
 from workspaces.history.git_command import Git
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
 from workspaces.history.pending import EDITOR, Pending
-from workspaces.history.purge import Purged, purge
+from workspaces.history.purge import Purged, files_holding, purge
 from workspaces.history.repair import Mender, Repair
 from workspaces.history.tracked_files import Looks, differing, kept_content
 from workspaces.history.visibility import sees_all
@@ -204,6 +204,16 @@ class History:
         if not sees_all(access):
             raise NoSuchRevisionError("there is no history to purge, or it is not for this conversation")
         return self._mender.attempt(lambda: purge(self._repository, self._git, self._workspace.folder, redaction))
+
+    def holding(self, redaction: Redaction, access: Access) -> list[PurePosixPath]:
+        """Return the files, of those whose versions are kept, that hold a passage now.
+
+        Raises NoSuchRevisionError for who does not see all of the history.
+        """
+        self.view(access)
+        if not sees_all(access):
+            raise NoSuchRevisionError("there is no history to purge, or it is not for this conversation")
+        return files_holding(self._workspace.folder, redaction)
 
     def maintain(self, now: datetime) -> bool:
         """Once a month, pack the repository and index its paths; say whether it was time."""

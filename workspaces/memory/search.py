@@ -149,6 +149,13 @@ class MemoryIndex:
                 await self.crashed_on(path)
             return report
 
+    async def rebuild(self) -> SyncReport:
+        """Remove the index with its embeddings, and build it anew from the files. Raises MemoryUnavailableError."""
+        async with self._syncing:
+            self._is_dirty = True
+            await self._worker.call("discard", self._folder, {})
+        return await self.sync()
+
     @property
     def deadly(self) -> frozenset[str]:
         """Files that were left out since the worker crashed on them."""

@@ -264,6 +264,22 @@ function reads.unfinished(...)
     return rows
 end
 
+function reads.finished(state, first, last)
+    local rows = {}
+    for _, id in ipairs(call('ZRANGE', key(state), first, last)) do
+        rows[#rows + 1] = { id, call('HGET', key('reply', id), 'outgoing') or '' }
+    end
+    return rows
+end
+
+function writes.redact_reply(id, outgoing)
+    if call('EXISTS', key('reply', id)) == 0 then
+        return {}
+    end
+    call('HSET', key('reply', id), 'outgoing', outgoing)
+    return { id }
+end
+
 function writes.begin_part(id, part, at)
     local reply, refusal = standing(id, QUEUED, part)
     if not reply then
@@ -434,6 +450,13 @@ end
 
 function reads.quarantine()
     return call('XRANGE', key('quarantine'), '-', '+')
+end
+
+function writes.redact_quarantined(id, ...)
+    if call('XDEL', key('quarantine'), id) == 0 then
+        return {}
+    end
+    return { call('XADD', key('quarantine'), '*', ...) }
 end
 
 function writes.drop_quarantined(id)

@@ -39,6 +39,7 @@ from gateway.stores.redis.jobs import RedisJobs
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, unsure_send
+from gateway.stores.redis.purge import purge
 from gateway.stores.redis.quarantine import RedisQuarantine
 from gateway.stores.redis.server import end_if_cancelled
 from gateway.stores.redis.spending import RedisSpending
@@ -46,6 +47,7 @@ from gateway.stores.retention import Retention
 from gateway.stores.spending import Spending
 from gateway.stores.unreadable import legible, moment_of, silences_of
 from workspaces.fault_points import Checkpoint, unchecked
+from workspaces.redact import Redaction
 
 log = structlog.get_logger()
 
@@ -213,6 +215,9 @@ class RedisStore:
         while removed := int((await self._link.run("prune", *limits, PRUNED_AT_ONCE))[0]):
             total += removed
         return total
+
+    async def purge(self, redaction: Redaction) -> int:
+        return await purge(self._link, redaction)
 
     async def close(self) -> None:
         await self._link.close()

@@ -68,6 +68,16 @@ class GroupCommit:
         self._entered(operation).add_done_callback(_unheeded)
         asyncio.get_running_loop().call_later(LONGEST_RIDE_S, self._next_batch)
 
+    async def compact(self) -> None:
+        """Write the file anew, so that nothing of what was deleted or replaced stays in it or in its log.
+
+        Raises StoreError.
+        """
+        try:
+            await self._thread(_compact, self._connection)
+        except (sqlite3.Error, OSError) as exc:
+            raise explained(self._path, exc) from exc
+
     async def close(self) -> None:
         """Finish what was begun and close the file."""
         self._closed = True
@@ -143,6 +153,11 @@ class GroupCommit:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
         return results
+
+
+def _compact(connection: sqlite3.Connection) -> None:
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _unheeded(outcome: asyncio.Future[None]) -> None:

@@ -32,11 +32,13 @@ from gateway.stores.sqlite.inbox import SqliteInbox
 from gateway.stores.sqlite.jobs import SqliteJobs
 from gateway.stores.sqlite.ledger import count, counters
 from gateway.stores.sqlite.outbox import SqliteOutbox, enqueue, unsure_sends
+from gateway.stores.sqlite.purge import purge
 from gateway.stores.sqlite.quarantine import SqliteQuarantine
 from gateway.stores.sqlite.runs import settle_turn
 from gateway.stores.sqlite.schema import open_database
 from gateway.stores.sqlite.spending import SqliteSpending
 from workspaces.fault_points import Checkpoint, unchecked
+from workspaces.redact import Redaction
 
 
 class SqliteStore:
@@ -102,6 +104,9 @@ class SqliteStore:
 
     async def prune(self, now: datetime) -> int:
         return await self._commits.run(partial(_prune, now, self._retention))
+
+    async def purge(self, redaction: Redaction) -> int:
+        return await purge(self._commits, redaction)
 
     async def close(self) -> None:
         await self._commits.close()

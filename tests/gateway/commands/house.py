@@ -157,6 +157,7 @@ class House:
             self.heartbeats,
             self.ticker,
             self.ends,
+            self.store.purge,
         )
 
     @property

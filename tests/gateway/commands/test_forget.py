@@ -6,6 +6,7 @@ import pytest
 
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, SHARED, House
+from workspaces.forget import marked_in
 from workspaces.memory.search import Query
 
 DAY = "memory/2026-02-28.md"
@@ -37,14 +38,13 @@ async def test_the_only_note_that_fits_is_gone_at_once(house: House) -> None:
 
 
 async def test_the_owner_is_told_what_stays_and_how_it_goes(house: House) -> None:
-    """The line for /purge names the passage as the history has it, also when it was never recorded before."""
-    told = await house.says("/forget vault")
+    """One line for /purge names all that was forgotten by its marks, also what was never recorded before."""
+    told = await house.says(f"/forget {DAY}#L3-L5")
     assert "It stays in conversations, in backups, and in older versions" in told
-    offered = re.search(r"`/purge memory/2026-02-28\.md#L3-L3@([0-9a-f]{10})`", told)
-    assert offered is not None
-    history = await house.keeper.history()
-    then = history.view(house.access()).text_at(offered[1], DAY)
-    assert then.splitlines()[2] == "- 10:00 the vault opens with heron"
+    (offered,) = re.findall(r"`/purge ([^`]+)`", told)
+    view = (await house.keeper.history()).view(house.access())
+    found = marked_in(view.note_texts(), offered.split())
+    assert [note.text for note in found.values()] == [line[2:] for line in NOTES.splitlines()[2:]]
 
 
 async def test_where_the_same_words_still_stand_is_said(house: House) -> None:

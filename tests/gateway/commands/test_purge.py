@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, House
+from workspaces.history import LogQuery
 
 DAY = "memory/2026-02-28.md"
 PASSAGE = "the vault opens with heron"
@@ -48,7 +49,8 @@ async def test_what_is_forgotten_can_be_purged(house: House) -> None:
     line = await forgotten(house)
     assert holders(house) == {"sessions", "history"}
     told = await house.says(line)
-    assert told.startswith("Purged: 2 older texts of files and 6 lines of conversations no longer hold it.")
+    counts = "2 older texts of files, 0 files of notes, 8 lines of conversations and 1 stored message"
+    assert told.startswith(f"Purged: {counts} no longer hold what was forgotten.")
     assert "backups" in told
     assert PASSAGE not in told
     assert holders(house) == set()
@@ -70,19 +72,64 @@ async def test_a_purge_names_its_passage_or_does_nothing(house: House) -> None:
     assert "Say which passage" in await house.says("/purge")
     assert "Say which passage" in await house.says("/purge the vault")
     assert "no such revision" in await house.says("/purge MEMORY.md#L3@0123456789")
-    revision = line.rpartition("@")[2]
+    assert "has the mark #00000000" in await house.says(f"{line} #00000000")
+    history = await house.keeper.history()
+    told = history.view(house.access()).log(LogQuery(limit=3))
+    revision = told[1].id[:10]
+    assert PASSAGE in history.view(house.access()).text_at(revision, "MEMORY.md")
     assert "cannot be purged" in await house.says(f"/purge MEMORY.md#L2@{revision}")
     assert "cannot be purged" in await house.says(f"/purge MEMORY.md#L9999@{revision}")
     assert "nowhere.md" in await house.says(f"/purge nowhere.md#L1@{revision}")
     assert holders(house) == before
 
 
-async def test_a_passage_that_still_stands_somewhere_is_not_purged(house: House) -> None:
-    """It would come back; the file is named."""
+async def test_one_command_takes_several_and_those_named_apart_stay_known(house: House) -> None:
+    """Four notes in two files are one line; an earlier line still works after another purge wrote the history anew."""
+    for text in ("the cellar opens with stork", "the attic opens with crane", "the shed opens with egret"):
+        await house.says(f"/remember {text}")
+    apart = await forgotten(house)
+    house.put(DAY, "- 09:00 the garage opens with swan\n")
+    several = await house.says("/forget opens with")
+    several = await house.says(re.findall(r"`(/forget #[^`]+ #[^`]+)`", several)[0])
+    (line,) = re.findall(r"`(/purge [^`]+)`", several)
+    assert len(line.split()) == 1 + 4
+    assert (await house.says(line)).startswith("Purged: ")
+    kept = every_object(house.folder / "history.git")
+    assert PASSAGE in kept
+    assert [word for word in ("stork", "crane", "egret", "swan") if word in kept] == []
+    assert (await house.says(apart)).startswith("Purged: ")
+    assert holders(house) == set()
+    assert "was purged already" in await house.says(line)
+
+
+async def test_what_says_the_same_in_other_notes_goes_too(house: House) -> None:
+    """In any case, with a speaker, cut off: nobody has to forget each place by itself."""
+    line = await forgotten(house)
+    house.put(DAY, f"- 10:00 Owner: {PASSAGE.title()}!\n- tea\n- they say {PASSAGE}, I hear\n")
+    assert "1 file of notes" in await house.says(line)
+    assert house.text(DAY) == "- tea\n- they say , I hear\n"
+    assert "heron" not in every_object(house.folder / "history.git").casefold()
+
+
+async def test_short_notes_are_left_alone_and_named(house: House) -> None:
+    """What has a few letters would go from everywhere; the others of the same command go."""
+    house.put(DAY, f"- tea at 4\n- {PASSAGE}\n")
+    forgotten = await house.says(f"/forget {DAY}#L1-L2")
+    (line,) = re.findall(r"`(/purge [^`]+)`", forgotten)
+    told = await house.says(line)
+    assert told.startswith("Purged: ")
+    assert f"would go from everywhere: {line.split()[1]}" in told
+    assert holders(house) == set()
+
+
+async def test_a_passage_that_still_stands_in_a_document_is_not_purged(house: House) -> None:
+    """What is no note is its owner's to change; the file is named, and nothing was changed."""
     line = await forgotten(house)
     house.put("plan.md", f"Note: {PASSAGE}.\n")
-    assert "still stands in plan.md" in await house.says(line)
-    assert "history" in holders(house)
+    house.put(DAY, f"- {PASSAGE}\n")
+    assert "still stands in plan.md; take it out there first. Nothing was changed" in await house.says(line)
+    assert house.text(DAY) == f"- {PASSAGE}\n"
+    assert holders(house) == {"history", "sessions", "workspace"}
 
 
 async def test_nobody_but_the_owner_purges_and_only_where_nobody_else_reads(house: House) -> None:

@@ -83,11 +83,14 @@ class Desk:
         }
 
     def discard(self, request: Frame) -> Work:
-        """Close and remove an index, once what was begun on it has ended."""
+        """Close and remove an index with all its collections, once what was begun on it has ended."""
         yield  # a first step is taken at once, the rest in its turn
         folder = Path(request["folder"])
         if held := self._open.pop(str(folder), None):
             held.index.close()
+        if self._shelf is not None and folder.parent.name != AS_OF:
+            for manifest in folder.glob("*/manifest.db"):
+                self._shelf.remove(manifest.parent)
         shutil.rmtree(folder, ignore_errors=True)
         return {}
 

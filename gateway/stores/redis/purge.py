@@ -1,0 +1,37 @@
+"""Taking passages out of what Redis keeps."""
+
+from gateway.stores.redis.link import Link
+from workspaces.redact import Redaction
+
+READ_AT_ONCE = 500
+"""Replies."""
+
+
+async def purge(link: Link, redaction: Redaction) -> int:
+    """Take passages out of replies that are done with and of quarantined rows; return how many held one.
+
+    Raises StoreError.
+    """
+    return await _replies(link, redaction) + await _quarantined(link, redaction)
+
+
+async def _replies(link: Link, redaction: Redaction) -> int:
+    count = 0
+    for state in ("sent", "dead"):
+        first = 0
+        while rows := await link.run("finished", state, first, first + READ_AT_ONCE - 1):
+            for id_, text in rows:
+                if text and (clean := str(redaction.over(text))) != text:
+                    count += len(await link.run("redact_reply", id_, clean))
+            first += READ_AT_ONCE
+    return count
+
+
+async def _quarantined(link: Link, redaction: Redaction) -> int:
+    count = 0
+    for id_, fields in await link.run("quarantine"):
+        clean = [str(redaction.over(value)) for value in fields[1::2]]
+        if clean != fields[1::2]:
+            pairs = [each for pair in zip(fields[::2], clean, strict=True) for each in pair]
+            count += len(await link.run("redact_quarantined", id_, *pairs))
+    return count
