@@ -14,7 +14,7 @@ from workspaces.workspace import Workspace
 ROOT = Path(__file__).parents[2]
 TELL_NO_TEXT = {
     Workspace: {"create", "open", "check"},
-    MemoryIndex: {"touched", "sync", "is_behind", "catch_up", "has_notes_of", "audience", "status"},
+    MemoryIndex: {"touched", "sync", "rebuild", "is_behind", "catch_up", "has_notes_of", "audience", "status"},
     History: {"open", "spare", "end_of", "record", "record_all", "record_first", "look", "maintain"},
 }
 """Public methods without `Access`: they open, write what is there already, or tell counts to the owner."""
