@@ -15,6 +15,7 @@ import yaml  # type: ignore[import-untyped]  # as in test_packaging.py
 
 from gateway.config.reading import parse_config
 from gateway.home import Home
+from gateway.runtime import http_connections
 from tests.fakes.patience import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
@@ -340,6 +341,9 @@ def test_the_unit_does_not_try_again_what_cannot_help() -> None:
     assert "RestartPreventExitStatus=2 3" in text
     assert "2 wrong\nconfiguration or usage, 3 another process owns the home" in (ROOT / "README.md").read_text("utf-8")
     assert "EnvironmentFile=-/etc/strandline/secrets.env" in text
+    assert (
+        int(re.findall(r"^LimitNOFILE=(\d+)$", text, re.MULTILINE)[0]) >= http_connections.SHARE * http_connections.MOST
+    )
     assert re.search(
         r"ExecStart=/opt/strandline/bin/strandline up --home /var/lib/strandline --port \d+$", text, re.MULTILINE
     )

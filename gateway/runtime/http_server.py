@@ -5,13 +5,15 @@ import ipaddress
 import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import uvicorn
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.errors import ConfigError
+from gateway.runtime.http_connections import Connections, Listener, bounded, connection_limits
 from workspaces.secrets import redact_bytes
 
 GRACE_S = 2
@@ -44,9 +46,11 @@ async def serving(
 
     Raises ConfigError, which names the setting *key*, if the port cannot be had.
     """
-    listener = listening(host, port, key)
+    connections = Connections(connection_limits())
+    listener = Listener(listening(host, port, key), connections)
     settings = uvicorn.Config(
         without_secrets(app),
+        http=bounded(connections),
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -70,7 +74,8 @@ def without_secrets(app: ASGIApp) -> ASGIApp:
     """
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        await app(scope, receive, _Answer(send))
+        with suppress(ClientDisconnect):  # nobody is there to be told
+            await app(scope, receive, _Answer(send))
 
     return answered
 

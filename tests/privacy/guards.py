@@ -891,6 +891,27 @@ GUARDS = (
         "tests/gateway/runtime/test_http_server.py::test_a_host_header_that_holds_more_than_a_host_and_a_port_is_not",
     ),
     Guard(
+        "gateway/runtime/http_connections.py",
+        "connections leave files for the rest of the process",
+        "        if self._open >= self.limits.most:\n            self._warn()",
+        "        if False:\n            self._warn()",
+        "tests/gateway/runtime/test_http_connections.py::test_an_idle_connection_makes_way_without_a_word",
+    ),
+    Guard(
+        "gateway/runtime/http_connections.py",
+        "a crowd of connections is not accepted at once",
+        "        if self._connections.must_wait():",
+        "        if False:",
+        "tests/gateway/runtime/test_http_connections.py::test_a_crowd_at_once_never_has_more_than_there_is_room_for",
+    ),
+    Guard(
+        "gateway/runtime/http_connections.py",
+        "a request that is never sent to its end is ended",
+        "            self._deadline = self.loop.call_later(owed.seconds, self.cut, 408)",
+        "            pass",
+        "tests/gateway/runtime/test_http_connections.py::test_a_request_that_does_not_end_is_ended",
+    ),
+    Guard(
         "gateway/config/section.py",
         "an address in the configuration names one machine",
         "    found = _URL.fullmatch(url)",
