@@ -65,7 +65,8 @@ async def guarded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             data = _data(line)
             if data == b"[DONE]":
                 await read_out(chunks)
-            elif data:
+                break  # what is behind the end is nobody's, in the same chunk as in another
+            if data:
                 _parsed(data)
         yield chunk
 

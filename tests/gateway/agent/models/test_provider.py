@@ -90,6 +90,19 @@ async def test_a_connection_that_breaks_behind_a_whole_reply_takes_nothing_from_
     assert len([chunk async for chunk in wire.guarded(cut())]) == 1
 
 
+async def test_what_stands_behind_the_end_of_a_reply_is_nobodys_however_it_was_cut() -> None:
+    """The reply is whole: it is not refused for what came with its end any more than for what came after it."""
+
+    async def cut(at: int) -> AsyncIterator[bytes]:
+        whole = b'data: {"a": 1}\ndata: [DONE]\ndata: {\n'
+        yield whole[:at]
+        yield whole[at:]
+
+    for at in range(38):
+        assert [event async for event in wire.events(cut(at))] == [{"a": 1}], at
+        assert [chunk async for chunk in wire.guarded(cut(at))], at
+
+
 async def _chunks(body: str) -> AsyncIterator[bytes]:
     """Yield *body* in pieces that end within lines and characters."""
     whole = body.encode()
