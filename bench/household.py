@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -16,7 +16,8 @@ from tests.fakes.provider_stub import Body, Call, Reply, Step, without_note
 from tests.fakes.telegram import Fault
 from tests.journeys.house import OWNER
 
-CHATS = [OWNER, *range(-7, 0)]
+CHATS = 8
+"""Of the household: the owner's own, the others groups."""
 _WORDS_SAID, _WORDS_ANSWERED = 50, 90
 _LATEST = 20
 """Messages of a request among which an order to save notes stands."""
@@ -32,11 +33,16 @@ _OUTAGES = (
 )
 
 
-def sayings(dice: random.Random) -> Iterator[tuple[int, str]]:
-    """Yield what is said and where, without end: talk, notes, searches, commands, new conversations."""
+def chats_of(number: int) -> list[int]:
+    """Return so many chats: the owner's own, and groups."""
+    return [OWNER, *range(1 - number, 0)]
+
+
+def sayings(dice: random.Random, chats: Sequence[int], *, ends: bool = True) -> Iterator[tuple[int, str]]:
+    """Yield what is said and where, without end: talk, notes, searches, commands, new conversations if one *ends*."""
     for number in count():
-        chat = CHATS[number % len(CHATS)]
-        match number // len(CHATS) % 24:
+        chat = chats[number % len(chats)]
+        match number // len(chats) % 24:
             case 3 | 13:
                 yield chat, f"note: {prose(dice, 12)}"
             case 6 | 16 | 20:
@@ -45,7 +51,7 @@ def sayings(dice: random.Random) -> Iterator[tuple[int, str]]:
                 yield chat, "/context"
             case 15:
                 yield chat, "/status" if chat == OWNER else "/help"  # a group is not told how the gateway is
-            case 23:
+            case 23 if ends:
                 yield chat, "/new"
             case _:
                 yield chat, prose(dice, _WORDS_SAID)
@@ -83,9 +89,8 @@ def _is_flush(messages: list[Body]) -> bool:
     return any(prompt in str(each.get("content")) for each in messages[-_LATEST:] for prompt in (PROMPT, AGAIN))
 
 
-async def write(bot: Recorder, a_second: float, over: asyncio.Event) -> int:
-    """Let the household write until it is *over*; return how many messages it wrote."""
-    said = sayings(random.Random(4))
+async def write(bot: Recorder, said: Iterator[tuple[int, str]], a_second: float, over: asyncio.Event) -> int:
+    """Let the household write what is *said* until it is *over*; return how many messages it wrote."""
     for number in count():
         try:
             async with asyncio.timeout(1 / a_second):

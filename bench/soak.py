@@ -1,5 +1,8 @@
 """This file is `python -m bench.soak`: a gateway lives through a household's day, and nothing of it may grow.
 
+With `--endless` no conversation ends; with a large window as well, none is summarised: what they hold in memory is
+bounded all the same, and memory may grow by no more than 2 MB an hour.
+
 `strandline up` with the real Telegram SDK, the real memory worker and a small window, so that conversations are
 summarised all the time. Memory, open files and threads of the gateway and of its worker are looked at every five
 seconds; a line is fitted through what follows the warm-up. The end status is 1 if memory grows by more than 1 MB an
@@ -13,6 +16,7 @@ is at rest (`household.py`), so that there are about as many passages all the ti
 import argparse
 import asyncio
 import json
+import random
 import statistics
 import sys
 import tempfile
@@ -23,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.fleet import Around, Fleet, running
-from bench.household import CHATS, Script, disturb, tidy, write
+from bench.household import CHATS, Script, chats_of, disturb, sayings, tidy, write
 from bench.index_size import IndexSize, index_size, megabytes
 from bench.loopback import Recorder, SteadyModel
 from bench.observed import Sample, sample, worker_of
@@ -31,6 +35,8 @@ from bench.slope import Slope, slope
 
 MB_AN_HOUR = 1.0
 """The most that memory may grow (our promise of months)."""
+ENDLESS_MB_AN_HOUR = 2.0
+"""The same where conversations only grow, and the index with them."""
 OWN_MB_A_PASSAGE = 0.003
 """What the worker itself knows of a passage: where it stands, its words, its text once it was found; measured."""
 FILES_MORE = 2
@@ -52,6 +58,15 @@ class Plan:
     outage_every_s: float = 90.0
     tidy_every_s: float = 60.0
     model_s: float = 0.05
+    chats: int = CHATS
+    window_tokens: int = _WINDOW_TOKENS
+    is_endless: bool = False
+    """No conversation ends."""
+
+    @property
+    def most_mb_an_hour(self) -> float:
+        """The growth above which the run has failed."""
+        return ENDLESS_MB_AN_HOUR if self.is_endless else MB_AN_HOUR
 
 
 @dataclass
@@ -80,9 +95,9 @@ class Lived:
         half = len(files) // 2
         return statistics.median(files[half:]) - statistics.median(files[:half]) if half else 0.0
 
-    def is_steady(self, second: float) -> bool:
+    def is_steady(self, second: float, most_mb_an_hour: float = MB_AN_HOUR) -> bool:
         """Say whether neither memory nor files grew."""
-        return not self.growth(second).is_above(MB_AN_HOUR) and self.files_more(second) <= FILES_MORE
+        return not self.growth(second).is_above(most_mb_an_hour) and self.files_more(second) <= FILES_MORE
 
     def figures(self, second: float) -> dict[str, float]:
         """Return what is worth telling."""
@@ -149,7 +164,8 @@ class Outcome:
     def is_steady(self) -> bool:
         """Say whether everything was answered and nothing grew."""
         was_heard = self.shown >= self.said and not self.problems
-        return was_heard and all(each.is_steady(self.warm_s) for each in (self.gateway, self.worker))
+        limit = self.plan.most_mb_an_hour
+        return was_heard and all(each.is_steady(self.warm_s, limit) for each in (self.gateway, self.worker))
 
     def figures(self) -> dict[str, Any]:
         """Return all figures by their names."""
@@ -169,7 +185,7 @@ async def run(plan: Plan) -> Outcome:
     """Live through what *plan* says."""
     with tempfile.TemporaryDirectory(prefix="strandline-soak-") as name:
         async with Recorder() as bot, SteadyModel(Script(), plan.model_s) as model:
-            around = Around(bot.url, model.url, CHATS, _WINDOW_TOKENS)
+            around = Around(bot.url, model.url, chats_of(plan.chats), plan.window_tokens)
             async with running(Path(name), around, gateways=1) as fleet:
                 await bot.wait_for_polls(1, _FIRST_POLL_S)
                 looks = _Looks(fleet)
@@ -213,8 +229,9 @@ class _Looks:
 async def _lived(plan: Plan, bot: Recorder, looks: _Looks) -> int:
     """Let everybody do what they do for as long as it takes; return how many messages were written."""
     over = asyncio.Event()
+    said = sayings(random.Random(4), chats_of(plan.chats), ends=not plan.is_endless)
     async with asyncio.TaskGroup() as tasks:
-        writing = tasks.create_task(write(bot, plan.a_second, over))
+        writing = tasks.create_task(write(bot, said, plan.a_second, over))
         tasks.create_task(disturb(bot, plan.outage_every_s, over))
         tasks.create_task(tidy(looks.fleet.agent, plan.tidy_every_s, over))
         tasks.create_task(looks.go_on(plan.look_every_s, over))
@@ -235,12 +252,18 @@ def main() -> None:
     """Print the figures; end with 1 when something grew or was not answered."""
     parser = argparse.ArgumentParser(prog="bench.soak")
     parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--hours", type=float, help="in place of minutes")
     parser.add_argument("--warm-up", type=float, help="minutes that are not judged; half by default")
     parser.add_argument("--rate", type=float, default=3.0, help="messages a second")
+    parser.add_argument("--chats", type=int, default=CHATS)
+    parser.add_argument("--window", type=int, default=_WINDOW_TOKENS, help="of the model, in tokens")
+    parser.add_argument("--endless", action="store_true", help="end no conversation")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    warm_up = given.minutes / 2 if given.warm_up is None else given.warm_up
-    outcome = asyncio.run(run(Plan(given.minutes, warm_up, given.rate)))
+    minutes = given.minutes if given.hours is None else given.hours * 60
+    warm_up = minutes / 2 if given.warm_up is None else given.warm_up
+    shape = {"chats": given.chats, "window_tokens": given.window, "is_endless": given.endless}
+    outcome = asyncio.run(run(Plan(minutes, warm_up, given.rate, **shape)))
     if given.json:
         print(json.dumps(outcome.figures()))
     else:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.household import CHATS, KEPT_FILES, KEPT_LINES, Script, sayings, tidy_once
+from bench.household import CHATS, KEPT_FILES, KEPT_LINES, Script, chats_of, sayings, tidy_once
 from bench.index_size import IndexSize, blocks, megabytes
 from bench.observed import Sample
 from bench.slope import slope
@@ -116,10 +116,20 @@ def test_a_folder_that_goes_while_it_is_weighed_weighs_nothing(tmp_path: Path) -
 
 def test_a_household_says_everything_everywhere() -> None:
     """Within a few hundred messages each chat has had talk, notes, searches, commands, and a new conversation."""
-    words = sayings(random.Random(4))
+    chats = chats_of(CHATS)
+    words = sayings(random.Random(4), chats)
     said = {(chat, text.split()[0]) for chat, text in (next(words) for _ in range(1_200))}
-    assert said >= {(chat, kind) for chat in CHATS for kind in ("note:", "search:", "/context", "/new")}
+    assert said >= {(chat, kind) for chat in chats for kind in ("note:", "search:", "/context", "/new")}
     assert {text for chat, text in said if chat == OWNER} >= {"/status"}
+
+
+def test_an_endless_household_ends_no_conversation() -> None:
+    """However long it talks, in thirty chats, nobody says `/new`; the rest is said as ever."""
+    words = sayings(random.Random(4), chats_of(30), ends=False)
+    said = [next(words) for _ in range(30 * 24 * 2)]
+    assert len({chat for chat, _ in said}) == 30
+    assert {text.split()[0] for _, text in said} >= {"note:", "search:", "/context", "/status"}
+    assert "/new" not in {text for _, text in said}
 
 
 def turn(*messages: str) -> Body:
