@@ -23,8 +23,11 @@ _STARS = re.compile(r"\\.|(?<![\w*\\])(\*{1,2})[^\s*][^*\n]{0,400}\1(?!\*)|(?<=[
 """Emphasis that begins at a word's edge stays; stars between two words or digits are multiplication or power."""
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _LONE_TILDE = re.compile(r"(?<![~\\])~(?!~)")
-_TITLE = re.compile(r"""(\]\([^\s()<>]{1,2000})[ \t]{1,9}(?:"[^"\n]{0,300}"|'[^'\n]{0,300}')[ \t]{0,9}\)""")
-"""No platform shows a link's title."""
+_TITLE = re.compile(
+    r"""((?<!\\)\[(?:[^\[\]\\]|\\.){0,500}+\]\([^\s()<>]{1,2000})"""
+    r"""[ \t]{1,9}(?:"[^"\n]{0,300}"|'[^'\n]{0,300}')[ \t]{0,9}\)"""
+)
+"""No platform shows a link's title. Without the bracket that opens a link there is none, and the words are text."""
 _ESCAPED = re.compile(r"\\([<$])")
 
 

@@ -25,6 +25,13 @@ def test_no_slip_leaves_an_answer_raw(slip: str) -> None:
     assert {EntityType.UNDERLINE, EntityType.BOLD} <= {found.type for found in part.entities}
 
 
+@pytest.mark.parametrize("answer", ["\\[see](page 'chapter one')", "see](page 'chapter one')"])
+def test_what_is_no_links_title_is_shown(answer: str) -> None:
+    """Quoted words behind an address are one only in a link, which an unescaped bracket begins."""
+    (part,) = telegram_parts(answer)
+    assert part.text == answer.removeprefix("\\")
+
+
 def test_a_link_finds_its_target_below_the_answer() -> None:
     """Its definition is not shown again; one that no link uses is, for it may be a note."""
     answer = "See [docs][1] and [Home].\n\n[1]: https://a.example/d 'T'\n[home]: https://a.example/h\n[todo]: milk"
