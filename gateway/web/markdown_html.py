@@ -1,19 +1,32 @@
 """This file turns an answer's Markdown into HTML that can do nothing but be read."""
 
 from functools import cache
+from html import escape
+from typing import Any
 
 from markdown_it import MarkdownIt
 
+_DEEPEST = 100
+"""Levels of lists and quotes inside each other, of which the parser's own limit is 20: at one that is deeper it drops
+the rest of the text."""
+
 
 def marked(markdown: str) -> str:
-    """Return *markdown* as HTML: tags in it are text, there are no pictures, links lead to the web or a mailbox."""
-    html: str = _parser().render(markdown)
+    """Return *markdown* as HTML: tags in it are text, there are no pictures, links lead to the web or a mailbox.
+
+    What is nested too deeply is shown as written.
+    """
+    parser, links = _parser(), dict[str, Any]()
+    tokens = parser.parse(markdown, links)
+    if any(token.level >= _DEEPEST - 1 for token in tokens):
+        return f"<pre>{escape(markdown)}</pre>\n"
+    html: str = parser.renderer.render(tokens, parser.options, links)
     return html
 
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True})
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"])
     parser.disable(["image", "html_inline", "html_block"])
     parser.validateLink = _is_harmless  # type: ignore[method-assign]  # the library's own seam for this

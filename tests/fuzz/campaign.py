@@ -107,9 +107,10 @@ def fuzz(target: Target[T], seconds: float, first_seed: int, most_seconds: float
             target.check(value)
         campaign.slowest_s = max(campaign.slowest_s, time.process_time() - before)
 
+    batch = _batch(target, attempt, lambda: campaign.inputs > 0 and time.monotonic() >= end)
     number = first_seed
     while number == first_seed or time.monotonic() < end:
-        _batch(target, attempt, number, end)
+        seed(number)(batch)()
         campaign.look()
         number += 1
     assert not campaign.grew(), f"memory grew: {campaign}"
@@ -121,10 +122,12 @@ def _own_mb() -> float:
     return resident_mb(os.getpid()) if Path("/proc/self/status").exists() else 0.0
 
 
-def _batch(target: Target[T], attempt: Callable[[T], None], number: int, end: float) -> None:
-    """Give *target* a batch of inputs, fewer if the time is up."""
+def _batch(target: Target[T], attempt: Callable[[T], None], is_over: Callable[[], bool]) -> Callable[[], None]:
+    """Return what gives *target* a batch of inputs, fewer once the time *is_over*.
 
-    @seed(number)
+    It is one for all batches: Hypothesis keeps something of each function that it ever ran.
+    """
+
     @settings(
         max_examples=BATCH,
         deadline=None,
@@ -135,12 +138,10 @@ def _batch(target: Target[T], attempt: Callable[[T], None], number: int, end: fl
     )
     @given(target.inputs)
     def run(value: T) -> None:
-        if time.monotonic() < end or not has_begun:
-            has_begun.append(True)
+        if not is_over():
             attempt(value)
 
-    has_begun: list[bool] = []
-    run()
+    return run
 
 
 @contextmanager

@@ -47,6 +47,7 @@ _KNOTS = (
 )
 _WORD = re.compile(r"\b[a-z]{4,12}\b")
 _MOST_TOKENS_TIMES = 2
+_STRUCTURE = " >-+*=0123456789.)\t"
 
 
 def check(given: tuple[str, Chunking]) -> None:
@@ -68,13 +69,20 @@ def check(given: tuple[str, Chunking]) -> None:
 
 
 def _bare(lines: list[str]) -> set[str]:
-    """Return the words of headings: a short one with nothing below it is no entry; and of what opens a code block."""
-    return {
-        word
-        for line in lines
-        if line.lstrip(" >-+*0123456789.)\t")[:1] in ("#", "`", "~")
-        for word in _WORD.findall(line)
-    }
+    """Return the words of headings, short ones of which are no entry with nothing below them, and of fences' first lines.
+
+    What stands above a line of hyphens or equals signs may be a heading, however many lines it has.
+    """
+    found: set[str] = set()
+    above: list[str] = []
+    for line in lines:
+        bare = line.lstrip(_STRUCTURE)
+        if bare[:1] in ("#", "`", "~"):
+            found |= set(_WORD.findall(line))
+        if not bare and line.strip(" >\t")[:1] in ("-", "="):
+            found |= set(_WORD.findall(" ".join(above)))
+        above = [*above, line] if line.strip() else []
+    return found
 
 
 def _letters(text: str) -> str:

@@ -30,7 +30,8 @@ _BYTES_A_TOKEN = 4
 """UTF-8 bytes: English words and single Han characters both come out near what tokenizers count."""
 
 _DEEPEST = 100
-"""Levels of lists and quotes inside each other; the parser drops what is deeper, and its own limit is 20."""
+"""Levels of lists and quotes inside each other, of which the parser's own limit is 20. At one that is deeper it drops
+the rest of the document, which is then cut into windows instead."""
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?(?:(?P<end>-->)|\Z)", re.DOTALL)
@@ -107,8 +108,11 @@ def _parser() -> MarkdownIt:
 
 
 def _passages(text: str) -> Iterator[_Passage]:
-    reader = _Reader(text.split("\n"))
-    for token in _parser().parse(text):
+    reader, tokens = _Reader(text.split("\n")), _parser().parse(text)
+    if any(token.level >= _DEEPEST - 1 for token in tokens):
+        yield from _windows(text)
+        return
+    for token in tokens:
         yield from reader.take(token)
     yield from reader.end()
 

@@ -3,6 +3,7 @@
 from datetime import date
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,6 +111,14 @@ def test_quotes_links_and_html_are_text() -> None:
 def test_deeply_nested_text_is_not_lost() -> None:
     """Quotes of quotes in a forwarded mail, lists in lists."""
     assert places("> " * 60 + "deep") == [(1, 1, "deep")]
+
+
+@pytest.mark.parametrize("deep", ["1. " * 300, "> " * 300, "\n".join("  " * level + "- level" for level in range(120))])
+def test_what_stands_below_text_that_is_nested_too_deeply_is_not_lost(deep: str) -> None:
+    """The parser drops the rest of the document there."""
+    found = " ".join(entry.text for entry in cut(f"# Head\n\n{deep}\n\nLater words."))
+    assert "Later words." in found
+    assert found.count("level") >= deep.count("level")
 
 
 def test_line_ends_of_other_systems_count_alike() -> None:
