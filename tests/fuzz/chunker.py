@@ -69,7 +69,7 @@ def check(given: tuple[str, Chunking]) -> None:
 
 
 def _bare(lines: list[str]) -> set[str]:
-    """Return the words of headings, short ones of which are no entry with nothing below them, and of fences' first lines.
+    """Return the words of headings, which may be no entries with nothing below them, and of the first lines of fences.
 
     What stands above a line of hyphens or equals signs may be a heading, however many lines it has.
     """

@@ -21,7 +21,7 @@ from workspaces.memory.index.hybrid import Shelf
 from workspaces.memory.index.vectors import EmbeddingCache, Vectors
 from workspaces.memory.text.chunking import Chunking
 
-VERSION = 6
+VERSION = 7
 """Rises when chunking, tokens or vectors change what is stored."""
 KEYWORDS = "keywords"
 CACHE = "embeddings.db"

@@ -123,6 +123,8 @@ class _Reader:
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._headings: list[tuple[int, str]] = []
+        self._is_heading = False
+        """The next text is a heading's."""
         self._bare_heading: _Passage | None = None
         self._item: _Passage | None = None
         self._depth = 0
@@ -179,6 +181,7 @@ class _Reader:
             yield from self._close_heading()
         self._headings = [heading for heading in self._headings if heading[0] < level] + [(level, "")]
         self._bare_heading = None
+        self._is_heading = True
 
     def _close_heading(self) -> Iterator[_Passage]:
         if self._bare_heading:
@@ -188,7 +191,8 @@ class _Reader:
     def _block(self, token: Token) -> Iterator[_Passage]:
         if token.map is None or self._head:
             return
-        if token.type == "inline" and self._headings and not self._headings[-1][1]:
+        if token.type == "inline" and self._is_heading:
+            self._is_heading = False
             self._name_heading(token)
             return
         passage = self._passage(token)

@@ -121,6 +121,14 @@ def test_what_stands_below_text_that_is_nested_too_deeply_is_not_lost(deep: str)
     assert found.count("level") >= deep.count("level")
 
 
+@pytest.mark.parametrize("heading", ["#", "## ", "# <!-- later -->"])
+def test_what_stands_below_a_heading_without_a_name_is_not_lost(heading: str) -> None:
+    """Every paragraph below was taken for its name."""
+    found = [(entry.start_line, entry.text, entry.section) for entry in cut(f"{heading}\n\nTea at nine.\n\n- bread")]
+    assert [(line, text) for line, text, _ in found] == [(3, "Tea at nine."), (5, "bread")]
+    assert len({section for _, _, section in found}) == 1
+
+
 def test_line_ends_of_other_systems_count_alike() -> None:
     """CRLF and a lone CR end a line, as editors show it."""
     assert places("a\r\n\r\nb\r\rc") == [(1, 1, "a"), (3, 3, "b"), (5, 5, "c")]
