@@ -1,1 +1,1 @@
-"""The wing that speaks to chat platforms; it knows nothing of agents or workspaces."""
+"""Adapters for chat platforms; this package knows nothing of agents or workspaces."""

@@ -1,6 +1,6 @@
-"""This file gives another form to what no chat message shows well: a table becomes aligned code, long code a file.
+"""Conversion of Markdown that chats show badly: tables become aligned code, long code becomes a file.
 
-Everything here is pure: the same Markdown gives the same pieces after a restart, and delivery counts on that.
+Everything here is pure: the same Markdown gives the same pieces after a restart, and delivery relies on that.
 """
 
 import re
@@ -15,7 +15,7 @@ from adapters.channel import Upload
 from adapters.formatting.markup import keep_stars
 
 LONG_CODE = 6_000
-"""A code block of more UTF-16 units comes as a file: about three messages on Discord (our choice)."""
+"""A code block of more UTF-16 units is sent as a file: about three messages on Discord (our choice)."""
 
 FENCE = "```"
 _INLINE = MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
@@ -44,12 +44,12 @@ _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 
 
 def plain_lines(markdown: str) -> str:
-    """Return *markdown* with one kind of line end: positions in tokens count every kind."""
+    """Return *markdown* with "\\n" as its only line ending: token positions count every kind."""
     return _LINE_ENDS.sub("\n", markdown)
 
 
 def code_as_files(markdown: str, longest: int = LONG_CODE) -> Iterator[str | Upload]:
-    """Yield *markdown* in pieces: code of more than *longest* UTF-16 units as a file, behind a line that names it."""
+    """Yield *markdown* in pieces: code of more than *longest* UTF-16 units as a file, after a line with its name."""
     markdown = plain_lines(markdown)
     lines, done, count = markdown.split("\n"), 0, 0
     for token in MarkdownIt("commonmark").disable("inline").parse(markdown) if _units(markdown) > longest else ():
@@ -64,7 +64,7 @@ def code_as_files(markdown: str, longest: int = LONG_CODE) -> Iterator[str | Upl
 
 
 def table_lines(tokens: Iterable[Token]) -> list[str]:
-    """Return the lines of the table that *tokens* begin with, its columns aligned unless that makes it far longer."""
+    """Return the lines of the table at the start of *tokens*, columns aligned unless padding makes it far longer."""
     rows: list[list[list[str]]] = []
     for token in tokens:
         if token.type == "table_close":
@@ -83,7 +83,7 @@ def table_lines(tokens: Iterable[Token]) -> list[str]:
 
 
 def cell_lines(markdown: str) -> list[str]:
-    """Return the lines of a table's cell without the marks that code would show as they are."""
+    """Return the lines of a table cell without Markdown marks, which code would show literally."""
     return [_plain(line) for line in _LINE_BREAK.split(markdown)]
 
 
@@ -109,7 +109,7 @@ def _padded(cell: str, width: int) -> str:
 
 
 def _width(text: str) -> int:
-    """Return how many columns *text* takes where every letter is as wide as another, or twice that."""
+    """Return the width of *text* in columns of a fixed-width font, where a wide character takes two."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 

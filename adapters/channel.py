@@ -1,6 +1,6 @@
-"""This file is the contract between the gateway and a chat platform.
+"""The contract between the gateway and a chat platform.
 
-Errors an adapter raises, and nothing else:
+An adapter raises these errors and no others:
 
     ChannelError
     ├── ChannelConfigError       the account cannot work as configured (wrong token): say so, do not retry
@@ -19,11 +19,11 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a message comes from and where its answer goes."""
+    """The chat that a message comes from and its answer goes to."""
 
     channel: str
     account: str
-    """Which of our bots on that platform, by its name in the configuration."""
+    """Our bot account on that platform, by its name in the configuration."""
     chat: str
     thread: str | None = None
 
@@ -32,7 +32,7 @@ class Address:
 
 
 class ChatKind(StrEnum):
-    """How many people read a chat."""
+    """The number of people in a chat."""
 
     DIRECT = "direct"
     GROUP = "group"
@@ -40,18 +40,18 @@ class ChatKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who wrote a message, as the transport says, never as a text claims."""
+    """The author of a message as stated by the transport, never by a text."""
 
     id: str
-    """The platform's numeric id; empty for anonymous senders and channels, who get least privilege."""
+    """The platform's numeric id; empty for anonymous senders and channels, which get least privilege."""
     name: str
     is_bot: bool = False
     roles: tuple[str, ...] = ()
-    """The platform's ids of the roles that they have where the chat belongs (Discord)."""
+    """The platform's ids of the sender's roles in the chat's server (Discord)."""
 
 
 class AttachmentKind(StrEnum):
-    """What a file is to the people who send it."""
+    """Kind of file, as people tell them apart."""
 
     PHOTO = "photo"
     DOCUMENT = "document"
@@ -63,45 +63,45 @@ class AttachmentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a message, still at the platform."""
+    """A file that came with a message and is still at the platform."""
 
     kind: AttachmentKind
     ref: str
-    """By which the adapter that brought it can fetch it: no secret in it. From a program, all of it as a data URI."""
+    """Reference with which its adapter can fetch it, without secrets. From a program, the whole file as a data URI."""
     name: str = ""
-    """As its sender called it: others' words."""
+    """File name given by the sender: untrusted text."""
     mime: str = ""
     size: int | None = None
-    """In bytes, as the platform says, if it does."""
+    """In bytes, if the platform states it."""
 
 
 class Via(StrEnum):
-    """How somebody said something."""
+    """How a message was sent."""
 
     TEXT = "text"
     SLASH = "slash"
-    """A command of the platform's own menu; `text` is the command as if it were typed."""
+    """A command from the platform's own menu; `text` is the command as if it were typed."""
     BUTTON = "button"
-    """A button below one of our messages; `text` is the command that the button holds."""
+    """A button below one of our messages; `text` is the button's command."""
     EDIT = "edit"
-    """A change of an earlier message; `text` is how it reads now, `sent_at` when it was first sent."""
+    """An edit of an earlier message; `text` is its new text, `sent_at` the time at which it was first sent."""
     AGENT = "agent"
-    """Another agent of this gateway, in a group where both sit; the gateway makes it, no adapter does."""
+    """Another agent of this gateway in a group that both belong to; created by the gateway, never by an adapter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Somebody else's words inside a message (a reply's target, a forward): data, not the sender speaking."""
+    """Another person's words inside a message (a reply's target, a forward): data, not the sender speaking."""
 
     author: str
     text: str
     is_ours: bool = False
-    """The sender's own earlier words, or our bot's: the transport says so, and they were not forwarded."""
+    """Earlier words of the sender or of our bot: confirmed by the transport, and not forwarded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A message of a group that was not meant for us: others' words, kept as context for when we are asked."""
+    """A group message not addressed to us: other people's words, kept as context for the next turn."""
 
     author: str
     text: str
@@ -111,19 +111,19 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What the turn of one message may spend: its share of what another turn had left."""
+    """Budget for the turn of one message: its share of another turn's remaining budget."""
 
     steps: int
-    """Replies of the model."""
+    """Model replies."""
     tokens: int
-    """Input and output together."""
+    """Input and output tokens together."""
     seconds: float
-    """Of work; also how long it waits for a model that cannot be reached."""
+    """Working time; also the longest wait for a model that is unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
 class InboundMessage:
-    """One message as a platform delivered it."""
+    """One message as delivered by a platform."""
 
     address: Address
     id: str
@@ -132,7 +132,7 @@ class InboundMessage:
     kind: ChatKind
     text: str
     is_for_us: bool
-    """The platform marks it as meant for the bot: a direct chat, a mention, or a reply to one of our messages."""
+    """Marked by the platform as meant for the bot: a direct chat, a mention, or a reply to one of our messages."""
     sent_at: datetime
     """In UTC, with its zone."""
     quote: Quote | None = None
@@ -141,25 +141,25 @@ class InboundMessage:
     target: str | None = None
     """The platform's id of the earlier message that an edit changes or a button belongs to.
 
-    Of a slash command: by what its adapter finds where the answer belongs; not for people's eyes.
+    For a slash command: the reference with which its adapter finds the place for the answer; not shown to people.
     """
     space: str | None = None
-    """The platform's id of what the chat belongs to: a Discord server."""
+    """The platform's id of the chat's parent: a Discord server."""
     answers_to: Address | None = None
-    """Where the answer goes, if not where the message came from; the gateway sets it, no adapter does."""
+    """Where the answer goes, if not back to the chat; set by the gateway, never by an adapter."""
     allowance: Allowance | None = None
-    """What its turn may spend, where that is less than any other's; the gateway sets it, no adapter does."""
+    """Budget of its turn, where smaller than usual; set by the gateway, never by an adapter."""
     heard: tuple[Heard, ...] = ()
-    """What was said in the group since we were last asked; the gateway adds it, no adapter does."""
+    """Group messages since the last one addressed to us; added by the gateway, never by an adapter."""
 
     @property
     def reply_target(self) -> str:
-        """What an answer replies to: a message by the platform's id, or a slash command."""
+        """Return the target of a reply to this message: a platform message id, or a slash command."""
         return self.target or self.id
 
 
 class EntityType(StrEnum):
-    """The formatting that platforms share."""
+    """Formatting supported by several platforms."""
 
     BOLD = "bold"
     ITALIC = "italic"
@@ -175,7 +175,7 @@ class EntityType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A formatted stretch of a `Body`; offset and length are in UTF-16 code units, as Telegram counts."""
+    """A formatted range of a `Body`; offset and length are in UTF-16 code units, as in Telegram's API."""
 
     type: EntityType
     offset: int
@@ -194,17 +194,17 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What one platform message shows; it fits the platform's limits."""
+    """Content of one platform message; it fits the platform's limits."""
 
     text: str
     entities: tuple[Entity, ...] = ()
     upload: Upload | None = None
-    """A file that this message carries; *text* is its caption then."""
+    """A file sent with this message; *text* is then its caption."""
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button below a message: pressing it gives a command, as whoever presses it."""
+    """A button below a message; pressing it sends a command in the name of the person who pressed it."""
 
     label: str
     command: str
@@ -213,16 +213,16 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class OutboundMessage:
-    """One message to send: a whole answer, or a part of one that was too long."""
+    """One message to send: a whole answer, or a part of a long one."""
 
     address: Address
     body: Body
     key: str
-    """The same for every try at the same part: a nonce where the platform takes one."""
+    """The same for every attempt at the same part: a nonce on platforms that support one."""
     reply_to: str | None = None
     buttons: tuple[Button, ...] = ()
     turn: str = ""
-    """Which turn, or notice, it is of: for a page of the owner's, which shows conversations as they are kept."""
+    """Id of the turn or notice that it belongs to: for the owner's page, which shows conversations as stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ class Sent:
 
 
 class ChannelError(Exception):
-    """A chat platform did not do what was asked."""
+    """Base class of errors of a chat platform."""
 
 
 class ChannelConfigError(ChannelError):
@@ -261,13 +261,13 @@ class FetchRefusedError(ChannelError):
 
 
 Receive = Callable[[InboundMessage], Awaitable[str | None]]
-"""Returns once the message is durable, or the reason code for which it was refused for good.
+"""Returns once the message is durable, or the reason code of a permanent refusal.
 
-Only then may the platform be told that we have it; where people see that we do, only of what was not refused.
+Acknowledge the message to the platform only after that; show people a receipt only if it was not refused.
 """
 
 Count = Callable[[str], Awaitable[None]]
-"""Counts, by its reason code, something that an adapter dropped or sent in a lesser form."""
+"""Counts, by reason code, an item that an adapter dropped or sent in a reduced form."""
 
 
 class Adapter(Protocol):
@@ -277,10 +277,10 @@ class Adapter(Protocol):
     account: str
 
     def render(self, markdown: str) -> Sequence[Body]:
-        """Return *markdown* as messages that fit the platform; pure, deterministic, losing no text."""
+        """Return *markdown* as messages that fit the platform; pure, deterministic, without loss of text."""
 
     async def listen(self, receive: Receive) -> None:
-        """Hand every incoming message to *receive*, in order, until cancelled.
+        """Pass every incoming message to *receive*, in order, until cancelled.
 
         Raises ChannelUnavailableError when the connection is lost (the gateway waits and calls again) and
         ChannelConfigError when calling again cannot help.

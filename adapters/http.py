@@ -1,8 +1,8 @@
-"""This file is the channel of programs: each asks by an HTTP request, and waits for the answer with that request.
+"""The HTTP channel for programs: each sends a request and waits for the answer on it.
 
-Who holds a token is an account; its chats are the conversations that its programs name. The HTTP server is elsewhere:
-it calls `take`, and learns from the gateway what a message came to. An answer that nobody waits for any more stands in
-the conversation.
+A token is an account; its chats are the conversations that its programs name. The HTTP server is elsewhere: it calls
+`take` and learns the outcome of a message from the gateway. An answer whose client has disconnected stays in the
+conversation.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _PIECE = 65_536
 
 
 class HttpAdapter:
-    """The programs that hold one token."""
+    """The programs that share one token."""
 
     channel = CHANNEL
 
@@ -37,10 +37,10 @@ class HttpAdapter:
         self._is_closed = False
 
     async def take(self, message: InboundMessage) -> str | None:
-        """Hand *message* over; on return it is durable, or refused for the reason that is returned.
+        """Pass *message* on; on return it is durable, or refused for the returned reason.
 
-        Many may be on their way at once. Raises ChannelUnavailableError while the gateway does not listen, and what
-        the gateway raises when it cannot keep the message.
+        Calls may overlap. Raises ChannelUnavailableError while the gateway does not listen, and the gateway's own error
+        when it cannot store the message.
         """
         if self._receive is None:
             raise ChannelUnavailableError("the gateway takes no messages now")
@@ -56,7 +56,7 @@ class HttpAdapter:
             yield content[start : start + _PIECE]
 
     def render(self, markdown: str) -> Sequence[Body]:
-        """Return *markdown* as it is: a program has no limit and a format of its own."""
+        """Return *markdown* unchanged: a program has no limit and a format of its own."""
         return [Body(markdown)] if markdown.strip() else []
 
     async def listen(self, receive: Receive) -> None:
@@ -68,7 +68,7 @@ class HttpAdapter:
             self._receive = None
 
     async def send(self, _: OutboundMessage) -> Sent:
-        """Confirm the message: whoever still waits was answered when its turn was committed.
+        """Confirm the message: a waiting client was answered when its turn was committed.
 
         Raises ChannelUnavailableError on a closed adapter.
         """
@@ -77,5 +77,5 @@ class HttpAdapter:
         return Sent(str(uuid7()))
 
     async def close(self) -> None:
-        """Refuse what comes from now on."""
+        """Refuse new messages from now on."""
         self._receive, self._is_closed = None, True

@@ -1,4 +1,4 @@
-"""This file keeps who reads a chat of the owner's now: a terminal, a page; any number of them, and none at times."""
+"""Current readers of an owner's chat, such as a terminal or a page; any number of them, or none."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ R = TypeVar("R")
 
 
 class Readers(Generic[R]):
-    """Those who are attached; whoever comes wakes what waits to be read."""
+    """The attached readers; a new one wakes waiting messages."""
 
     def __init__(self) -> None:
         self._present: list[R] = []
@@ -18,12 +18,12 @@ class Readers(Generic[R]):
         return len(self._present)
 
     def __iter__(self) -> Iterator[R]:
-        """Give those who are there at the beginning: they may go meanwhile."""
+        """Iterate over the readers present at the start: they may leave meanwhile."""
         return iter(tuple(self._present))
 
     @contextmanager
     def attached(self, reader: R) -> Iterator[None]:
-        """Count *reader* among them until the block ends, or until it is dropped."""
+        """Keep *reader* attached until the block ends, or until it is dropped."""
         self._present.append(reader)
         for wake in self._wakes:
             wake()
@@ -33,14 +33,14 @@ class Readers(Generic[R]):
             self.drop(reader)
 
     def drop(self, reader: R) -> None:
-        """Part from *reader*, if it is still there."""
+        """Drop *reader*, if it is still attached."""
         if reader in self._present:
             self._present.remove(reader)
 
     def clear(self) -> None:
-        """Part from all."""
+        """Drop all readers."""
         self._present.clear()
 
     def on_coming(self, wake: Callable[[], None]) -> None:
-        """Call *wake* whenever somebody attaches, once they are there."""
+        """Call *wake* whenever a reader has attached."""
         self._wakes.append(wake)

@@ -1,6 +1,6 @@
-"""This file takes what the owner says where no platform stands between: at a terminal, at the page.
+"""The owner's input where no platform is involved: at a terminal or on the page.
 
-Whoever speaks waits until it is durable. What is said is handed over in order, one after another.
+The sender waits until a message is durable. Messages are passed on in order, one after another.
 """
 
 import asyncio
@@ -15,18 +15,18 @@ from adapters.channel import Address, ChannelUnavailableError, ChatKind, Inbound
 
 CHAT = "owner"
 OWNER = Sender(id="0", name="owner")
-"""The one person that such a channel knows: nobody else can speak there."""
+"""The only person on such a channel: nobody else can write there."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
     message: InboundMessage
     durable: asyncio.Future[str | None]
-    """The reason for which it was refused, if it was."""
+    """Result: the reason for a refusal, if it was refused."""
 
 
 class Spoken:
-    """What was said in one chat and is not yet durable."""
+    """Messages written in one chat and not yet durable."""
 
     def __init__(self, address: Address, now: Callable[[], datetime]) -> None:
         self._address = address
@@ -36,11 +36,10 @@ class Spoken:
         self._is_closed = False
 
     async def say(self, text: str, message_id: str = "") -> InboundMessage:
-        """Say *text* as the owner; return the message once it is durable.
+        """Send *text* as the owner; return the message once it is durable.
 
-        The same *message_id*, where one is given, is the same message: to say it again changes nothing.
-        Raises what `receive` raised when it could not be made durable, and ChannelUnavailableError where it is
-        refused or the channel closed.
+        Two calls with the same *message_id* send one message. Raises the error of `receive` when the message could not
+        be made durable, and ChannelUnavailableError when it is refused or the channel closed.
         """
         self.check_open()
         id_ = message_id or str(uuid7())
@@ -52,7 +51,7 @@ class Spoken:
         return message
 
     async def hand_over(self, receive: Receive) -> NoReturn:
-        """Hand over what is said, in order; what was being handed over when we were cancelled comes again."""
+        """Pass on messages in order; a message interrupted by cancellation is passed on again."""
         while True:
             self._serving = self._serving or await self._said.get()
             await self._serve(self._serving, receive)
@@ -68,11 +67,11 @@ class Spoken:
             if not said.durable.done():
                 said.durable.set_exception(exc)
             raise
-        if not said.durable.done():  # else whoever said it went away
+        if not said.durable.done():  # otherwise its sender has gone
             said.durable.set_result(refusal)
 
     def close(self) -> None:
-        """Refuse what was said and not yet handed over, and what is said from now on."""
+        """Refuse messages not yet passed on, and all later ones."""
         self._is_closed = True
         waiting = [self._serving] if self._serving else []
         while not self._said.empty():

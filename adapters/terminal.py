@@ -1,6 +1,6 @@
-"""This file is the terminal channel, and the smallest example of an adapter.
+"""The terminal channel, and the smallest example of an adapter.
 
-A terminal has no platform: whoever starts one says things through `say` and reads what comes back through `attach`.
+A terminal has no platform: its user writes through `say` and reads through `attach`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ Sink = Callable[[OutboundMessage], Awaitable[None]]
 
 CHANNEL = "terminal"
 READER_PATIENCE_S = 5.0
-"""How long a reader may take over one message before it counts as gone; our choice."""
+"""Time a reader may take for one message before it counts as gone; our choice."""
 
 
 def _now() -> datetime:
@@ -31,9 +31,9 @@ def _now() -> datetime:
 
 
 class TerminalAdapter:
-    """The owner's terminals on this machine: many may be open, all show the one chat.
+    """The owner's terminals on this machine: many may be open, and all show the one chat.
 
-    Its owner is whoever can use this machine's terminal as the gateway's own user.
+    Anyone who can use this machine's terminal as the gateway's own user is the owner.
     """
 
     channel = CHANNEL
@@ -48,14 +48,15 @@ class TerminalAdapter:
         self._patience_s = patience_s
 
     async def say(self, text: str) -> str:
-        """Say *text* as the owner; return the message's id once it is durable.
+        """Send *text* as the owner; return the message's id once it is durable.
 
-        Raises what `receive` raised when it could not be made so, and ChannelUnavailableError on a closed adapter.
+        Raises the error of `receive` when it could not be made durable, and ChannelUnavailableError on a closed
+        adapter.
         """
         return (await self._spoken.say(text)).id
 
     def attach(self, sink: Sink) -> AbstractContextManager[None]:
-        """Show every message to *sink* as long as the context is open."""
+        """Show every message to *sink* while the context is open."""
         return self._readers.attached(sink)
 
     def on_reachable(self, wake: Callable[[], None]) -> None:
@@ -63,17 +64,17 @@ class TerminalAdapter:
         self._readers.on_coming(wake)
 
     def render(self, markdown: str) -> Sequence[Body]:
-        """Return *markdown* as it is, its control characters made harmless."""
+        """Return *markdown* with its control characters made harmless."""
         return terminal_parts(markdown)
 
     async def listen(self, receive: Receive) -> NoReturn:
-        """Hand over what is said, in order; what was being handed over when we were cancelled comes again."""
+        """Pass on messages in order; a message interrupted by cancellation is passed on again."""
         await self._spoken.hand_over(receive)
 
     async def send(self, message: OutboundMessage) -> Sent:
-        """Show *message* to everybody attached; a reader that is gone or stuck is dropped.
+        """Show *message* to every attached reader; a reader that is gone or stuck is dropped.
 
-        Raises ChannelUnavailableError when nobody took it.
+        Raises ChannelUnavailableError when no reader took it.
         """
         self._spoken.check_open()
         taken = [await self._show(sink, message) for sink in self._readers]
@@ -85,12 +86,12 @@ class TerminalAdapter:
         try:
             async with asyncio.timeout(self._patience_s):
                 await sink(message)
-        except OSError:  # TimeoutError is one
+        except OSError:  # includes TimeoutError
             self._readers.drop(sink)
             return False
         return True
 
     async def close(self) -> None:
-        """Part from all readers and refuse what was said and not yet handed over."""
+        """Drop all readers and refuse messages not yet passed on."""
         self._readers.clear()
         self._spoken.close()

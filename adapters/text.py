@@ -1,6 +1,6 @@
-"""This file turns an answer's Markdown into what a platform shows, losing none of its words.
+"""Conversion of an answer's Markdown for a platform, without loss of words.
 
-Everything here is pure: the same Markdown gives the same parts after a restart, and delivery counts on that.
+Everything here is pure: the same Markdown gives the same parts after a restart, and delivery relies on that.
 """
 
 import html
@@ -30,21 +30,21 @@ _LINK_TELEGRAM_TAKES = re.compile(
     r"https?://(?:[\w-]+(?:\.[\w-]+)+|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?(?:[/?#].*)?",
     re.IGNORECASE | re.DOTALL,
 )
-"""Telegram refuses a message with a link to a host without a dot or to a port that cannot be; a link without a scheme
-it takes for a host's name: "notes.md" would lead to a stranger in Moldova. One that holds a name before the host
-(`https://bank.example@evil.example`) shows another host than it leads to."""
+"""Telegram refuses a message with a link to a host without a dot or to an impossible port; it takes a link without a
+scheme for a host name: "notes.md" would lead to a stranger in Moldova. A link with a name before the host
+(`https://bank.example@evil.example`) shows another host than it leads to.
+"""
 _LAST_PORT = 65_535
 _ENTITY_TYPES = frozenset(EntityType)
 _WORDS_THAT_MAY_GO = re.compile(r"^[ \t>]*\d+[.)]|\[[xX]\](?=\s)", re.MULTILINE)
-"""List numbers, which are counted anew; ticks of a task list. Neither reads over a line's end: that is quadratic."""
+"""List numbers, which are counted anew; ticks of a task list. Neither matches across line ends: that is quadratic."""
 
 
 def telegram_parts(markdown: str, limit: int = TELEGRAM_LIMIT) -> tuple[Body, ...]:
     """Return *markdown* as Telegram messages of at most *limit* UTF-16 units each; none for blank text.
 
-    Cut at line ends where there are any. Formatting that crosses a cut goes on in the next part. Tables become
-    aligned code, and long code becomes a file. Text that cannot be formatted without losing words, or of which
-    nothing would be left, comes out as it was written.
+    Cut at line ends where there are any. Formatting that crosses a cut continues in the next part. Tables become
+    aligned code, and long code becomes a file. Text is left unchanged if formatting would lose words or leave nothing.
     """
     whole = valid_unicode(markdown)
     parts = tuple(part for piece in code_as_files(whole) for part in _parts(piece, limit))
@@ -68,7 +68,7 @@ def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
 
 
 def _shown(block: Block) -> tuple[str, list[Entity]]:
-    """Return the text of *block* and its formatting; as it was written if it would lose words or take too long."""
+    """Return the text of *block* and its formatting; unformatted if that would lose words or take too long."""
     if block.is_code:
         return block.text, [Entity(EntityType.PRE, 0, units(block.text), language=block.language or None)]
     if block.is_plain:
@@ -84,10 +84,10 @@ def _entities(found: Iterable[MessageEntity], end: int) -> Iterator[Entity]:
 
 
 def terminal_parts(markdown: str) -> tuple[Body, ...]:
-    """Return *markdown* as one body, as it was written; none for blank text.
+    """Return *markdown* as one unchanged body; none for blank text.
 
-    Markdown is made to be read as it is. Control characters become visible signs: a text must not be able to
-    move the cursor, set the clipboard or rename the window of the terminal that shows it.
+    Markdown is readable as plain text. Control characters become visible signs: a text must not be able to move the
+    cursor, set the clipboard or rename the window of the terminal.
     """
     text = "".join(map(_visible, valid_unicode(markdown)))
     return (Body(text),) if text.strip() else ()
@@ -110,7 +110,7 @@ def _formatted(markdown: str) -> tuple[str, list[MessageEntity]]:
 
 
 def _convert(markdown: str) -> tuple[str, list[MessageEntity], str]:
-    """Return the text to show, its formatting, and the Markdown whose words it must keep."""
+    """Return the text to show, its formatting, and the Markdown whose words it must preserve."""
     signs = Signs.absent_from(markdown)
     prepared = prepare(markdown, signs)
     text, entities = convert(signs.for_converter(prepared), latex_escape=False, config=_look())
@@ -124,7 +124,7 @@ def _restored(found: MessageEntity, signs: Signs) -> MessageEntity:
 
 
 def _look() -> RenderConfig:
-    """Plain signs instead of the library's pictures."""
+    """Use plain signs instead of the library's emoji."""
     look = RenderConfig.isolated()
     signs = look.markdown_symbol
     signs.heading_level_1 = signs.heading_level_2 = signs.heading_level_3 = signs.heading_level_4 = ""
@@ -133,7 +133,7 @@ def _look() -> RenderConfig:
 
 
 def _spell_out_links(text: str, entities: list[MessageEntity]) -> tuple[str, list[MessageEntity]]:
-    """Write the targets of links that Telegram would not open, or open wrongly, behind their words."""
+    """Append the target of links that Telegram would not open, or would open wrongly, to their text."""
     dead = sorted((found for found in entities if _is_dead_link(found)), key=_end)
     if not dead:
         return text, entities
@@ -169,9 +169,9 @@ def _moved(found: MessageEntity, ends: Sequence[int], added: Sequence[int]) -> M
 
 
 def _keeps_words(markdown: str, text: str, entities: Iterable[MessageEntity]) -> bool:
-    """Tell whether every letter and digit of *markdown* is in *text* or in what its entities carry.
+    """Tell whether *text* and its entities preserve every letter and digit of *markdown*.
 
-    Markdown drops some things by its own rules, such as "[todo]: milk", which it takes for a link's definition.
+    Markdown drops some text by its own rules, such as "[todo]: milk", which it takes for a link's definition.
     """
     carried = "".join((found.url or "") + (found.language or "") for found in entities)
     return not letters(_WORDS_THAT_MAY_GO.sub("", html.unescape(markdown))) - letters(text + carried)

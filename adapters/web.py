@@ -1,7 +1,7 @@
-"""This file is the channel of the owner's page: one chat an agent, which any number of open pages show.
+"""The channel of the owner's page: one chat per agent, shown by any number of open pages.
 
-What was said and answered lately has numbers that grow, so that a page whose connection broke asks for what came after
-the last one that it has. The numbers begin anew with the process: what is older stands in the conversation.
+Recent messages and answers have increasing numbers, so that a page that lost its connection requests the events after
+its last one. Numbering restarts with the process: older events are in the conversation.
 """
 
 import secrets
@@ -30,11 +30,11 @@ __all__ = ["CHANNEL", "CHAT", "OWNER", "Kind", "PageEvent", "Reader", "Sign", "T
 
 CHANNEL = "web"
 REMEMBERED = 200
-"""Events that a page can ask for again."""
+"""Events that a page can request again."""
 
 
 class Kind(StrEnum):
-    """What a page is shown."""
+    """Kind of an event on a page."""
 
     SAID = "said"
     ANSWER = "answer"
@@ -42,37 +42,37 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A message or an answer, as a page shows it."""
+    """A message or an answer, as shown by a page."""
 
     kind: Kind
     text: str
     at: datetime
     turn: str
-    """Which turn an answer belongs to, as the conversation's records name it; marks of what was said."""
+    """Turn id of an answer, as in the conversation's records; for messages, their marks."""
     buttons: tuple[Button, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PageEvent:
-    """Something that was told while the gateway ran."""
+    """An event of the running gateway."""
 
     number: int
     told: Told
 
 
 class Sign(Enum):
-    """What a page is shown for a moment."""
+    """A temporary sign on a page."""
 
     WRITING = "writing"
-    """An answer is on its way, and nothing of it can be read yet."""
+    """An answer is on its way, without readable text so far."""
 
 
 Reader = Callable[[PageEvent | Sign | None], None]
-"""Told of each event, at once and in the event loop; `None` is the end."""
+"""Called with each event, synchronously and in the event loop; `None` is the end."""
 
 
 class WebAdapter:
-    """The pages that are open for one agent; their owner is whoever is signed in."""
+    """The open pages of one agent; a signed-in user is its owner."""
 
     channel = CHANNEL
 
@@ -81,7 +81,7 @@ class WebAdapter:
         self.account = account
         self.address = Address(CHANNEL, account, CHAT)
         self.epoch = secrets.token_hex(4)
-        """Which process the numbers are of."""
+        """Identifies the process that the numbers belong to."""
         self._now = now
         self._spoken = Spoken(self.address, now)
         self._readers = Readers[Reader]()
@@ -89,20 +89,20 @@ class WebAdapter:
         self._count = 0
 
     async def say(self, text: str, message_id: str = "") -> InboundMessage:
-        """Say *text* as the owner; return the message once it is durable.
+        """Send *text* as the owner; return the message once it is durable.
 
-        A page that does not know whether it was heard says it again by the same *message_id*. Raises
-        ChannelUnavailableError on a closed adapter, and what the gateway raises when it cannot keep the message.
+        A page that does not know whether a message arrived sends it again with the same *message_id*. Raises
+        ChannelUnavailableError on a closed adapter, and the gateway's own error when it cannot store the message.
         """
         return await self._spoken.say(text, message_id)
 
     @property
     def readers(self) -> int:
-        """How many pages are open."""
+        """Number of open pages."""
         return len(self._readers)
 
     def since(self, epoch: str, number: int) -> Sequence[PageEvent] | None:
-        """Return what came after the event *number*; `None` if nobody knows any more."""
+        """Return the events after *number*; `None` if they are no longer known."""
         oldest = self._recent[0].number if self._recent else self._count + 1
         if epoch != self.epoch or not oldest - 1 <= number <= self._count:
             return None
@@ -110,7 +110,7 @@ class WebAdapter:
 
     @property
     def recent(self) -> Sequence[Told]:
-        """What was told lately, the oldest first."""
+        """Recent messages and answers, oldest first."""
         return [event.told for event in self._recent]
 
     @property
@@ -119,7 +119,7 @@ class WebAdapter:
         return self._count
 
     def attach(self, reader: Reader) -> AbstractContextManager[None]:
-        """Tell *reader* of everything that comes until the block ends; what waits for a reader is sent now."""
+        """Call *reader* with every event until the block ends; messages waiting for a reader are sent now."""
         return self._readers.attached(reader)
 
     def on_reachable(self, wake: Callable[[], None]) -> None:
@@ -127,15 +127,15 @@ class WebAdapter:
         self._readers.on_coming(wake)
 
     def render(self, markdown: str) -> Sequence[Body]:
-        """Return *markdown* as it is: a page has no limit, and is given safe HTML by who serves it."""
+        """Return *markdown* unchanged: a page has no limit, and its server renders safe HTML."""
         return [Body(markdown)] if markdown.strip() else []
 
     async def listen(self, receive: Receive) -> NoReturn:
-        """Hand over what is said, in order; what was being handed over when we were cancelled comes again."""
+        """Pass on messages in order; a message interrupted by cancellation is passed on again."""
         await self._spoken.hand_over(receive)
 
     async def send(self, message: OutboundMessage) -> Sent:
-        """Show *message* on every page that is open. Raises ChannelUnavailableError when none is."""
+        """Show *message* on every open page. Raises ChannelUnavailableError when there is none."""
         self._spoken.check_open()
         if not self._readers:
             raise ChannelUnavailableError("no page is open")
@@ -143,14 +143,14 @@ class WebAdapter:
         return Sent(str(self.tell(told)))
 
     async def show_typing(self, _: Address) -> None:
-        """Show once, on every page that is open, that an answer is on its way; the sign fades by itself."""
+        """Show once, on every open page, that an answer is on its way; the sign expires by itself."""
         for reader in self._readers:
             reader(Sign.WRITING)
 
     def tell(self, told: Told) -> int:
-        """Show what belongs to the chat, on every page that is open or comes back; return its number.
+        """Show an event of the chat on every open or returning page; return its number.
 
-        The same is shown once, however often it is told.
+        An event is shown once, however often this is called with it.
         """
         for known in self._recent:
             if _is_same(known.told, told):
@@ -163,18 +163,18 @@ class WebAdapter:
         return event.number
 
     async def close(self) -> None:
-        """Part from all pages and refuse what was said and not yet handed over."""
+        """Drop all pages and refuse messages not yet passed on."""
         self.end()
         self._spoken.close()
 
     def end(self) -> None:
-        """Tell every page that this is the end."""
+        """Tell every page that the channel ends."""
         for reader in self._readers:
             reader(None)
 
 
 def _is_same(one: Told, other: Told) -> bool:
-    """Say whether both are the same message, or the same part of an answer, told twice."""
+    """Tell whether both are the same message, or the same part of an answer, received twice."""
     if not one.turn or (one.kind, one.turn) != (other.kind, other.turn):
         return False
     return one.kind is Kind.SAID or one.text == other.text

@@ -1,4 +1,4 @@
-"""This package is the Discord channel, by discord.py's client; it is imported when an account is built."""
+"""The Discord channel, based on discord.py's client; imported when an account is built."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -28,21 +28,21 @@ _CATCH_UP = CatchUp()
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Where Discord is, if it is not Discord's own: its REST API, its gateway, its file server."""
+    """Addresses of a Discord other than the public one: its REST API, its gateway, its file server."""
 
     base_url: str | None = None
     gateway_url: str | None = None
     cdn_url: str | None = None
     call_timeout_s: float = CALL_TIMEOUT_S
-    """Patience with each call."""
+    """Timeout of each call."""
 
 
 class DiscordAdapter:
     """One Discord bot.
 
-    Beside the contract it shows the typing sign and reactions, fetches and sends files, has a menu (slash commands),
-    fetches what was said while we were away, and can be examined. *count* hears of every event that is ignored (the
-    codes of `parse.Ignored`).
+    Beyond the contract it supports the typing indicator and reactions, fetches and sends files, has a menu (slash
+    commands), fetches messages sent while offline, and can check its setup. *count* is called for every ignored event
+    (the codes of `parse.Ignored`).
     """
 
     channel = "discord"
@@ -59,9 +59,9 @@ class DiscordAdapter:
         keeps: Keeps | None = None,
         catch_up: CatchUp = _CATCH_UP,
     ) -> None:
-        """Take the bot's *token*; with *keeps* the next run is told what was said between this one and it.
+        """Take the bot's *token*; with *keeps* the next run also receives messages sent between this run and itself.
 
-        *catch_up* says how far back that reaches where Discord does not tell it by itself.
+        *catch_up* limits how far back they are fetched where Discord does not replay them by itself.
 
         Raises ChannelConfigError if there is no token.
         """
@@ -80,26 +80,26 @@ class DiscordAdapter:
         self._closed = False
 
     def render(self, markdown: str) -> Sequence[Body]:
-        """Return *markdown* as Discord's own, in parts of at most 2,000 characters."""
+        """Return *markdown* in Discord's dialect, in parts of at most 2,000 characters."""
         return discord_parts(markdown)
 
     async def listen(self, receive: Receive) -> NoReturn:
-        """Follow the gateway, and acknowledge to Discord only what *receive* has returned for."""
+        """Follow the gateway; an event is acknowledged to Discord only after *receive* has returned."""
         self._check_open()
         await self._listening.follow(receive)
 
     async def send(self, message: OutboundMessage) -> Sent:
-        """Send one message. Raises ChannelError; after UnsureSendError the same key sends it once at most."""
+        """Send one message. Raises ChannelError; after UnsureSendError the same key sends it at most once."""
         self._check_open()
         return await self._sending.send(message)
 
     async def show_typing(self, address: Address) -> None:
-        """Show for about ten seconds that we write. Raises ChannelError."""
+        """Show the typing indicator for about ten seconds. Raises ChannelError."""
         self._check_open()
         await self._signs.type(address)
 
     async def react(self, address: Address, message_id: str, emoji: str) -> None:
-        """Put *emoji* below the message in place of our last one there; empty takes it away. Raises ChannelError."""
+        """Replace our reaction below the message with *emoji*; empty removes it. Raises ChannelError."""
         self._check_open()
         await self._signs.react(address, message_id, emoji)
 
@@ -109,16 +109,16 @@ class DiscordAdapter:
         return self._files.fetch(attachment)
 
     async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
-        """Make the slash commands those of *entries*, for everybody. Raises ChannelError."""
+        """Set the slash commands to *entries*, for everybody. Raises ChannelError."""
         self._check_open()
         await show_menu(self._calls, entries)
 
     def on_missed(self, tell: Callable[[Address, datetime], Awaitable[None]]) -> None:
-        """Call *tell* from now on where more was said while we were away than is fetched."""
+        """Call *tell* from now on for each chat with more missed messages than are fetched."""
         self._listening.catching_up.tell = tell
 
     async def examine(self) -> Sequence[str]:
-        """Return what is missing in the Developer Portal. Raises ChannelError."""
+        """Return the settings missing in the Developer Portal. Raises ChannelError."""
         self._check_open()
         return await examine(self._calls)
 

@@ -1,4 +1,4 @@
-"""This file makes the calls to Discord's REST API that are not sends: they may be made again at will."""
+"""Calls to Discord's REST API other than sends: they may be repeated freely."""
 
 import asyncio
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Calls:
-    """Calls for one bot, each with the same patience."""
+    """REST calls of one bot, with one timeout for each."""
 
     def __init__(self, connection: Connection, faults: Faults, timeout_s: float) -> None:
         self.faults = faults
@@ -27,11 +27,11 @@ class Calls:
         return await self._connection.client()
 
     async def application_id(self) -> str:
-        """Return the id of the bot's application, which slash commands belong to. Raises ChannelError."""
+        """Return the id of the bot's application, the owner of its slash commands. Raises ChannelError."""
         return str((await self.client()).application_id)
 
     async def make(self, route: Route, **content: Any) -> Any:
-        """Make the call and return Discord's answer. Raises CALL_FAULTS, and ChannelError before anything goes out."""
+        """Make the call and return Discord's answer. Raises CALL_FAULTS, and ChannelError if nothing was sent."""
         client = await self.client()
         async with asyncio.timeout(self._timeout_s):
             return await client.http.request(route, **content)
@@ -44,7 +44,7 @@ class Calls:
             raise self.faults.of_call(fault) from None
 
     async def read(self, shape: type[T], route: Route, **content: Any) -> T | None:
-        """Make the call and return the answer in its *shape*; `None` for what is not there or not for us to see.
+        """Make the call and return the answer as *shape*; `None` if it does not exist or we may not see it.
 
         Raises ChannelError.
         """
@@ -59,12 +59,12 @@ class Calls:
 
 
 def channel_number(address: Address) -> int:
-    """Return the channel to write into: a thread is one of its own. Raises SendRefusedError."""
+    """Return the id of the channel to write into: a thread has one of its own. Raises SendRefusedError."""
     return number(address.chat if address.thread is None else address.thread)
 
 
 def number(text: str) -> int:
-    """Return an id of Discord's as it stands in a path. Raises SendRefusedError."""
+    """Return a Discord id in the form used in a URL path. Raises SendRefusedError."""
     if not (text.isascii() and text.isdecimal()):
         raise SendRefusedError(f"Discord knows channels, threads and messages by number, not by {text!r}")
     return int(text)

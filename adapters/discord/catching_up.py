@@ -1,4 +1,4 @@
-"""This file looks, when a connection begins anew, for what was said in each chat since it was last heard."""
+"""Catch-up after a new connection: fetches messages sent to each chat since the last one received."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,35 +13,35 @@ from adapters.discord.places import Places
 from adapters.discord.wire import Event, Guild, Message
 
 MISSED = "discord_missed"
-"""The reason code of a chat in which more was said while we were away than is fetched."""
+"""The reason code of a chat with more missed messages than are fetched."""
 CATCH_UP_S = 20.0
-"""Patience with all histories at once: the SDK gives up a connection that is not read for a minute."""
+"""Timeout for all histories together: the SDK drops a connection that is not read for a minute."""
 
 Take = Callable[[Message | None], Awaitable[None]]
-"""Takes a message in as if an event had told of it just now; `None` is one that cannot be read."""
+"""Processes a message like a live event; `None` is an unreadable one."""
 
 
 async def _untold(_: Address, __: datetime) -> None:
-    """Nobody wants to hear."""
+    """No-op listener."""
 
 
 class CatchingUp:
-    """Makes up for what one account missed: what Discord tells by itself reaches back some minutes."""
+    """Fetches the messages that one account missed: Discord's own replay covers only some minutes."""
 
     def __init__(self, account: str, calls: Calls, count: Count, rule: CatchUp, keeps: Keeps | None) -> None:
         self.heard = HeardKeeper(account, keeps if rule.age else None, rule.groups)
         self.tell: Callable[[Address, datetime], Awaitable[None]] = _untold
-        """Told of a chat where more was said than is fetched, and until when all was heard."""
+        """Called with a chat whose missed messages were cut, and the time up to which it is complete."""
         self._account = account
         self._count = count
         self._rule = rule
         self._histories = Histories(calls, rule)
 
     async def begin(self, event: Event, places: Places, own_id: str, take: Take) -> None:
-        """Hand what was missed to *take*, each chat's in order, when *event* begins a connection anew.
+        """Pass missed messages to *take*, each chat's in order, when *event* starts a new connection.
 
-        Discord begins one with READY and then tells of each server; one that is resumed tells what was said itself.
-        Raises what *take* raises; then it goes on from there the next time.
+        Discord starts one with READY, followed by one event for each server; a resumed connection replays messages
+        itself. Errors raised by *take* pass through; the next call continues from there.
         """
         if not self._rule.age:
             return
@@ -65,7 +65,7 @@ class CatchingUp:
             self.heard.is_making_up = False
 
     def _unheard(self, event: Event, places: Places) -> Iterator[tuple[Unheard, Address]]:
-        """Give the chats that *event* tells of and that may hold something new. Raises pydantic's ValidationError."""
+        """Yield the chats in *event* that may hold new messages. Raises pydantic's ValidationError."""
         if event.name == "READY":
             for chat, after in self.heard.direct_chats():
                 yield Unheard(chat, after), Address("discord", self._account, chat)

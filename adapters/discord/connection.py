@@ -1,4 +1,4 @@
-"""This file logs one bot in, once for listening and sending, and closes what was opened."""
+"""Login of one bot, shared by listening and sending."""
 
 import asyncio
 import logging
@@ -12,17 +12,17 @@ from adapters.discord.faults import CALL_FAULTS, Faults
 
 API = "https://discord.com/api/v10"
 CALL_TIMEOUT_S = 30.0
-"""Patience with a call, with the SDK's own retries (1, 3, 5 seconds after an error 5xx) within it."""
+"""Timeout of a call, including the SDK's own retries (after 1, 3 and 5 seconds on a 5xx error)."""
 LONGEST_RATE_WAIT_S = 5.0
-"""A rate limit up to here the SDK waits out itself, as often as it is told; a longer one is the outbox's to await."""
+"""The SDK itself waits out rate limits up to this long, however often; longer waits are left to the outbox."""
 INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
 
 
 class Connection:
-    """One bot's way to Discord's REST API, opened when it is first needed."""
+    """One bot's connection to Discord's REST API, opened on first use."""
 
     def __init__(self, token: str, faults: Faults, base_url: str | None) -> None:
-        """Take *base_url* in place of Discord's; the SDK keeps one for the whole process, the last that was given."""
+        """Take *base_url* in place of Discord's; the SDK keeps one for the whole process, the last one set."""
         Route.BASE = base_url or API
         self._token = token
         self._faults = faults
@@ -40,21 +40,21 @@ class Connection:
             return self._client
 
     async def close(self) -> None:
-        """Close what is open; nothing is opened afterwards."""
+        """Close all connections; none is opened afterwards."""
         self._closed = True
         async with self._logging_in:
             if self._client is not None:
                 await self._client.close()
 
     async def _log_in(self) -> discord.Client:
-        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody asked for voice
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no voice support needed
         client = discord.Client(
             intents=INTENTS,
             allowed_mentions=discord.AllowedMentions.none(),
             max_messages=None,
         )
-        client.http.max_ratelimit_timeout = LONGEST_RATE_WAIT_S  # as an option the SDK takes nothing below 30
-        logging.getLogger("discord.http").setLevel(logging.ERROR)  # its warnings hold addresses, and those tokens
+        client.http.max_ratelimit_timeout = LONGEST_RATE_WAIT_S  # the SDK's own option accepts no value below 30
+        logging.getLogger("discord.http").setLevel(logging.ERROR)  # its warnings contain addresses with tokens
         async with AsyncExitStack() as undo:
             undo.push_async_callback(client.close)
             try:

@@ -1,6 +1,6 @@
-"""This file turns discord.py's errors into the contract's.
+"""Translation of discord.py's errors into the contract's.
 
-What was raised is never chained to what we raise: its text may hold a page of somebody else's or people's words.
+The original error is never chained to ours: its text may hold a foreign page or people's words.
 """
 
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ from adapters.channel import (
 )
 
 CALL_FAULTS = (DiscordException, ClientError, OSError, TypeError, KeyError, ValueError)
-"""All that a call through discord.py raises when the platform or the way to it is at fault.
+"""Every error of a call through discord.py that is caused by the platform or the network.
 
-aiohttp's errors pass through it as they are; TypeError, KeyError and ValueError stand for an answer that is not what
-the SDK expects, which it looks into without a check.
+aiohttp's errors pass through it unchanged; TypeError, KeyError and ValueError mean an answer of unexpected shape, which
+the SDK reads unchecked.
 """
 
 _PLATFORM_SAYS_NO = frozenset({400, 403, 404, 413})
@@ -33,20 +33,20 @@ _HINTS = {
     50083: "the thread is archived and locked: open it again, or let the bot manage threads",
     160005: "the thread is locked: unlock it, or let the bot manage threads",
 }
-"""What to do about Discord's error codes."""
+"""Fixes for Discord's error codes."""
 _SLOW_DOWN = frozenset({20016, 20028, 20029})
-"""Slow mode of a channel, and limits of writing into a channel and a server."""
+"""Slow mode of a channel, and rate limits for writing into a channel and a server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What errors mean for one account."""
+    """Translation of errors for one account."""
 
     account: str
     token: str = field(repr=False)
 
     def of_call(self, fault: Exception) -> ChannelConfigError | ChannelUnavailableError:
-        """Return what *fault* means for a call that may be made again at will."""
+        """Translate *fault* of a call that may be repeated freely."""
         match fault:
             case LoginFailure() | HTTPException(status=401) | ConnectionClosed(code=4004):
                 return self.bad_token()
@@ -59,21 +59,21 @@ class Faults:
         return ChannelUnavailableError(self._what(fault))
 
     def of_send(self, fault: Exception) -> ChannelError:
-        """Return what *fault* means for a send, whose outcome must be known or called unsure."""
+        """Translate *fault* of a send, whose outcome must be known or reported as unsure."""
         if isinstance(fault, HTTPException) and fault.status in _PLATFORM_SAYS_NO and fault.code not in _SLOW_DOWN:
             return SendRefusedError(self._said(fault))
         error = self.of_call(fault)
         return UnsureSendError(str(error)) if _may_have_arrived(fault) else error
 
     def bad_token(self) -> ChannelConfigError:
-        """Return the error of an account whose token Discord does not take."""
+        """Return the error of an account whose token Discord rejects."""
         return ChannelConfigError(
             f"Discord refuses the bot token of [channels.discord.{self.account}]: reset it in the Developer Portal, "
             "under Bot, and copy it again"
         )
 
     def missing_intent(self) -> ChannelConfigError:
-        """Return the error of a bot that may not read what people write."""
+        """Return the error of a bot that may not read message content."""
         return ChannelConfigError(
             f"the bot of [channels.discord.{self.account}] may not read messages: in the Developer Portal, under Bot, "
             "switch on MESSAGE CONTENT INTENT, and start again"
@@ -90,7 +90,7 @@ class Faults:
         return "Discord's answer cannot be read"
 
     def _said(self, fault: HTTPException) -> str:
-        """Repeat Discord's own words, which come with a code; a page of a machine in between has none."""
+        """Quote Discord's own message, which comes with a code; a page from an intermediate proxy has none."""
         if not fault.code:
             return f"Discord answers with status {fault.status}"
         words = " ".join(fault.text.split())[:200].replace(self.token, "<token>")
@@ -106,9 +106,9 @@ def _told_to_wait(fault: HTTPException) -> float | None:
 
 
 def _may_have_arrived(fault: Exception) -> bool:
-    """Tell whether Discord may have taken the message although the call failed.
+    """Tell whether Discord may have accepted the message although the call failed.
 
-    It may when the request went out and no verdict came back; an error 5xx is no verdict, a refused connection is one.
+    True if the request went out and no verdict came back; a 5xx error is no verdict, a refused connection is one.
     """
     match fault:
         case HTTPException():

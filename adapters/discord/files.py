@@ -1,4 +1,4 @@
-"""This file fetches what people attach to their messages, from Discord's own file servers and from nowhere else."""
+"""Download of message attachments, from Discord's own file servers only."""
 
 from collections.abc import AsyncIterator
 
@@ -16,16 +16,16 @@ _GONE = frozenset({403, 404, 410})
 
 
 class Files:
-    """Fetches for one bot."""
+    """Downloads for one bot."""
 
     def __init__(self, calls: Calls, cdn_url: str | None, timeout_s: float) -> None:
-        """Take *cdn_url* in place of Discord's; *timeout_s* is the patience with each piece."""
+        """Take *cdn_url* in place of Discord's; *timeout_s* is the timeout of each piece."""
         self._calls = calls
         self._origin = URL(cdn_url or CDN).origin()
         self._timeout = ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
 
     async def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
-        """Yield the file's content. Raises ChannelUnavailableError, and FetchRefusedError where no other try helps."""
+        """Yield the file's content. Raises ChannelUnavailableError, and FetchRefusedError where a retry cannot help."""
         url = await self._address(attachment)
         try:
             async with (
@@ -40,7 +40,7 @@ class Files:
             raise ChannelUnavailableError(f"the file cannot be fetched ({type(fault).__name__})") from None
 
     async def _address(self, attachment: Attachment) -> URL:
-        """Ask for the message anew: what it says of its files is signed for about a day."""
+        """Request the message again: the URLs of its files are signed for about a day."""
         channel, message, file = map(number, attachment.ref.split("/"))
         path = "/channels/{channel_id}/messages/{message_id}"
         found = await self._calls.read(Standing, Route("GET", path, channel_id=channel, message_id=message))

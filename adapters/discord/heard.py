@@ -1,4 +1,4 @@
-"""This file keeps how far each chat was heard, so that a later run can look for what was said after that."""
+"""The last message received from each chat, stored so that a later run can fetch the ones after it."""
 
 import math
 import time
@@ -12,32 +12,32 @@ from adapters.discord.places import Place
 from adapters.discord.wire import Snowflake
 
 KEPT_EVERY_S = 2.0
-"""How far what is kept may lag behind: what is fetched twice is known by the inbox."""
+"""Longest delay of storing progress: the inbox recognises a message that is fetched twice."""
 MOST_CHATS = 500
-"""Channels and threads that are remembered; the one that was silent for longest makes way."""
+"""Most channels and threads remembered; the one silent for longest is dropped first."""
 MOST_DIRECT = 100
-"""Direct chats that are remembered: Discord lists none, so each costs a call."""
+"""Most direct chats remembered: Discord does not list them, so each costs a call."""
 
 
 class Marks(BaseModel):
-    """The newest message that was heard in each chat, by the channel's id; no text."""
+    """The newest message received in each chat, by channel id; no text."""
 
     model_config = ConfigDict(frozen=True)
     direct: dict[Snowflake, Snowflake] = {}
     shared: dict[Snowflake, Snowflake] = {}
     latest: Snowflake | None = None
-    """The newest message that was heard as it was said; a later one, of a history, tells nothing of other chats."""
+    """The newest message received live; a later one from a history says nothing about other chats."""
     groups: tuple[str, ...] = ()
-    """The channels that were allowed when `latest` was heard: what was said in others was not for us."""
+    """The channels allowed when `latest` was received: messages in others were not for us."""
 
 
 class HeardKeeper:
-    """Knows how far one account was heard, and keeps that for the next run."""
+    """Tracks the newest received message of each chat of one account, and stores it for the next run."""
 
     def __init__(
         self, account: str, keeps: Keeps | None, groups: frozenset[str], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """*groups* are the channels that are allowed now; without *keeps* nothing outlives this object."""
+        """*groups* are the channels allowed now; without *keeps* nothing survives this object."""
         self._key = f"discord.heard.{account}"
         self._keeps = keeps
         self._clock = clock
@@ -49,12 +49,12 @@ class HeardKeeper:
         self._latest, self._groups_at_latest = 0, groups
         self._groups_at_until = groups
         self.until = 0
-        """The newest message that was heard as it was said when this connection began; 0 if there never was one."""
+        """The newest message received live when this connection began; 0 if there never was one."""
         self.is_making_up = False
-        """What is noted now comes from a history: there may be chats whose histories are yet to be read."""
+        """Messages noted now come from a history: other chats' histories may still be unread."""
 
     async def recall(self) -> None:
-        """Take up what an earlier run kept."""
+        """Load the state of an earlier run."""
         text = await self._keeps.get(self._key) if self._keeps else None
         try:
             marks = Marks.model_validate_json(text) if text else None
@@ -68,21 +68,21 @@ class HeardKeeper:
         self.begin()
 
     def begin(self) -> None:
-        """Note that another connection begins: of a chat without a mark, what came since then was not heard."""
+        """Note that a new connection begins: in a chat without a mark, messages since then are missed ones."""
         self.until, self._groups_at_until = self._latest, self._groups_at_latest
 
     def direct_chats(self) -> Iterator[tuple[str, int]]:
-        """Give the direct chats whose people were let in, and how far each was heard."""
+        """Yield the direct chats with admitted people, and the newest message received in each."""
         yield from list(self._direct.items())
 
     def after(self, place: Place, channel_id: str) -> int | None:
-        """Return the id after which nothing was heard in a channel of a server; `None` if nothing is to be heard."""
+        """Return the id of the last message received in a server's channel; `None` if it is not to be read."""
         if not self.until or place.chat not in self._groups & self._groups_at_until:
             return None
         return self._shared.get(channel_id, self.until)
 
     def note(self, place: Place, channel_id: str, message_id: str, *, is_admitted: bool) -> None:
-        """Note that a message was handed over: in a direct chat only where people were let in."""
+        """Note that a message was passed on: in a direct chat only if its people are admitted."""
         is_direct = place.kind is ChatKind.DIRECT
         if is_direct and not (is_admitted or channel_id in self._direct):
             return
@@ -99,7 +99,7 @@ class HeardKeeper:
                 del marks[min(marks, key=marks.__getitem__)]
 
     async def keep(self, *, at_once: bool = False) -> None:
-        """Keep what was noted since the last time, unless that was a moment ago."""
+        """Store the progress since the last call, unless that was a moment ago."""
         is_due = at_once or self._clock() - self._kept_at >= KEPT_EVERY_S
         if self._keeps is None or self._is_kept or not is_due:
             return

@@ -1,4 +1,4 @@
-"""This file reads slash commands, and presses of the buttons below our messages. It is pure."""
+"""Parsing of slash commands and of button presses below our messages; pure."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,21 +9,21 @@ from adapters.discord.places import Place
 from adapters.discord.wire import Interaction
 
 _COMMAND, _COMPONENT = 2, 3
-"""Types of interactions: a command was given, a part of a message was used."""
+"""Types of interactions: a slash command, and the use of a message component."""
 _TYPED, _BUTTON = 1, 2
 _SLASH = "slash"
 
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """A slash command that Discord shows an answer to as soon as there is one."""
+    """A slash command that Discord shows as pending until it is answered."""
 
     id: str
     token: str
 
     @classmethod
     def of(cls, target: str | None) -> "Deferred | None":
-        """Return the command that `str` wrote into *target*; `None` if that is a message's id or nothing."""
+        """Return the command that `str` wrote into *target*; `None` if that is a message's id or empty."""
         mark, _, rest = (target or "").partition(":")
         number, _, token = rest.partition(":")
         return cls(number, token) if mark == _SLASH else None
@@ -33,9 +33,9 @@ class Deferred:
 
 
 def parse_interaction(interaction: Interaction, place: Place | None, me: BotUser) -> InboundMessage | Ignored:
-    """Return what a slash command or a button, used in *place*, says as if it were typed, or why it is nothing.
+    """Return a slash command or button press in *place* as if it were typed, or the reason for ignoring it.
 
-    Discord gives no time; the id begins with the milliseconds since `EPOCH`, above 22 bits of other things.
+    Discord gives no time; the id begins with the milliseconds since `EPOCH`, above 22 bits of other data.
     """
     user = interaction.member.user if interaction.member else interaction.user
     said = _ordered(interaction, me)
@@ -59,7 +59,7 @@ def parse_interaction(interaction: Interaction, place: Place | None, me: BotUser
 
 
 def _ordered(interaction: Interaction, me: BotUser) -> tuple[str, Via, str] | None:
-    """Return the command as text, how it was given, and what the answer belongs to."""
+    """Return the command as text, how it was given, and the reference for its answer."""
     data, below = interaction.data, interaction.message
     if data is None:
         return None

@@ -1,7 +1,7 @@
-"""This file follows Discord's gateway, and lets Discord forget an event only when what it carries is durable.
+"""Listener on Discord's gateway; an event is acknowledged only when its content is durable.
 
-Discord replays, to whoever resumes a session, what came after the sequence number that it is told. The SDK's own loop
-tells the last number received. Ours tells the last one handed over, so that what was not yet durable comes again.
+When a session is resumed, Discord replays the events after the sequence number that the client sends. The SDK's own
+loop sends the last number received. Ours sends the last one passed on, so that events that were not durable come again.
 """
 
 import asyncio
@@ -31,35 +31,35 @@ logger = logging.getLogger(__name__)
 
 GATEWAY = "wss://gateway.discord.gg/"
 HANG_UP_S = 1.0
-"""Patience with the other side's goodbye."""
+"""Timeout for the other side's closing handshake."""
 ACKNOWLEDGED_WITHIN_S = 3.0
-"""Until then Discord has to hear that we have a command; later it tells whoever gave it that there is no answer."""
+"""Discord expects the acknowledgement of a command within this time; later it tells the user that the app failed."""
 NOT_ACKNOWLEDGED = "discord_not_acknowledged"
-"""The reason code of a command that was taken in while Discord could not be told so: its answer comes all the same."""
+"""The reason code of a command that was accepted but not acknowledged in time: its answer comes all the same."""
 _CREATED = "MESSAGE_CREATE"
 _SAID = {_CREATED, "MESSAGE_UPDATE"}
 _KNOWN_ALREADY = 40060
-"""What Discord says to a second acknowledgement: the command was told again after a restart."""
+"""Discord's code for a second acknowledgement: the command was replayed after a restart."""
 _DEFERRED = {Via.SLASH: 5, Via.BUTTON: 6}
-"""What Discord is told: show that an answer is worked on, or show nothing."""
+"""Types of acknowledgement: show that an answer is pending, or show nothing."""
 
 
 class _Socket(DiscordWebSocket):
-    """The SDK's connection (HELLO, IDENTIFY, RESUME, heartbeats), with its events as Discord sent them."""
+    """The SDK's connection (HELLO, IDENTIFY, RESUME, heartbeats), with its events unparsed."""
 
     def __init__(self, socket: Any, *, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(socket, loop=loop)
         self.arrived: deque[Event] = deque()
 
     def log_receive(self, data: Any, /) -> None:
-        """Keep an event; the SDK calls this with the text of everything that comes."""
+        """Store an event; the SDK calls this with the text of every event received."""
         told = json.loads(data)
         if told.get("op") == self.DISPATCH:
             self.arrived.append(Event(str(told.get("t")), told.get("d")))
 
 
 class Listening:
-    """Follows one bot's events; keeps its session from one call of `follow` to the next."""
+    """Follows one bot's events; keeps its session between calls of `follow`."""
 
     def __init__(
         self, calls: Calls, count: Count, keeper: SessionKeeper, catching_up: CatchingUp, gateway_url: str | None
@@ -75,7 +75,7 @@ class Listening:
         self._has_recalled = False
 
     async def follow(self, receive: Receive) -> NoReturn:
-        """Hand over every message, in order, until cancelled. Raises ChannelError, and what *receive* raises."""
+        """Pass on every message, in order, until cancelled. Raises ChannelError, and the errors of *receive*."""
         client = await self._calls.client()
         if not self._has_recalled:
             self._session = await self._keeper.recall(self._gateway)
@@ -103,14 +103,14 @@ class Listening:
         except ReconnectWebSocket:
             raise ChannelUnavailableError("Discord closed the connection at once") from None
         except CALL_FAULTS as fault:
-            if session:  # the address to resume at may be gone; the main one knows the session too
+            if session:  # the resume address may be gone; the main one knows the session too
                 self._session = session.model_copy(update={"resume_at": self._gateway})
             raise self._faults.of_call(fault) from None
-        socket._discord_parsers = {}  # else the SDK builds a model of every server, which nobody reads
+        socket._discord_parsers = {}  # otherwise the SDK builds an unused model of every server
         return socket
 
     async def _read(self, socket: _Socket, client: discord.Client, receive: Receive) -> None:
-        """Hand over what comes; return when the connection is to be made anew. Raises ChannelError."""
+        """Pass on incoming events; return when a new connection is needed. Raises ChannelError."""
         has_heard = False
         while True:
             try:
@@ -159,7 +159,7 @@ class Listening:
         await self.catching_up.begin(event, self._places, bot_id, take)
 
     async def _obey(self, interaction: Interaction, bot_id: str, receive: Receive) -> None:
-        """Hand over the command that an *interaction* gives, and tell Discord that it was taken."""
+        """Pass on the command of an *interaction*, and acknowledge it to Discord."""
         if (channel := interaction.channel) and not self._places.knows(channel.id):
             self._places.note([channel])
         place = await self._place(interaction.channel_id) if interaction.channel_id else None
@@ -170,7 +170,7 @@ class Listening:
             await self._acknowledge(interaction, found.via)
 
     async def _take(self, event: str, message: Message, bot_id: str, receive: Receive) -> None:
-        """Hand over what *message* is for the gateway, and note that its chat was heard so far."""
+        """Pass on *message* if it is for the gateway, and note it as received in its chat."""
         found = await self._said(event, message, bot_id)
         is_admitted = isinstance(found, InboundMessage) and await receive(found) is None
         if isinstance(found, Ignored):
@@ -202,7 +202,7 @@ class Listening:
         return self._places.find(channel_id)
 
     async def _acknowledge(self, interaction: Interaction, via: Via) -> None:
-        """Tell Discord that we have the command; it shows so to people, until the answer comes."""
+        """Acknowledge the command to Discord, which shows it as pending until the answer comes."""
         route = Route(
             "POST",
             "/interactions/{interaction_id}/{interaction_token}/callback",
@@ -222,7 +222,7 @@ class Listening:
 
 
 async def _hang_up(socket: _Socket) -> None:
-    """Close so that the session can be resumed: a code other than 1000 and 1001 keeps it."""
+    """Close so that the session can be resumed: a code other than 1000 and 1001 preserves it."""
     try:
         async with asyncio.timeout(HANG_UP_S):
             await socket.close(code=4000)

@@ -1,4 +1,4 @@
-"""This file keeps Discord's menu of slash commands as the gateway wants it."""
+"""Discord's menu of slash commands."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ _COMMANDS = "/applications/{application_id}/commands"
 _TEXT = 3
 _SERVERS, _DIRECT = 0, 1
 _LONGEST = 100
-"""Characters of a description."""
+"""Longest description, in characters."""
 
 
 async def show_menu(calls: Calls, entries: Sequence[MenuEntry]) -> None:
-    """Make the bot's slash commands, everywhere, those of *entries*; nothing is written where they are.
+    """Set the bot's global slash commands to *entries*; writes nothing if they are already set.
 
-    Raises ChannelError. Discord shows all of them to everybody: who may run which is decided when it is given.
+    Raises ChannelError. Discord shows all of them to everybody: permission is checked when a command is given.
     """
     application = await calls.application_id()
     wanted = [command_of(entry) for entry in entries]
@@ -29,7 +29,7 @@ async def show_menu(calls: Calls, entries: Sequence[MenuEntry]) -> None:
 
 
 def command_of(entry: MenuEntry) -> MenuCommand:
-    """Return *entry* as a slash command, with one field for all that may follow its name."""
+    """Return *entry* as a slash command with one field for all its arguments."""
     field = CommandField(type=_TEXT, name="arguments", description=_short(entry.usage))
     return MenuCommand(
         name=entry.name,

@@ -1,4 +1,4 @@
-"""This file fetches what was said while nobody listened for longer than Discord would tell it by itself."""
+"""Fetching of messages missed during a gap longer than Discord's own replay covers."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -14,47 +14,47 @@ from adapters.discord.parse import EPOCH
 from adapters.discord.wire import Member, Message, Numbered
 
 PAGE = 100
-"""Messages that Discord gives at a time; its most."""
+"""Messages fetched per call; Discord's maximum."""
 _TIME_SHIFT = 22
-"""An id begins with the milliseconds since `EPOCH`, above 22 bits of other things."""
+"""An id begins with the milliseconds since `EPOCH`, above 22 bits of other data."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """How far back what was missed is fetched, and where."""
+    """Limits of catching up, and the chats it covers."""
 
     age: timedelta = timedelta(hours=24)
-    """None of it where this is nothing."""
+    """Oldest message to fetch; zero turns catching up off."""
     most: int = 100
-    """Messages of one chat, the latest."""
+    """Most messages fetched for one chat; the latest win."""
     groups: frozenset[str] = frozenset()
-    """The channels of servers that are allowed, by id; their threads and posts are within."""
+    """The allowed server channels, by id, including their threads and posts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unheard:
-    """A chat in which something may have been said that nobody heard."""
+    """A chat that may hold missed messages."""
 
     channel: str
-    """A channel, a thread or a direct chat, by its id."""
+    """Id of a channel, a thread or a direct chat."""
     after: int
-    """The last message that was heard."""
+    """Id of the last message received."""
     server: str | None = None
-    """What it belongs to, by its id; `None` for a direct chat."""
+    """Id of its server; `None` for a direct chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a chat's history holds that was not heard."""
+    """Missed messages from a chat's history."""
 
     messages: Sequence[Message | None] = ()
-    """The oldest first, as they read now; `None` for one that cannot be read."""
+    """Oldest first, in their current version; `None` for an unreadable one."""
     is_cut: bool = False
-    """There is more, older than what is fetched, or that could not be fetched."""
+    """More messages exist that are older than the limit or could not be fetched."""
 
 
 def moment_of(message_id: int) -> datetime:
-    """Return when a message was written."""
+    """Return the time at which a message was written."""
     return EPOCH + timedelta(milliseconds=message_id >> _TIME_SHIFT)
 
 
@@ -76,11 +76,12 @@ class Histories:
         self._now = now
 
     async def since(self, chat: Unheard, own_id: str, until: float) -> Found:
-        """Return what others than us wrote in *chat* after what was heard, within the rule's bounds.
+        """Return other people's messages in *chat* after the last one received, within the configured limits.
 
-        It is read from its end: of more than is fetched, the latest is what people still wait for. What was deleted
-        is not there, and what was changed is there as it reads now. A history that cannot be had, or not *until* the
-        loop's clock is there, costs no more than itself: what was read of it counts, and whoever listens goes on.
+        The history is read from its end: when it is cut, people still wait for answers to the latest messages. Deleted
+        messages are missing, and edited ones come in their current version. A history that cannot be read, or not
+        before the loop's clock reaches *until*, affects only itself: the part already read counts, and the listener
+        goes on.
         """
         members: dict[str, Member | None] = {}
         messages: list[Message | None] = []
@@ -113,7 +114,7 @@ class Histories:
             where["before"] = page[-1].id
 
     async def _message(self, each: Numbered, server: str | None, members: dict[str, Member | None]) -> Message | None:
-        """Return a message of a history as an event would tell of it: with its server, and what that knows of people.
+        """Return a message from a history in the form of a live event: with its server and member data.
 
         Raises ChannelUnavailableError.
         """

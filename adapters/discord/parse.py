@@ -1,4 +1,4 @@
-"""This file reads Discord's messages: what was said, by whom, and whether to us. It is pure."""
+"""Parsing of Discord's messages: text, sender, and whether the bot is addressed; pure."""
 
 import re
 from dataclasses import dataclass, replace
@@ -11,10 +11,10 @@ from adapters.discord.places import Place
 from adapters.discord.wire import Content, Member, Message, User
 
 _SAID = {0, 19}
-"""The types of message that people write: a message, a reply. The others tell of joins, pins, calls, commands."""
+"""Types of message written by people: a message, a reply. The others announce joins, pins, calls, commands."""
 _FORWARD = 1
 EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
-"""Discord counts milliseconds from here."""
+"""Discord's timestamps count milliseconds from here."""
 _MENTION = re.compile(r"<@!?(?P<id>[0-9]+)>")
 _KINDS = {"image": AttachmentKind.PHOTO, "audio": AttachmentKind.AUDIO, "video": AttachmentKind.VIDEO}
 _UNITS = ((1_000_000, "MB"), (1_000, "kB"), (1, "bytes"))
@@ -22,34 +22,34 @@ _UNITS = ((1_000_000, "MB"), (1_000, "kB"), (1, "bytes"))
 
 @dataclass(frozen=True, slots=True)
 class BotUser:
-    """Who we are on Discord."""
+    """Our own user on Discord."""
 
     account: str
     """Our name for this bot, from the configuration."""
     id: str
     roles: frozenset[str] = frozenset()
-    """The roles that stand for this bot alone."""
+    """The roles created for this bot alone."""
 
 
 class Ignored(StrEnum):
-    """Why an event is no message for the gateway; the value is the reason code that is counted."""
+    """Reason for ignoring an event; the value is the reason code that is counted."""
 
     NO_TEXT = "discord_no_text"
-    """Somebody joined, a pin, a poll: nothing that we can read."""
+    """A join, a pin, a poll: no readable text."""
     HIDDEN = "discord_hidden"
-    """A message in a server without anything in it: Discord hides what it holds from a bot that may not read it."""
+    """An empty message in a server: Discord hides the content from a bot without permission to read it."""
     NO_COMMAND = "discord_no_command"
-    """A control that is none of ours: a menu of choices, a form, a button below somebody else's message."""
+    """A control that is not ours: a select menu, a form, a button below somebody else's message."""
     NO_CHAT = "discord_no_chat"
-    """A group of direct chats, or a kind of channel that we do not know."""
+    """A group of direct chats, or an unknown kind of channel."""
     UNREADABLE = "discord_unreadable"
-    """Discord sent a shape that we do not know."""
+    """Discord sent an unknown shape."""
 
 
 def parse_message(message: Message, place: Place | None, me: BotUser) -> InboundMessage | Ignored | None:
-    """Return what *message*, written in *place*, is for the gateway, or why it is nothing.
+    """Return *message*, written in *place*, for the gateway, or the reason for ignoring it.
 
-    `None` for our own, which Discord tells us each time: not worth counting.
+    `None` for our own messages, which Discord always echoes: not worth counting.
     """
     if message.author.id == me.id:
         return None
@@ -74,10 +74,10 @@ def parse_message(message: Message, place: Place | None, me: BotUser) -> Inbound
 
 
 def parse_edit(message: Message, place: Place | None, me: BotUser) -> InboundMessage | Ignored | None:
-    """Return what a change of *message* is for the gateway; `None` if nobody changed its words.
+    """Return an edit of *message* for the gateway; `None` if its words did not change.
 
-    Discord also tells of a message when a preview was added to it or when it was pinned: it has the time of its last
-    edit then, and with it the id of that edit, which the inbox knows.
+    Discord also sends this event when a message gets a preview or is pinned: it then has the time of its last edit, and
+    so the id of that edit, which the inbox recognises.
     """
     if message.edited_timestamp is None:
         return None
@@ -90,20 +90,20 @@ def parse_edit(message: Message, place: Place | None, me: BotUser) -> InboundMes
 
 
 def _is_hidden(message: Message) -> bool:
-    """Say whether *message* has nothing in it at all, as no message of a person's can be."""
+    """Tell whether *message* is entirely empty, which a message written by a person never is."""
     is_plain = message.type in _SAID and message.guild_id is not None and message.webhook_id is None
     held = (message.content, message.embeds, message.components, message.poll, message.message_snapshots)
     return is_plain and not (any(held) or message.sticker_items or message.attachments)
 
 
 def person(user: User, member: Member | None) -> Sender:
-    """Return *user* as a sender, under the name and with the roles that the server knows."""
+    """Return *user* as a sender, with the name and roles used in the server."""
     nick, roles = (member.nick, member.roles) if member else (None, ())
     return Sender(user.id, nick or _name(user), user.bot, roles)
 
 
 def _sender(message: Message) -> Sender:
-    """A webhook writes under any name it likes: it is a program, and nobody's id."""
+    """Return the sender; a webhook may use any name, so it is a program without an id."""
     if message.webhook_id is not None:
         return Sender("", message.author.username, is_bot=True)
     return person(message.author, message.member)
@@ -114,7 +114,7 @@ def _name(user: User) -> str:
 
 
 def _text(message: Message, me: BotUser) -> str:
-    """Return the words with people's names in them; what calls us at the beginning is said by `is_for_us`."""
+    """Return the text with people's names in it; a leading mention of us is left to `is_for_us`."""
     names = {user.id: _name(user) for user in message.mentions}
     words = message.content.strip()
     called = _MENTION.match(words)
@@ -125,7 +125,7 @@ def _text(message: Message, me: BotUser) -> str:
 
 
 def _attachment(file: wire.Attachment, message: Message) -> Attachment:
-    """Name *file* by where it is found again: its address is signed, and the signature runs out."""
+    """Reference *file* by its message: its address is signed, and the signature expires."""
     mime = (file.content_type or "").partition(";")[0].strip()
     kind = AttachmentKind.VOICE if file.duration_secs is not None else _KINDS.get(mime.partition("/")[0])
     ref = f"{message.channel_id}/{message.id}/{file.id}"
@@ -137,7 +137,7 @@ def _stickers(content: Content) -> list[str]:
 
 
 def _beside(content: Content) -> list[str]:
-    """Return a line for each thing beside quoted words, by its name."""
+    """Return a line with the name of each item that accompanies quoted words."""
     files = [f"[attachment: {_line(file.filename)}, {_size(file.size)}]" for file in content.attachments]
     return files + _stickers(content)
 
@@ -152,7 +152,7 @@ def _size(size: int) -> str:
 
 
 def _forwarded(message: Message) -> str:
-    """Return the words that the sender passed on; Discord does not say whose they are."""
+    """Return forwarded text; Discord does not name its author."""
     if message.message_reference is None or message.message_reference.type != _FORWARD:
         return ""
     return "\n\n".join(_all(snapshot.message) for snapshot in message.message_snapshots)
@@ -163,7 +163,7 @@ def _all(content: Content) -> str:
 
 
 def _replied(message: Message, me: BotUser) -> Quote | None:
-    """Return what the message replies to; nothing if that is gone or holds no words."""
+    """Return the message that is replied to; nothing if it is gone or has no text."""
     target = message.referenced_message
     if target is None:
         return None
@@ -172,14 +172,14 @@ def _replied(message: Message, me: BotUser) -> Quote | None:
 
 
 def _is_ours(target: Message, message: Message, me: BotUser) -> bool:
-    """Say whether *target* holds our words, or the sender's own, and not a webhook's or passed on."""
+    """Tell whether *target* is by us or the sender, and neither a webhook's nor forwarded."""
     if target.webhook_id is not None or message.webhook_id is not None or _forwarded(target):
         return False
     return target.author.id in (me.id, message.author.id)
 
 
 def _names_us(message: Message, me: BotUser) -> bool:
-    """A mention is what Discord marks as one; one of everybody is none of us."""
+    """Tell whether the message mentions us, by Discord's own marks; a mention of everybody does not count."""
     return any(user.id == me.id for user in message.mentions) or not me.roles.isdisjoint(message.mention_roles)
 
 

@@ -1,7 +1,7 @@
-"""This file knows which of Discord's channels are chats, which are threads within one, and which are neither.
+"""Discord's channels: chats, threads within a chat, and others.
 
-A message names only the channel that it was written in, and a thread is a channel there. What the channel is, Discord
-tells when we connect and when something changes; what was never told is asked for.
+A message names only its own channel, and a thread is a channel there. Discord describes channels when we connect and
+when they change; a channel it did not describe is fetched.
 """
 
 from collections.abc import Iterable
@@ -11,18 +11,18 @@ from adapters.channel import ChatKind
 from adapters.discord.wire import Channel, Event, Guild, Role
 
 MOST_PLACES = 20_000
-"""Channels that are remembered; of a forgotten one Discord is asked again."""
+"""Most channels remembered; a forgotten one is fetched again."""
 
 _DIRECT = 1
 _CHATS = {0, 2, 5, 13}
 """Text, voice, announcement and stage channels: people write in all of them."""
 _THREADS = {10, 11, 12}
-"""Threads of announcements, public ones (a forum's posts too), private ones."""
+"""Announcement threads, public threads (a forum's posts too), private threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something was said."""
+    """The chat, and the thread if any, of a message."""
 
     kind: ChatKind
     chat: str
@@ -30,7 +30,7 @@ class Place:
 
 
 def place_of(channel: Channel) -> Place | None:
-    """Return what *channel* is as a chat; `None` for a group of direct chats, a category and what is new to us."""
+    """Return the chat of *channel*; `None` for a group of direct chats, a category and unknown types."""
     if channel.type == _DIRECT:
         return Place(ChatKind.DIRECT, channel.id)
     if channel.type in _CHATS:
@@ -41,17 +41,17 @@ def place_of(channel: Channel) -> Place | None:
 
 
 class Places:
-    """The channels that Discord has told one bot of."""
+    """The channels described by Discord to one bot."""
 
     def __init__(self) -> None:
         self._known: dict[str, Place | None] = {}
         self._servers: set[str] = set()
-        """Those whose roles we know."""
+        """Servers whose roles are known."""
         self.own_roles: frozenset[str] = frozenset()
-        """The roles that Discord made for this bot: clients offer them when somebody types its name."""
+        """The roles created by Discord for this bot: clients offer them when somebody types its name."""
 
     def learn(self, event: Event, bot_id: str) -> None:
-        """Take in what *event* says about channels, if it does. Raises pydantic's ValidationError."""
+        """Learn the channels described in *event*. Raises pydantic's ValidationError."""
         match event.name:
             case "GUILD_CREATE":
                 guild = Guild.model_validate(event.data)
@@ -70,18 +70,18 @@ class Places:
             del self._known[next(iter(self._known))]
 
     def note_roles(self, server: str, roles: Iterable[Role], bot_id: str) -> None:
-        """Remember which of the *server*'s *roles* is the bot's own."""
+        """Remember the bot's own role among the *server*'s *roles*."""
         self.own_roles |= {role.id for role in roles if role.tags is not None and role.tags.bot_id == bot_id}
         self._servers.add(server)
 
     def knows_roles(self, server: str) -> bool:
-        """Say whether Discord has told of this server's roles."""
+        """Tell whether this server's roles are known."""
         return server in self._servers
 
     def knows(self, channel_id: str) -> bool:
-        """Say whether Discord has told of this channel."""
+        """Tell whether this channel is known."""
         return channel_id in self._known
 
     def find(self, channel_id: str) -> Place | None:
-        """Return what a known channel is; `None` if it is no place to talk, or not known."""
+        """Return the chat of a known channel; `None` if it is not a chat, or unknown."""
         return self._known.get(channel_id)

@@ -1,7 +1,7 @@
-"""This file sends to Discord, which takes a nonce: the same key sent twice within some minutes is one message.
+"""Sending to Discord, which supports a nonce: the same key sent twice within some minutes is one message.
 
-The answer to a slash command takes the place of the sign that Discord shows meanwhile. That is an edit, so a second try
-changes nothing. When Discord no longer knows the command, a quarter of an hour later, its answer is a message like any.
+The answer to a slash command replaces Discord's pending sign. That is an edit, so a retry changes nothing. When the
+command has expired, after a quarter of an hour, its answer is sent as an ordinary message.
 """
 
 import hashlib
@@ -19,27 +19,27 @@ from adapters.discord.interactions import Deferred
 from adapters.discord.wire import Standing
 
 UPLOAD_LIMIT = 10_000_000
-"""Bytes of a file that every server takes, a little less than Discord's 10 MiB."""
+"""Bytes of a file that every server accepts, slightly less than Discord's 10 MiB."""
 
 _SUPPRESS_EMBEDS = 4
 _NO_LONGER_KNOWN = frozenset({401, 404})
-"""What a call by a command's own token gets when it has run out, or was never acknowledged."""
+"""HTTP statuses of a call with a command's token that has expired or was never acknowledged."""
 _LOOKED_AT = 20
-"""Messages after a command among which its answer is looked for."""
+"""Number of messages after a command that are searched for its answer."""
 _ROW = 5
 _LONGEST_LABEL = 80
 _UNFIT = str.maketrans(dict.fromkeys(('"', "\\", *map(chr, range(32)), "\x7f"), "_"))
-"""What would end a file's name within the head of its part of a request."""
+"""Characters that would end a file's name in the header of its request part."""
 
 
 class Sending:
-    """Sends for one bot."""
+    """Sends messages of one bot."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     async def send(self, message: OutboundMessage) -> Sent:
-        """Send *message*, naming nobody, with no preview of its links. Raises ChannelError."""
+        """Send *message* without pings and link previews. Raises ChannelError."""
         command = Deferred.of(message.reply_to)
         if command is None:
             return await self._create(message)
@@ -54,7 +54,7 @@ class Sending:
         return await self._sent(route, content, message.body.upload)
 
     async def _answer(self, command: Deferred, message: OutboundMessage) -> Sent | None:
-        """Put *message* where Discord shows that *command* is worked on; `None` if it no longer does."""
+        """Put *message* in place of the pending sign of *command*; `None` if that has expired."""
         route = Route(
             "PATCH",
             "/webhooks/{webhook_id}/{webhook_token}/messages/@original",
@@ -76,27 +76,27 @@ class Sending:
             raise self._calls.faults.of_send(fault) from None
 
     async def _standing(self, command: Deferred, message: OutboundMessage) -> Sent | None:
-        """Return the answer to *command* if it is there already: an earlier try may have ended unsure."""
+        """Return the existing answer to *command*: an earlier attempt may have ended unsure."""
         route = Route("GET", "/channels/{channel_id}/messages", channel_id=channel_number(message.address))
         later = {"after": command.id, "limit": str(_LOOKED_AT)}
         for found in await self._calls.read(list[Standing], route, params=later) or []:
             is_answer = found.interaction_metadata is not None and found.interaction_metadata.id == command.id
-            if is_answer and found.content.strip() == message.body.text.strip():  # Discord trims what it shows
+            if is_answer and found.content.strip() == message.body.text.strip():  # Discord trims message text
                 return Sent(found.id)
         return None
 
 
 class _NoLongerKnownError(Exception):
-    """Discord has forgotten the command that is answered."""
+    """The slash command has expired at Discord."""
 
 
 def nonce_of(key: str) -> str:
-    """Return *key* as a nonce: Discord takes 25 characters at most, and keys may be longer."""
+    """Return *key* as a nonce: Discord's limit is 25 characters, and keys may be longer."""
     return hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
 
 
 def shown(body: Body, buttons: Sequence[Button]) -> dict[str, Any]:
-    """Return what a message shows, new or changed: nobody is pinged by it, and no link has a preview."""
+    """Return the content of a new or edited message, without pings and link previews."""
     content = {
         "content": body.text,
         "allowed_mentions": {"parse": []},
@@ -115,7 +115,7 @@ def _rows(buttons: Sequence[Button]) -> list[dict[str, Any]]:
 
 
 def _reference(message: OutboundMessage, channel: int) -> dict[str, Any]:
-    """A reply whose target is gone goes out as a plain message; a command that is no longer known is no target."""
+    """Reply so that a missing target leaves a plain message; an expired command is no target."""
     if message.reply_to is None or Deferred.of(message.reply_to):
         return {}
     target = {"message_id": str(number(message.reply_to)), "channel_id": str(channel)}
@@ -123,7 +123,7 @@ def _reference(message: OutboundMessage, channel: int) -> dict[str, Any]:
 
 
 def _written(content: dict[str, Any], upload: Upload | None) -> dict[str, Any]:
-    """Return *content* as the SDK takes it, in parts if a file goes with it."""
+    """Return *content* for the SDK, as a multipart body if there is a file."""
     if upload is None:
         return {"json": content}
     plain = {"name": "payload_json", "value": json.dumps(content)}

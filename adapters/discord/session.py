@@ -1,4 +1,4 @@
-"""This file keeps where Discord is to go on telling: what is said while a gateway restarts is then told afterwards."""
+"""Stored gateway session, so that Discord replays messages sent during a restart."""
 
 import math
 import time
@@ -9,26 +9,26 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from adapters.abilities import Keeps
 
 KEPT_EVERY_S = 0.25
-"""How far what is kept may lag behind: what is told again is known by the inbox."""
+"""Longest delay of storing progress: the inbox recognises a replayed message."""
 
 
 class Session(BaseModel):
-    """Discord's memory of one connection; it lasts some minutes beyond it."""
+    """Discord's state of one connection; it lasts some minutes beyond it."""
 
     model_config = ConfigDict(frozen=True)
     id: str
     sequence: int | None
     resume_at: str
-    """The gateway that knows it."""
+    """The gateway address to resume at."""
     gateway: str
-    """The gateway that it was begun at, by our configuration."""
+    """The configured gateway address at which it began."""
 
 
 class SessionKeeper:
-    """Keeps one account's session for the next run."""
+    """Stores one account's session for the next run."""
 
     def __init__(self, account: str, keeps: Keeps | None, clock: Callable[[], float] = time.monotonic) -> None:
-        """Without *keeps* nothing outlives this object; *clock* counts seconds."""
+        """Without *keeps* nothing survives this object; *clock* counts seconds."""
         self._key = f"discord.session.{account}"
         self._keeps = keeps
         self._clock = clock
@@ -36,7 +36,7 @@ class SessionKeeper:
         self._kept_at = -math.inf
 
     async def recall(self, gateway: str) -> Session | None:
-        """Return what an earlier run kept, if it was begun at *gateway*."""
+        """Return the session of an earlier run, if it began at *gateway*."""
         text = await self._keeps.get(self._key) if self._keeps else None
         try:
             found = Session.model_validate_json(text) if text else None
@@ -46,7 +46,7 @@ class SessionKeeper:
         return self._kept
 
     async def keep(self, session: Session) -> None:
-        """Keep a new *session* at once, and how far one has come now and then."""
+        """Store a new *session* immediately, and its progress at intervals."""
         if self._keeps is None or session == self._kept:
             return
         is_new = self._kept is None or session.id != self._kept.id

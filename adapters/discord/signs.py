@@ -1,4 +1,4 @@
-"""This file shows signs on Discord: that we write, and an emoji below somebody's message."""
+"""Typing indicator and reactions on Discord."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ _MESSAGE = "/channels/{channel_id}/messages/{message_id}"
 
 
 class Signs:
-    """Signs of one bot."""
+    """Typing indicator and reactions of one bot."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     async def type(self, address: Address) -> None:
-        """Show for about ten seconds that we write. Raises ChannelError."""
+        """Show the typing indicator for about ten seconds. Raises ChannelError."""
         route = Route("POST", "/channels/{channel_id}/typing", channel_id=channel_number(address))
         await self._calls.ask(route)
 
     async def react(self, address: Address, message_id: str, emoji: str) -> None:
-        """Leave *emoji* alone of all that we put below the message; nothing if it is empty. Raises ChannelError."""
+        """Make *emoji* our only reaction below the message; remove all if it is empty. Raises ChannelError."""
         where: dict[str, Any] = {"channel_id": channel_number(address), "message_id": number(message_id)}
         message = await self._calls.read(Standing, Route("GET", _MESSAGE, **where))
         ours = [reaction.emoji.name or "" for reaction in message.reactions if reaction.me] if message else []

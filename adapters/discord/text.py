@@ -1,6 +1,6 @@
-"""This file fits an answer's Markdown to Discord, which reads most of it, into parts that never cut a code block.
+"""Formatting of Markdown for Discord, which supports most of it, in parts that never break a code block.
 
-Everything here is pure: the same Markdown gives the same parts after a restart, and delivery counts on that.
+Everything here is pure: the same Markdown gives the same parts after a restart, and delivery relies on that.
 """
 
 import re
@@ -20,9 +20,9 @@ DISCORD_LIMIT = 2000
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,32}")
 _ROOM_FOR_FENCES = 48
-"""A code block that goes on in the next part takes its opening line, at most 36 units, and its end again."""
+"""A code block that continues in the next part repeats its opening line, at most 36 units, and its end."""
 _UNBROKEN = "`\u200b``"
-"""Three backticks within code, with a mark of no width, or they would end the block."""
+"""Three backticks within code, separated by a zero-width mark, or they would end the block."""
 _ITEM = re.compile(r"[\s>]{0,200}+(?:[-*+]|[0-9]{1,9}[.)])\s")
 _BLOCKS = ("fence", "code_block", "table_open")
 
@@ -31,7 +31,7 @@ def discord_parts(markdown: str, limit: int = DISCORD_LIMIT) -> tuple[Body, ...]
     """Return *markdown* as Discord messages of at most *limit* UTF-16 units each; none for blank text.
 
     Cut at line ends where there are any. A code block that crosses a cut is closed and opened again. Tables, which
-    Discord does not know, become aligned code, and long code becomes a file.
+    Discord does not support, become aligned code, and long code becomes a file.
     """
     whole = valid_unicode(markdown)
     parts = tuple(part for piece in code_as_files(whole) for part in _parts(piece, limit))
@@ -44,11 +44,11 @@ def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
     return [Body(part) for part in _split(_fitted(with_targets(piece)), limit) if part.strip()]
 
 
-# --- what Discord does not know
+# --- constructs that Discord does not support
 
 
 def _fitted(markdown: str) -> str:
-    """Write tables and every kind of code block as the one kind that Discord knows."""
+    """Write tables and every kind of code block as the one kind of code block that Discord supports."""
     markdown = plain_lines(markdown)
     lines = markdown.split("\n")
     tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(markdown)
@@ -68,14 +68,14 @@ def _fitted(markdown: str) -> str:
 
 
 def _prose(lines: list[str]) -> list[str]:
-    """Return *lines* with a backslash before each star between words, which Discord would take for emphasis."""
+    """Return *lines* with each star between words escaped, which Discord would take for emphasis."""
     spans = code_spans("\n".join(lines))
     whole = "".join(text if is_code else keep_stars(text, r"\*") for is_code, text in spans)
     return whole.split("\n") if lines else []
 
 
 def _marker(line: str, token: Token) -> list[str]:
-    """Return the mark of the list item that begins on the same line as *token*'s block."""
+    """Return the list marker on the first line of *token*'s block."""
     found = _ITEM.match(line) if token.level else None
     return [found[0].rstrip()] if found else []
 
@@ -95,7 +95,7 @@ def _fenced(lines: Sequence[str], language: str = "") -> list[str]:
 
 
 class _Parts:
-    """Parts in the making: full ones, and the lines of the next."""
+    """Message parts under construction: finished ones, and the lines of the next."""
 
     def __init__(self, limit: int) -> None:
         self.full: list[str] = []
@@ -103,10 +103,10 @@ class _Parts:
         self._lines: list[str] = []
         self._size = 0
         self._fence: str | None = None
-        """The line that opened the code block we are in."""
+        """The opening line of the current code block."""
 
     def add(self, line: str) -> None:
-        """Append *line*, in the next part if it does not fit this one with the end of its code block."""
+        """Append *line*, to the next part if it does not fit this one together with the end of its code block."""
         after = _fence_after(line, self._fence)
         end = 0 if after is None else _units(FENCE) + 1
         if self._size + _units(line) + end > self._limit:
@@ -115,7 +115,7 @@ class _Parts:
         self._fence = after
 
     def close(self) -> None:
-        """End the part; a code block goes on in the next."""
+        """End the part; an open code block continues in the next."""
         is_bare = self._fence is not None and self._lines[-1:] == [self._fence]
         kept = self._lines[:-1] if is_bare else self._lines
         end = [] if self._fence is None or is_bare else [FENCE]
@@ -142,7 +142,7 @@ def _split(text: str, limit: int) -> Sequence[str]:
 
 
 def _fence_after(line: str, fence: str | None) -> str | None:
-    """Return the line that opened the code block which goes on behind *line*; Discord takes fences by turns."""
+    """Return the opening line of the code block still open after *line*; in Discord each fence toggles."""
     if line.count(FENCE) % 2 == 0:
         return fence
     if fence is not None:
@@ -152,7 +152,7 @@ def _fence_after(line: str, fence: str | None) -> str | None:
 
 
 def _pieces(line: str, room: int) -> Iterator[str]:
-    """Cut a line that is longer than *room*: at a space if there is one, else within a word, never within a sign."""
+    """Cut a line longer than *room*: at a space if there is one, else within a word, never within a character."""
     while _units(line) > room:
         cut = _last_fit(line, room)
         space = line.rfind(" ", cut // 2, cut)
@@ -166,7 +166,7 @@ def _pieces(line: str, room: int) -> Iterator[str]:
 
 
 def _last_fit(line: str, room: int) -> int:
-    """Return how many characters of *line* fit *room*; backticks in a row stay together."""
+    """Return the number of characters of *line* that fit *room*; a run of backticks stays together."""
     cut = len(line.encode("utf-16-le")[: 2 * room].decode("utf-16-le", "ignore"))
     kept = len(line[:cut].rstrip("`")) if line[cut] == "`" else cut
     return kept or cut

@@ -1,4 +1,4 @@
-"""This file is the shape of what Discord tells us: the few fields that we read, everything else passed over."""
+"""Shapes of Discord's events and objects: the few fields that we read; all others are ignored."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 Snowflake = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
-"""An id of Discord's, which tells when it was given."""
+"""A Discord id, which contains its creation time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,13 @@ class Event:
 
 
 class Wire(BaseModel):
-    """An object of Discord's; ids ("snowflakes") are digits in a string."""
+    """A Discord object; ids ("snowflakes") are digits in a string."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class User(Wire):
-    """Somebody on Discord: a person, a bot, or the face of a webhook."""
+    """A Discord user: a person, a bot, or the identity of a webhook."""
 
     id: str
     username: str
@@ -34,7 +34,7 @@ class User(Wire):
 
 
 class Member(Wire):
-    """What a server knows of somebody."""
+    """A server's data about a user."""
 
     nick: str | None = None
     roles: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Member(Wire):
 
 
 class Attachment(Wire):
-    """A file beside a message."""
+    """A file attached to a message."""
 
     filename: str
     size: int
@@ -51,26 +51,26 @@ class Attachment(Wire):
     id: str = ""
     content_type: str | None = None
     duration_secs: float | None = None
-    """Set for voice messages alone."""
+    """Set for voice messages only."""
     url: str = Field(default="", repr=False)
     """Signed, for about a day."""
 
 
 class Sticker(Wire):
-    """A picture instead of words."""
+    """A sticker: a picture instead of text."""
 
     name: str
 
 
 class Reference(Wire):
-    """Why a message points at another one."""
+    """A message's pointer to another one."""
 
     type: int = 0
     """0 a reply (or a pin, a crosspost), 1 a forward."""
 
 
 class Content(Wire):
-    """What a message says."""
+    """Content of a message."""
 
     content: str = ""
     attachments: tuple[Attachment, ...] = ()
@@ -78,7 +78,7 @@ class Content(Wire):
 
 
 class Snapshot(Wire):
-    """A forwarded message, as it was."""
+    """A forwarded message, as it was when forwarded."""
 
     message: Content
 
@@ -106,7 +106,7 @@ class Message(Content):
 
 
 class Numbered(Wire):
-    """A message of a history, of which no more is known than which it is and whose; the rest is kept as it came."""
+    """A message of a history: only its id and author are parsed, the rest is kept as received."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     id: Snowflake
@@ -114,17 +114,17 @@ class Numbered(Wire):
 
 
 class Channel(Wire):
-    """A place on Discord; a thread and a forum's post are channels too, with a parent."""
+    """A Discord channel; a thread and a forum's post are channels too, with a parent."""
 
     id: str
     type: int
     parent_id: str | None = None
     last_message_id: Snowflake | None = None
-    """The newest message that was ever written there; it may be gone."""
+    """The newest message ever written there; it may be deleted."""
 
 
 class RoleTags(Wire):
-    """What a role belongs to."""
+    """The owner of a role."""
 
     bot_id: str | None = None
 
@@ -137,7 +137,7 @@ class Role(Wire):
 
 
 class Guild(Wire):
-    """A server, as `GUILD_CREATE` tells of it; `THREAD_LIST_SYNC` has its threads alone, and no id."""
+    """A server, as in `GUILD_CREATE`; `THREAD_LIST_SYNC` has only its threads, and no id."""
 
     id: str = ""
     channels: tuple[Channel, ...] = ()
@@ -146,17 +146,17 @@ class Guild(Wire):
 
 
 class CommandOption(Wire):
-    """What somebody wrote into a field of a slash command."""
+    """An argument of a slash command."""
 
     name: str
     value: object = None
 
 
 class InteractionData(Wire):
-    """A slash command, or a button that was pressed."""
+    """A slash command, or a pressed button."""
 
     type: int = 0
-    """Of a command: 1 is one that is typed."""
+    """For commands: 1 is a typed one."""
     name: str = ""
     options: tuple[CommandOption, ...] = ()
     component_type: int = 0
@@ -165,12 +165,12 @@ class InteractionData(Wire):
 
 
 class Interaction(Wire):
-    """Something that somebody did with Discord's own controls, as `INTERACTION_CREATE` carries it."""
+    """Use of one of Discord's own controls, as in `INTERACTION_CREATE`."""
 
     id: Snowflake
     type: int
     token: str = Field(repr=False)
-    """By which it is answered, for a quarter of an hour: a secret as long."""
+    """Token for answering, valid for a quarter of an hour and secret for as long."""
     channel_id: str | None = None
     channel: Channel | None = None
     guild_id: str | None = None
@@ -178,32 +178,32 @@ class Interaction(Wire):
     user: User | None = None
     data: InteractionData | None = None
     message: Message | None = None
-    """Whose button was pressed."""
+    """The message with the pressed button."""
 
 
 class CommandReference(Wire):
-    """Which interaction a message answers."""
+    """The interaction that a message answers."""
 
     id: str
 
 
 class Emoji(Wire):
-    """A sign below a message; one of Discord's servers has an id."""
+    """A reaction's emoji; a server's own emoji has an id."""
 
     id: str | None = None
     name: str | None = None
 
 
 class Reaction(Wire):
-    """How often a sign stands below a message."""
+    """Number of equal reactions below a message."""
 
     emoji: Emoji
     me: bool = False
-    """Whether it is ours."""
+    """Whether one is ours."""
 
 
 class Standing(Wire):
-    """A message of a channel, as Discord shows it when it is asked."""
+    """A channel's message, as returned by a request."""
 
     id: str
     content: str = ""
@@ -213,7 +213,7 @@ class Standing(Wire):
 
 
 class Application(Wire):
-    """What Discord knows of the application that a bot belongs to."""
+    """Discord's data about the application that a bot belongs to."""
 
     flags: int = 0
 
@@ -228,7 +228,7 @@ class CommandField(Wire):
 
 
 class MenuCommand(Wire):
-    """A slash command, as Discord offers it."""
+    """A slash command as offered by Discord."""
 
     name: str
     description: str

@@ -1,1 +1,1 @@
-"""Steps from an answer's Markdown to the parts that a platform shows: pure, and linear in the length of the answer."""
+"""Conversion of an answer's Markdown into platform messages: pure, and linear in the length of the answer."""

@@ -9,14 +9,14 @@ from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
 LONGEST_FORMULA = 1000
 """Longer ones stay as written: the converter copies the rest of a formula at each of its commands."""
 _DEEPEST = 20
-"""Most nested braces: each level is read once more by the one around it."""
+"""Most nested braces: each level is read again by the enclosing one."""
 _LOOKS_LIKE_MATHEMATICS = re.compile(r"\\[A-Za-z]|[\^_=<>]")
 _LONGEST_NAME = 20
 _COMMANDS = re.compile(r"\\(?:begin|end|color)\s?\{[^{}]{0,40}\}(?:\{[lcr|]{0,20}\})?|\\[A-Za-z]+")
 
 
 def formula_text(latex: str) -> str | None:
-    """Return *latex* in Unicode, as it was written if that loses letters; None if it is no formula."""
+    """Return *latex* in Unicode, unchanged if conversion loses letters; None if it is no formula."""
     latex = latex.strip()
     is_name = len(latex) <= _LONGEST_NAME and len(latex.split()) == 1
     if not latex or not (is_name or _LOOKS_LIKE_MATHEMATICS.search(latex)):

@@ -1,6 +1,6 @@
-"""Marks that Telegram's Markdown converter misreads or reads slowly, replaced before it sees them.
+"""Marks that Telegram's Markdown converter misreads or reads slowly, replaced beforehand.
 
-Every pattern is linear: what stands between two marks never holds the opening one, or is bounded.
+Every pattern is linear: the text between two marks never holds the opening one, or is bounded.
 """
 
 import re
@@ -20,7 +20,7 @@ _FORMULA = re.compile(
 _COMMAND = re.compile(r"\\[A-Za-z]|[\^_]\{|\^\w")
 _SPOILER = re.compile(r"(?<![\\|])\|\|(?=[^\s|])((?:[^|\n]|\|(?!\|)){1,4000}+)(?<!\s)\|\|(?!\|)")
 _STARS = re.compile(r"\\.|(?<![\w*\\])(\*{1,2})[^\s*][^*\n]{0,400}\1(?!\*)|(?<=[^\W_])\*{1,2}(?=[^\W_])")
-"""Emphasis that begins at a word's edge stays; stars between two words or digits are multiplication or power."""
+"""Emphasis at the edge of a word stays; stars between two words or digits are multiplication or power."""
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _LONE_TILDE = re.compile(r"(?<![~\\])~(?!~)")
 _TITLE = re.compile(
@@ -33,7 +33,7 @@ _ESCAPED = re.compile(r"\\([<$])")
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Characters of private use that stand for marks while the converter reads; one UTF-16 unit each."""
+    """Private-use characters that stand for marks during conversion; one UTF-16 unit each."""
 
     less: str
     dollar: str
@@ -53,7 +53,7 @@ class Signs:
         return cls(*(next(free) for _ in range(9)))
 
     def restored(self, text: str) -> str:
-        """Return *text* with the marks that the signs stand for."""
+        """Return *text* with the marks in place of the signs."""
         return text.translate(
             {
                 ord(self.less): "<",
@@ -66,15 +66,15 @@ class Signs:
         )
 
     def for_converter(self, text: str) -> str:
-        """Return *text* with the marks that the converter is to read."""
+        """Return *text* with the marks that the converter reads."""
         return text.translate({ord(self.math): "$$", ord(self.hide): "<tg-spoiler>", ord(self.show): "</tg-spoiler>"})
 
 
 def prepare(markdown: str, signs: Signs) -> str:
-    """Return *markdown* with *signs* for marks that are text, formulas in Unicode, and spoilers marked.
+    """Return *markdown* with *signs* for literal marks, formulas in Unicode, and marked spoilers.
 
-    The converter swallows HTML tags, takes "$HOME/$USER" for a formula, "a || b || c" for a spoiler and "2*3*4" for
-    emphasis; it looks for the ends of formulas in quadratic and for those of spoilers in exponential time.
+    The converter drops HTML tags, takes "$HOME/$USER" for a formula, "a || b || c" for a spoiler and "2*3*4" for
+    emphasis; it searches for the ends of formulas in quadratic and for those of spoilers in exponential time.
     """
     return "".join(
         _masked(text, signs) if is_code else _prose(text, signs)
@@ -84,7 +84,7 @@ def prepare(markdown: str, signs: Signs) -> str:
 
 
 def code_spans(markdown: str) -> Iterator[tuple[bool, str]]:
-    """Yield *markdown* in pieces, each with whether it is code between backticks."""
+    """Yield *markdown* in pieces, each with a flag for code between backticks."""
     runs = [(found.start(), found.end()) for found in _BACKTICKS.finditer(markdown)]
     later: dict[int, list[int]] = {}
     for number in range(len(runs) - 1, -1, -1):
@@ -118,7 +118,7 @@ def _formulas(prose: str, signs: Signs) -> Iterator[tuple[bool, str]]:
 
 
 def _formula(found: re.Match[str], signs: Signs) -> str | None:
-    """Return the formula as the converter is to read it; None if it is none."""
+    """Return the formula for the converter; None if it is no formula."""
     content = found[found.lastgroup or 0]
     if found["dollar"] is not None and not _COMMAND.search(content):
         return None
@@ -140,7 +140,7 @@ def _prose(prose: str, signs: Signs) -> str:
 
 
 def keep_stars(prose: str, sign: str) -> str:
-    """Return *prose* with *sign* for each star between two words or digits, which is no emphasis."""
+    """Return *prose* with *sign* for each star between two words or digits, which is not emphasis."""
 
     def kept(found: re.Match[str]) -> str:
         if found[0].strip("*"):

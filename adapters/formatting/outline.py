@@ -1,4 +1,4 @@
-"""An answer's Markdown in its top-level blocks, so that one that cannot be formatted costs the others nothing."""
+"""Top-level blocks of an answer's Markdown: a block that cannot be formatted does not affect the others."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _DEEP = re.compile(r"^(?:[ \t]{0,8}(?:[-+*>]|\d{1,9}[.)])){24}", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of an answer that stands on its own."""
+    """An independent part of an answer."""
 
     text: str
     is_apart: bool
@@ -25,7 +25,7 @@ class Block:
     is_code: bool = False
     language: str = ""
     is_plain: bool = False
-    """It is shown as written: too long or too deep to be formatted, or a definition that no link uses."""
+    """Shown as written: too long or too deep for formatting, or a definition that no link uses."""
 
 
 def outline(markdown: str) -> Iterator[Block]:
@@ -46,7 +46,7 @@ def outline(markdown: str) -> Iterator[Block]:
 
 
 def _between(lines: list[str], begin: int, end: int) -> Iterator[Block]:
-    """Yield what no block holds: definitions that no link uses."""
+    """Yield text outside all blocks: definitions that no link uses."""
     while begin < end and not lines[begin].strip():
         begin += 1
     text = "\n".join(lines[begin:end])

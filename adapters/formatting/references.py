@@ -1,4 +1,4 @@
-"""Links whose target stands elsewhere in an answer (`[docs][1]`), written as links that hold their target."""
+"""Reference links (`[docs][1]`), rewritten as inline links."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _DEFINITION = re.compile(r"^[ >]{0,40}\[[^\[\]\n]{1,300}\]:", re.MULTILINE)
 _LINK = re.compile(r"(?<![\\\]])\[([^\[\]\n]{1,300})\](?:\[([^\[\]\n]{0,300})\])?(?![\[(:])")
 _LONGEST_TARGET = 2000
 _MOST_GROWTH, _FREE_GROWTH = 2, 10_000
-"""Targets may add this much to an answer; links beyond it keep their label, and its definition stays."""
+"""Targets may add this much to an answer; links beyond it keep their label and their definition."""
 _CODE = ("fence", "code_block")
 
 
@@ -47,17 +47,17 @@ def with_targets(markdown: str) -> str:
 
 
 class _Links:
-    """Links by label, and what became of them."""
+    """Links by label, and their state."""
 
     def __init__(self, targets: Mapping[str, str], room: int) -> None:
         self.used: set[str] = set()
         self.left: set[str] = set()
-        """Labels of links that were not written with their target."""
+        """Labels of links that were left without a target."""
         self._targets = targets
         self._room = room
 
     def rewritten(self, prose: str) -> str:
-        """Return *prose* with the target in each link outside of code."""
+        """Return *prose* with inline targets in each link outside of code."""
         return "".join(text if is_code else _LINK.sub(self._link, text) for is_code, text in code_spans(prose))
 
     def _link(self, found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Formatted text cut into parts that a platform takes: at line ends, else at spaces, else between two characters."""
+"""Splitting of formatted text into message parts: at line ends, else at spaces, else between two characters."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from dataclasses import replace
 from adapters.channel import Body, Entity
 
 MOST_ENTITIES = 100
-"""Telegram drops the formatting beyond a message's hundredth entity without a word."""
+"""Telegram silently drops the formatting beyond a message's hundredth entity."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _LONGEST_CLUSTER = 16
 
@@ -15,7 +15,7 @@ _LONGEST_CLUSTER = 16
 def split(text: str, entities: Sequence[Entity], limit: int, most: int = MOST_ENTITIES) -> Iterator[Body]:
     """Yield *text* in parts of at most *limit* UTF-16 units and *most* entities each; blank parts are left out.
 
-    Formatting that crosses a cut goes on in the next part. Of more than *most* entities around one character the
+    Formatting that crosses a cut continues in the next part. If more than *most* entities overlap one character, the
     outer ones stay.
     """
     waiting = sorted(entities, key=lambda found: (found.offset, -found.length))[::-1]
@@ -34,7 +34,7 @@ def split(text: str, entities: Sequence[Entity], limit: int, most: int = MOST_EN
 
 
 def plain_parts(text: str, limit: int) -> tuple[Body, ...]:
-    """Return *text* as it is, in parts of at most *limit* UTF-16 units; none for blank text.
+    """Return *text* unchanged, in parts of at most *limit* UTF-16 units; none for blank text.
 
     It costs one pass over the text, for answers whose formatting is refused or takes too long.
     """
@@ -42,7 +42,7 @@ def plain_parts(text: str, limit: int) -> tuple[Body, ...]:
 
 
 def valid_unicode(text: str) -> str:
-    """Join surrogate pairs and replace lone surrogates, which no encoder takes."""
+    """Join surrogate pairs and replace lone surrogates, which no encoding accepts."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -52,7 +52,7 @@ def units(text: str) -> int:
 
 
 def cut_at(text: str, begin: int, room: int) -> int:
-    """Return how many characters of *text* from *begin* make a part of at most *room* UTF-16 units."""
+    """Return the number of characters from *begin* that fill a part of at most *room* UTF-16 units."""
     window = text[begin : begin + room].encode("utf-16-le")[: 2 * room].decode("utf-16-le", "ignore")
     if begin + len(window) >= len(text):
         return len(window)
@@ -67,7 +67,7 @@ def cut_at(text: str, begin: int, room: int) -> int:
 def _room(
     open_ones: list[Entity], waiting: list[Entity], offset: int, limit: int, most: int
 ) -> tuple[int, list[Entity]]:
-    """Return how many units the part at *offset* may have, and the entities that it begins with."""
+    """Return the size limit of the part at *offset* in units, and the entities open at its start."""
     begun = list(open_ones)
     while waiting and waiting[-1].offset <= offset:
         begun.append(waiting.pop())
@@ -90,7 +90,7 @@ def _clipped(found: Entity, begin: int, end: int) -> Entity:
 
 
 def _whole_cluster(text: str, begin: int, length: int) -> int:
-    """Return *length* or a little less, so that no accent or part of an emoji begins the next part."""
+    """Return *length* or slightly less, so that no accent or part of an emoji begins the next part."""
     cut = begin + length
     for at in range(cut, max(begin, cut - _LONGEST_CLUSTER), -1):
         if text[at] not in _JOINERS and not unicodedata.combining(text[at]) and text[at - 1] not in _JOINERS[0]:

@@ -1,4 +1,4 @@
-"""This package is the Telegram channel, by aiogram's client; importing it takes long, so only `app` does, late."""
+"""The Telegram channel, based on aiogram's client; its import is slow, so only `app` imports it, lazily."""
 
 import adapters.telegram.loading  # noqa: F401  # isort: skip  # before anything else loads the SDK
 
@@ -44,9 +44,9 @@ __all__ = ["Groups", "LongPoll", "TelegramAdapter", "Webhook"]
 logger = logging.getLogger(__name__)
 
 _KEPT = (Response[User], Response[list[Update]], Response[Message], Response[bool], Response[File])
-"""Models of Telegram's answers. Pydantic forgets one that nobody holds, and building it takes 6 ms at every call."""
+"""Models of Telegram's answers. Pydantic discards unreferenced ones, and building one takes 6 ms on every call."""
 
-for _model in (User, File, Message, Update, *_KEPT):  # now, on the thread that loads us, and the parts first
+for _model in (User, File, Message, Update, *_KEPT):  # now, on the loading thread, and the parts first
     _model.model_rebuild()
 
 _POLLING, _NO_GROUPS = LongPoll(), Groups()
@@ -55,9 +55,9 @@ _POLLING, _NO_GROUPS = LongPoll(), Groups()
 class TelegramAdapter:
     """One Telegram bot, by long polling or by a webhook.
 
-    Beside the contract it implements `ShowsTyping`, `ShowsDrafts`, `Reacts`, `SendsFiles`, `FetchesFiles`, `HasMenu`,
-    `TakesUpdates`, `Moves` and `Examines`. *count* hears of every update that is ignored (the codes of
-    `parse.Ignored`), of every message that went out without its formatting, and of trouble with the webhook.
+    Beyond the contract it implements `ShowsTyping`, `ShowsDrafts`, `Reacts`, `SendsFiles`, `FetchesFiles`, `HasMenu`,
+    `TakesUpdates`, `Moves` and `Examines`. *count* is called for every ignored update (the codes of `parse.Ignored`),
+    for every message sent without its formatting, and for trouble with the webhook.
     """
 
     channel = "telegram"
@@ -74,9 +74,9 @@ class TelegramAdapter:
         way: LongPoll | Webhook = _POLLING,
         groups: Groups = _NO_GROUPS,
     ) -> None:
-        """Take the bot's *token* and what is known of its *groups*; *base_url* is another Bot API server.
+        """Take the bot's *token* and the configuration of its *groups*; *base_url* is another Bot API server.
 
-        Raises ChannelConfigError if the token, or the webhook's secret, cannot be one.
+        Raises ChannelConfigError if the token or the webhook's secret is malformed.
         """
         self.account = account
         faults = Faults(account, token)
@@ -103,13 +103,13 @@ class TelegramAdapter:
         return telegram_parts(markdown)
 
     async def listen(self, receive: Receive) -> NoReturn:
-        """Poll, and confirm to Telegram only what *receive* has returned for; or keep the webhook set."""
+        """Poll, confirming each update to Telegram only after *receive* has returned; or keep the webhook set."""
         self._check_open()
         try:
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._tell_of_privacy())
                 await self._follow(receive)
-        except ExceptionGroup as group:  # the one that failed has ended the other
+        except ExceptionGroup as group:  # the failed one has ended the other
             raise group.exceptions[0] from None
         raise AssertionError("unreachable")
 
@@ -120,10 +120,10 @@ class TelegramAdapter:
         await self._bringing.keep()
 
     async def _tell_of_privacy(self) -> None:
-        """Look beside the polls: it takes a call for each of a bot's groups."""
+        """Check privacy mode in parallel with polling: it takes a call for each of a bot's groups."""
         try:
             findings = await self._examination.privacy()
-        except ChannelError as exc:  # the polls say what is wrong; `strandline doctor` looks again
+        except ChannelError as exc:  # polling reports the error; `strandline doctor` checks again
             logger.info("groups not examined", extra={"account": self.account, "detail": str(exc)})
             return
         for finding in findings:
@@ -131,7 +131,7 @@ class TelegramAdapter:
             await self._count(PRIVACY_MODE)
 
     async def take(self, secret: str, body: bytes, receive: Receive) -> int:
-        """Take an update that Telegram brings by webhook; returns the HTTP status."""
+        """Take an update delivered by webhook and return the HTTP status."""
         if self._bringing is None:
             return HTTPStatus.NOT_FOUND
         return HTTPStatus.SERVICE_UNAVAILABLE if self._closed else await self._bringing.take(secret, body, receive)
@@ -142,22 +142,22 @@ class TelegramAdapter:
         return await self._sending.send(message)
 
     async def show_typing(self, address: Address) -> None:
-        """Show for about five seconds that we write. Raises ChannelError."""
+        """Show the typing indicator for about five seconds. Raises ChannelError."""
         self._check_open()
         await self._signs.show_typing(address)
 
     async def show_draft(self, address: Address, text: str) -> None:
-        """Show *text* as what is being written, in a direct chat; nothing elsewhere. Raises ChannelError."""
+        """Show *text* as a draft in a direct chat; does nothing elsewhere. Raises ChannelError."""
         self._check_open()
         await self._signs.show_draft(address, text)
 
     async def react(self, address: Address, message_id: str, emoji: str) -> None:
-        """Put *emoji* on a message in place of our last one there. Raises ChannelError."""
+        """Set our reaction on a message to *emoji*, replacing the previous one. Raises ChannelError."""
         self._check_open()
         await self._signs.react(address, message_id, emoji)
 
     async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
-        """Set the menus of commands: everybody's, and the owner's. Raises ChannelError."""
+        """Set the command menus: everybody's, and the owner's. Raises ChannelError."""
         self._check_open()
         await self._signs.show_menu(entries, owners)
 
@@ -167,22 +167,22 @@ class TelegramAdapter:
         return self._fetching.fetch(attachment)
 
     async def examine(self) -> Sequence[str]:
-        """Return what keeps the bot from its groups, and Telegram from us. Raises ChannelError."""
+        """Return the problems that cut the bot off from its groups, or Telegram off from us. Raises ChannelError."""
         self._check_open()
         return await self._examination.all(self._webhook_url)
 
     def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
-        """Call *tell* for each group that is found to have become a supergroup."""
+        """Call *tell* for each group found to have become a supergroup."""
         self._moved.tell = tell
 
     async def close(self) -> None:
         """Close the connections."""
         self._closed = True
-        # The session's own close pauses 250 ms for TLS connections, which aiohttp awaits itself since 3.12.4.
+        # The session's own close waits 250 ms for TLS connections, which aiohttp itself awaits since 3.12.4.
         connections = await self._session.create_session()
         await connections.close()
 
     def _check_open(self) -> None:
-        """The SDK would quietly open new connections."""
+        """Raise if closed: the SDK would silently open new connections."""
         if self._closed:
             raise ChannelUnavailableError("the Telegram channel is closed")

@@ -1,4 +1,4 @@
-"""This file calls the Bot API for one bot; whatever goes wrong comes out as an error of the contract."""
+"""Calls to the Bot API for one bot, with errors translated into the contract's."""
 
 from typing import TypeVar
 
@@ -10,11 +10,11 @@ from adapters.telegram.faults import CALL_FAULTS, Faults
 T = TypeVar("T")
 
 CALL_TIMEOUT_S = 15
-"""Patience with a call that Telegram answers at once; with a poll, on top of the poll's own time."""
+"""Timeout of a call that Telegram answers immediately; for a poll, in addition to the poll's own time."""
 
 
 class Calls:
-    """Calls that may be made again at will; a send is none of them."""
+    """Calls that may be repeated freely; not for sends."""
 
     def __init__(self, bot: Bot, faults: Faults) -> None:
         self.bot = bot

@@ -1,4 +1,4 @@
-"""This file looks whether a bot is set up at Telegram as the configuration needs it, and says how to mend it."""
+"""Check of a bot's setup at Telegram against the configuration, with fixes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,23 +14,23 @@ from adapters.telegram.moved import MovedChats
 from adapters.telegram.parse import BotUser
 
 PRIVACY_MODE = "telegram_privacy_mode"
-"""Counted at the start for each group whose messages Telegram keeps from the bot although it is to answer them all."""
+"""Counted at start for each group whose messages Telegram withholds although the bot is to answer them all."""
 _SEES_ALL = {ChatMemberStatus.ADMINISTRATOR, ChatMemberStatus.CREATOR}
 _IS_THERE = {*_SEES_ALL, ChatMemberStatus.MEMBER, ChatMemberStatus.RESTRICTED}
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """What the configuration says of a bot's groups."""
+    """Configuration of a bot's groups."""
 
     answers_all: Mapping[str, bool] = field(default_factory=dict)
-    """Each group by its id, and whether it is answered without a mention too."""
+    """Each group by its id, with a flag for answering without a mention too."""
     moved: Mapping[str, str] = field(default_factory=dict)
-    """Those that became supergroups: earlier id → present id."""
+    """Groups that became supergroups: earlier id → present id."""
 
 
 class Examination:
-    """Examines one bot."""
+    """Checks one bot."""
 
     def __init__(self, calls: Calls, incoming: Incoming, groups: Groups, moved: MovedChats) -> None:
         self._calls = calls
@@ -45,7 +45,7 @@ class Examination:
         return [finding for finding in [*found, await self._webhook(webhook_url)] if finding]
 
     async def privacy(self) -> Sequence[str]:
-        """Return for which groups privacy mode is on and must not be. Raises ChannelError."""
+        """Return the groups in which privacy mode must be turned off. Raises ChannelError."""
         me = await self._incoming.meet()
         if me.reads_groups:
             return []
@@ -65,7 +65,7 @@ class Examination:
         return ""
 
     async def _status(self, request: GetChatMember) -> str:
-        """Return what the bot is in a group; the SDK wants to know rights that Telegram may omit."""
+        """Return the bot's status in a group; the SDK requires rights that Telegram may omit."""
         try:
             return str((await self._calls.bot(request, request_timeout=CALL_TIMEOUT_S)).status)
         except (TelegramBadRequest, TelegramForbiddenError):

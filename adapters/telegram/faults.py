@@ -1,7 +1,7 @@
-"""This file turns aiogram's errors into the contract's.
+"""Translation of aiogram's errors into the contract's.
 
-What was raised is never chained to what we raise: its text may hold the token (aiohttp quotes URLs, and the token is
-part of ours) or people's words (aiogram quotes a reply that it cannot read).
+The original error is never chained to ours: its text may hold the token (aiohttp quotes URLs, and the token is part of
+ours) or people's words (aiogram quotes a reply that it cannot parse).
 """
 
 from dataclasses import dataclass, field
@@ -32,28 +32,28 @@ from adapters.channel import (
 )
 
 CALL_FAULTS = (TelegramAPIError, ClientDecodeError, UnicodeDecodeError, TypeError)
-"""All that a call through aiogram raises when the platform or the way to it is at fault.
+"""Every error of a call through aiogram that is caused by the platform or the network.
 
-UnicodeDecodeError stands for a page that is no text, TypeError for an error 5xx without a description: aiogram 3.31
-looks into both before it looks whether they can be looked into.
+UnicodeDecodeError means a page that is not text, TypeError a 5xx error without a description: aiogram 3.31 reads both
+before checking them.
 """
 
 
 def unread_result(fault: ClientDecodeError) -> Any:
-    """Return the result of a call that Telegram says it did, though the SDK cannot read the result; else `None`."""
+    """Return the result of a call that succeeded at Telegram but that the SDK cannot parse; else `None`."""
     data = fault.data
     return data.get("result") if isinstance(data, dict) and data.get("ok") is True else None
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What errors mean for one account."""
+    """Translation of errors for one account."""
 
     account: str
     token: str = field(repr=False)
 
     def of_call(self, fault: Exception) -> ChannelConfigError | ChannelUnavailableError:
-        """Return what *fault* means for a call that may be made again at will."""
+        """Translate *fault* of a call that may be repeated freely."""
         match fault:
             case TelegramRetryAfter():
                 return ChannelUnavailableError("Telegram asks to wait", retry_after_s=float(fault.retry_after))
@@ -71,7 +71,7 @@ class Faults:
         return ChannelUnavailableError("Telegram's answer cannot be read")
 
     def of_send(self, fault: Exception) -> ChannelError:
-        """Return what *fault* means for a send, which must not be made twice without need."""
+        """Translate *fault* of a send, which must not be repeated needlessly."""
         match fault:
             case TelegramMigrateToChat():
                 return SendRefusedError(f"the group became a supergroup, whose id is {fault.migrate_to_chat_id}")
@@ -81,7 +81,7 @@ class Faults:
         return UnsureSendError(str(error)) if _may_have_arrived(fault) else error
 
     def bad_token(self) -> ChannelConfigError:
-        """Return the error of an account whose token Telegram does not take."""
+        """Return the error of an account whose token Telegram rejects."""
         return ChannelConfigError(
             f"Telegram refuses the bot token of [channels.telegram.{self.account}]: copy it again from @BotFather"
         )
@@ -91,10 +91,10 @@ class Faults:
 
 
 def _may_have_arrived(fault: Exception) -> bool:
-    """Tell whether Telegram may have taken the message although the call failed.
+    """Tell whether Telegram may have accepted the message although the call failed.
 
-    It may when the request went out and no verdict came back. An error 5xx is no verdict: the machine in front may
-    have given up on one behind it that goes on to deliver. A refused connection is one; so is any other code.
+    True if the request went out and no verdict came back. A 5xx error is no verdict: a proxy may have given up on a
+    server that goes on to deliver. A refused connection is one; so is any other code.
     """
     match fault:
         case TelegramServerError() | ClientDecodeError() | UnicodeDecodeError() | TypeError():

@@ -1,4 +1,4 @@
-"""This file fetches the files that people send, piece by piece."""
+"""Download of message attachments, piece by piece."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -12,14 +12,14 @@ from adapters.telegram.calls import CALL_TIMEOUT_S, Calls
 from adapters.telegram.faults import CALL_FAULTS
 
 LARGEST_FILE = 20_000_000
-"""What a bot may fetch, in bytes (Bot API, `getFile`: 20 MB)."""
+"""Largest file that a bot may fetch, in bytes (Bot API, `getFile`: 20 MB)."""
 PIECE = 64 * 1024
 FETCH_TIMEOUT_S = 180
-"""Patience with one file: 20 MB at 1 Mbit/s take 160 s."""
+"""Timeout for one file: 20 MB at 1 Mbit/s take 160 s."""
 
 
 class Fetching:
-    """Fetches for one bot."""
+    """Downloads for one bot."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -39,7 +39,7 @@ class Fetching:
         except ClientResponseError as fault:
             said = f"Telegram does not give the file (HTTP {fault.status})"
             error = FetchRefusedError if fault.status in {400, 403, 404, 410} else ChannelUnavailableError
-            raise error(said) from None  # the SDK's own words hold the address, and with it the token
+            raise error(said) from None  # the SDK's message contains the address, and with it the token
         except (ClientError, TimeoutError) as fault:
             raise ChannelUnavailableError(f"the file broke off ({type(fault).__name__})") from None
 

@@ -1,4 +1,4 @@
-"""This file hands on what an update holds, whether it came by poll or by webhook."""
+"""Processing of updates, delivered by poll or by webhook."""
 
 import asyncio
 import logging
@@ -17,18 +17,18 @@ logger = logging.getLogger(__name__)
 
 ALLOWED_UPDATES = ["message", "edited_message", "callback_query", "my_chat_member"]
 PRESS_TIMEOUT_S = 5
-"""Patience with telling whoever pressed a button that we have it: the next message of the chat waits meanwhile."""
+"""Timeout for acknowledging a pressed button: the next message of the chat waits meanwhile."""
 
 
 class UnreadUpdate(BaseModel):
-    """What we must know of an update to pass over it."""
+    """The part of an update needed to skip it."""
 
     model_config = ConfigDict(extra="ignore")
     update_id: int
 
 
 def read_update(update: object) -> Update | UnreadUpdate:
-    """Return *update*, by its number alone if the SDK does not know its shape. Raises ValidationError if it is none."""
+    """Return *update*, or only its number if the SDK does not know its shape. Raises ValidationError if malformed."""
     try:
         return Update.model_validate(update)
     except ValidationError:
@@ -36,7 +36,7 @@ def read_update(update: object) -> Update | UnreadUpdate:
 
 
 class Incoming:
-    """Reads the updates of one bot and hands their messages over."""
+    """Parses the updates of one bot and passes its messages on."""
 
     def __init__(self, account: str, calls: Calls, moved: MovedChats, count: Count) -> None:
         self._account = account
@@ -47,7 +47,7 @@ class Incoming:
         self._meeting = asyncio.Lock()
 
     async def meet(self) -> BotUser:
-        """Ask Telegram who we are, as long as it has not told. Raises ChannelError."""
+        """Fetch the bot's own user from Telegram unless already known. Raises ChannelError."""
         async with self._meeting:
             if self._met is None:
                 user = await self._calls(GetMe())
@@ -57,7 +57,7 @@ class Incoming:
             return self._met
 
     async def hand_over(self, update: Update | UnreadUpdate, receive: Receive) -> None:
-        """Hand the message of *update* to *receive*; what is none is counted. Raises ChannelError."""
+        """Pass the message of *update* to *receive*; an update without one is counted. Raises ChannelError."""
         me = await self.meet()
         found = parse_update(update, me, datetime.now(UTC)) if isinstance(update, Update) else Ignored.UNREADABLE
         match found:
@@ -74,7 +74,7 @@ class Incoming:
                     await self._acknowledge(update.callback_query.id)
 
     async def _acknowledge(self, press: str) -> None:
-        """Stop the sign that Telegram shows on a pressed button; a press that waited long needs none."""
+        """Stop Telegram's waiting sign on a pressed button; a press from long ago has none."""
         try:
             await self._calls(AnswerCallbackQuery(callback_query_id=press), PRESS_TIMEOUT_S)
         except ChannelError as exc:

@@ -1,7 +1,7 @@
-"""This file polls Telegram, and confirms an update only when what it carries is durable.
+"""Long polling of Telegram; an update is confirmed only when its content is durable.
 
-Telegram forgets the updates below the `offset` of a call. So the offset follows `receive`, and an update that was
-not handed over, or whose confirmation got lost, comes again; the inbox knows it by its address and id.
+Telegram forgets the updates below the `offset` of a call. So the offset follows `receive`, and an update that was not
+passed on, or whose confirmation got lost, comes again; the inbox recognises it by its address and id.
 """
 
 import logging
@@ -24,10 +24,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LongPoll:
-    """Updates are fetched by us."""
+    """Updates are polled."""
 
     timeout_s: int = 30
-    """How long Telegram holds a poll open when nothing comes; aiogram's and our choice, Telegram takes up to 50."""
+    """How long Telegram holds an empty poll open; aiogram's and our choice, Telegram allows up to 50."""
 
 
 class Polling:
@@ -40,14 +40,14 @@ class Polling:
         self._timeout_s = way.timeout_s
 
     async def follow(self, receive: Receive) -> NoReturn:
-        """Hand over every message, in order, until cancelled. Raises ChannelError."""
+        """Pass on every message, in order, until cancelled. Raises ChannelError."""
         await self._incoming.meet()
         offset: int | None = None
         while True:
             updates = await self._fetch(offset)
             for update in updates:
                 await self._incoming.hand_over(update, receive)
-            # Behind the last one, be that higher or lower than before: after a quiet week ids begin again at random.
+            # One after the last id, whether higher or lower than before: after a quiet week ids restart at random.
             offset = updates[-1].update_id + 1 if updates else None
 
     async def _fetch(self, offset: int | None) -> Sequence[Update | UnreadUpdate]:
@@ -65,12 +65,12 @@ class Polling:
         return ()
 
     async def _remove_webhook(self) -> None:
-        """Make way for polling, which the configuration asks for; waiting updates stay."""
+        """Remove a webhook in favour of polling, as configured; waiting updates stay."""
         logger.warning("a webhook was set for this bot; removed it to poll", extra={"account": self._faults.account})
         await self._calls(DeleteWebhook())
 
     def _salvage(self, fault: ClientDecodeError) -> Sequence[Update | UnreadUpdate]:
-        """Read one by one a batch that the SDK could not read whole: one strange update must not stop the rest."""
+        """Parse one by one a batch that the SDK could not parse: one unknown update must not stop the rest."""
         result = unread_result(fault)
         if not isinstance(result, list):
             raise self._faults.of_call(fault) from None

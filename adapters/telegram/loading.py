@@ -1,4 +1,4 @@
-"""This file keeps Telegram's SDK from building models that nobody uses: most of its import, and 80 MB."""
+"""Lazy construction of the Telegram SDK's models: saves most of its import time, and 80 MB."""
 
 import re
 import sys
@@ -15,11 +15,11 @@ _WORD = re.compile(r"\w+")
 
 @contextmanager
 def building_late() -> Iterator[None]:
-    """Have each model that the SDK defines while the block runs be built when it is first used.
+    """Defer building each model that the SDK defines within the block until its first use.
 
-    Its types ask for that by `defer_build`, and its methods are made to. It builds all types at the end of its import
-    nevertheless, because they name each other in modules that do not import each other. Here these names are put into
-    the modules instead, which is where pydantic looks for them when it builds a model by itself.
+    Its types request that by `defer_build`, and its methods are made to. The SDK builds all types at the end of its
+    import nevertheless, because they name each other in modules that do not import each other. Here these names are put
+    into the modules instead, where pydantic looks for them when it builds a model by itself.
     """
     asked: list[tuple[type[BaseModel], Mapping[str, Any]]] = []
     usual = BaseModel.__dict__["model_rebuild"]
@@ -29,7 +29,7 @@ def building_late() -> Iterator[None]:
         if names is not None and cls.__module__.startswith(_SDK):
             asked.append((cls, names))
             return None
-        above = options.pop("_parent_namespace_depth", 2) + 1  # whoever asks is one call further away
+        above = options.pop("_parent_namespace_depth", 2) + 1  # the caller is one frame further away
         result: bool | None = usual.__get__(None, cls)(_parent_namespace_depth=above, **options)
         return result
 
@@ -45,7 +45,7 @@ def building_late() -> Iterator[None]:
 
 
 def _make_known(cls: type[BaseModel], names: Mapping[str, Any]) -> None:
-    """Put those of *names* into the module of *cls* that its fields, its own or inherited, are declared with."""
+    """Put *names* into the module of *cls* if a field of it, own or inherited, is declared with them."""
     home = vars(sys.modules[cls.__module__])
     ours = [base for base in cls.__mro__ if base.__module__.startswith(_SDK)]
     declared = [each for base in ours for each in get_annotations(base).values()]

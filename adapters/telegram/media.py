@@ -1,4 +1,4 @@
-"""This file says which file a message of Telegram's carries. It is pure."""
+"""Attachments of a Telegram message; pure."""
 
 from aiogram.types import Message, PhotoSize
 
@@ -6,7 +6,7 @@ from adapters.channel import Attachment, AttachmentKind
 
 
 def attachments_of(message: Message) -> tuple[Attachment, ...]:
-    """Return the file of *message*, by the id with which the bot may ask for it; Telegram sends one a message."""
+    """Return the file of *message*, with the id for downloading it; Telegram sends one file per message."""
     found = _attachment(message)
     return () if found is None else (found,)
 
@@ -38,7 +38,7 @@ def _recording(message: Message) -> Attachment | None:
 
 
 def _document(message: Message) -> Attachment | None:
-    """An animation comes as a document too, for programs that know no animations."""
+    """Return the document; an animation comes as one too, for programs without animations."""
     for kind, file in (
         (AttachmentKind.VIDEO, message.video),
         (AttachmentKind.VIDEO, message.animation),

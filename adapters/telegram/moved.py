@@ -1,7 +1,7 @@
-"""This file follows groups that became supergroups: a conversation keeps the id under which it began.
+"""Groups that became supergroups: a conversation keeps the id under which it began.
 
-Telegram gives such a group a new id, and numbers its messages anew from 1. Permission, session and notes hang on the
-id, so inside the gateway the group keeps its earlier one, and its new messages are told from the old by `@<new id>`.
+Telegram gives such a group a new id, and numbers its messages anew from 1. Permission, session and notes depend on the
+id, so inside the gateway the group keeps its earlier one, and `@<new id>` marks its new messages.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from adapters.channel import Address, Count, InboundMessage, SendRefusedError
 
 MIGRATED = "telegram_migrated"
-"""Counted when a group is met that became a supergroup, and the configuration does not say so yet."""
+"""Counted when a group became a supergroup and the configuration does not list it yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a chat is at Telegram now."""
+    """Current id of a chat at Telegram."""
 
     chat: int
     has_moved: bool
 
     def message(self, message_id: str) -> int | None:
-        """Return the number of a message there; `None` if it stayed behind in the group as it was before."""
+        """Return the number of a message there; `None` if it stayed behind in the former group."""
         number, _, moved_to = message_id.partition("@")
         return telegram_number(number) if moved_to == (str(self.chat) if self.has_moved else "") else None
 
@@ -30,7 +30,7 @@ class MovedChats:
     """The groups of one bot that moved."""
 
     def __init__(self, account: str, moved: Mapping[str, str], count: Count) -> None:
-        """Take those that the configuration knows: earlier id → present id."""
+        """Take the moves listed in the configuration: earlier id → present id."""
         self._account = account
         self._now = dict(moved)
         self._earlier = {now: earlier for earlier, now in moved.items()}
@@ -38,11 +38,11 @@ class MovedChats:
         self.tell: Callable[[Address, str], Awaitable[None]] | None = None
 
     def place(self, chat: str) -> Place:
-        """Return where *chat* is now. Raises SendRefusedError for what cannot be Telegram's."""
+        """Return the current id of *chat*. Raises SendRefusedError for an id that is not Telegram's."""
         return Place(telegram_number(self._now.get(chat, chat)), chat in self._now)
 
     def known(self, message: InboundMessage) -> InboundMessage:
-        """Return *message* under the id by which its group is known here."""
+        """Return *message* under the id that its group has in the gateway."""
         chat = message.address.chat
         if chat not in self._earlier:
             return message
@@ -51,7 +51,7 @@ class MovedChats:
         return replace(message, address=address, id=f"{message.id}@{chat}", target=target)
 
     async def learn(self, chat: str, now: str) -> None:
-        """Follow *chat* to its id *now*; count it and tell of it, once a run."""
+        """Follow *chat* to its id *now*; count and report it once per run."""
         if self._now.get(chat) == now:
             return
         await self._count(MIGRATED)
@@ -61,7 +61,7 @@ class MovedChats:
 
 
 def telegram_number(text: str) -> int:
-    """Return the number that *text* is. Raises SendRefusedError."""
+    """Return *text* as a number. Raises SendRefusedError."""
     try:
         return int(text)
     except ValueError:

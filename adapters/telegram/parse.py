@@ -1,4 +1,4 @@
-"""This file reads Telegram's updates: what was said, by whom, and whether to us. It is pure."""
+"""Parsing of Telegram's updates: text, sender, and whether the bot is addressed; pure."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -37,7 +37,7 @@ _GONE = {ChatMemberStatus.LEFT, ChatMemberStatus.KICKED}
 
 @dataclass(frozen=True, slots=True)
 class BotUser:
-    """Who we are on Telegram."""
+    """Our own user on Telegram."""
 
     account: str
     """Our name for this bot, from the configuration."""
@@ -45,28 +45,28 @@ class BotUser:
     username: str
     """Without the @."""
     reads_groups: bool = False
-    """Privacy mode is off: Telegram shows the bot all that is said in its groups."""
+    """Privacy mode is off: the bot sees every message of its groups."""
 
 
 class Ignored(StrEnum):
-    """Why an update is no message for the gateway; the value is the reason code that is counted."""
+    """Reason for ignoring an update; the value is the reason code that is counted."""
 
     NO_TEXT = "telegram_no_text"
-    """Somebody joining, a poll, a place on the map: nothing that we can read or keep."""
+    """A join, a poll, a location: nothing to read or store."""
     NO_CHAT = "telegram_no_chat"
-    """A channel's post, or a press of a button that belongs to no chat."""
+    """A channel's post, or a button press outside any chat."""
     TOO_OLD = "telegram_too_old"
-    """A button below a message that Telegram shows us no more, in a group whose topic we cannot know then."""
+    """A button below a message that is too old for Telegram to include, in a group: its topic is unknown."""
     REMOVED = "telegram_removed"
-    """A group threw the bot out, or a person blocked it."""
+    """The bot was removed from a group, or blocked by a person."""
     MEMBER = "telegram_member"
-    """The bot was added to a group, a person unblocked it, or its rights changed."""
+    """The bot was added to a group or unblocked by a person, or its rights changed."""
     OWN = "telegram_own"
-    """Our own message, come back."""
+    """Our own message, echoed."""
     UNKNOWN = "telegram_unknown"
-    """A kind of update that we did not ask for."""
+    """An update type that we did not request."""
     UNREADABLE = "telegram_unreadable"
-    """Telegram sent a shape that this version of the SDK does not know."""
+    """A shape unknown to this version of the SDK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Migration:
 
 
 def parse_update(update: Update, me: BotUser, now: datetime) -> InboundMessage | Migration | Ignored:
-    """Return the message that *update* carries, or why it is none; a press of a button has no time but *now*."""
+    """Return the message of *update*, or the reason for ignoring it; a button press has no time but *now*."""
     if update.message is not None:
         return _message(update.message, me)
     if update.edited_message is not None:
@@ -93,7 +93,7 @@ def parse_update(update: Update, me: BotUser, now: datetime) -> InboundMessage |
 
 
 def chat_of(update: Update) -> int | None:
-    """Return in which chat *update* happened, if it is one whose order matters."""
+    """Return the chat of *update*, if its order matters."""
     query = update.callback_query
     message = update.message or update.edited_message or (query.message if query else None)
     return message.chat.id if message else None
@@ -125,7 +125,7 @@ def _message(message: Message, me: BotUser) -> InboundMessage | Migration | Igno
 
 
 def _edit(message: Message, me: BotUser) -> InboundMessage | Migration | Ignored:
-    """Each version of a message has an id of its own; the same one that comes again has the same."""
+    """Return an edit; each version of a message has its own id, so that a repeated one is recognised."""
     found = _message(message, me)
     if not isinstance(found, InboundMessage):
         return found
@@ -134,7 +134,7 @@ def _edit(message: Message, me: BotUser) -> InboundMessage | Migration | Ignored
 
 
 def _press(query: CallbackQuery, me: BotUser, now: datetime) -> InboundMessage | Ignored:
-    """Return a button's command as said by whoever pressed it: what the button holds is as good as their own words."""
+    """Return a button's command in the name of the person who pressed it: it counts as their own words."""
     message = query.message
     kind = _kind(message.chat) if message is not None else None
     if message is None or kind is None or not query.data:
@@ -160,7 +160,7 @@ def _kind(chat: Chat) -> ChatKind | None:
 
 
 def _migration(message: Message) -> Migration | None:
-    """Telegram says it in the group as it was and in the group as it is; either may come first."""
+    """Return the migration; Telegram announces it in the old group and in the new one, in either order."""
     here = str(message.chat.id)
     if message.migrate_to_chat_id is not None:
         return Migration(here, str(message.migrate_to_chat_id))
@@ -173,20 +173,20 @@ def _address(message: Message | InaccessibleMessage, me: BotUser) -> Address:
 
 
 def _text(message: Message) -> str:
-    """What a sticker says is its emoji."""
+    """Return the text; a sticker's is its emoji."""
     sticker = message.sticker.emoji if message.sticker else None
     return message.text or message.caption or sticker or ""
 
 
 def _topic(message: Message) -> str | None:
-    """A reply chain in a plain group has a thread id too, but is no topic."""
+    """Return the topic; a reply chain in a plain group has a thread id too, but is no topic."""
     if message.is_topic_message and message.message_thread_id is not None:
         return str(message.message_thread_id)
     return GENERAL_TOPIC if message.chat.is_forum and message.chat.type == ChatType.SUPERGROUP else None
 
 
 def _sender(message: Message) -> Sender:
-    """Whoever writes in the name of a chat is nobody: Telegram puts a stand-in user into `from` there."""
+    """Return the sender, anonymous for messages in the name of a chat: there Telegram puts a stand-in into `from`."""
     if message.sender_chat is not None:
         return Sender(id="", name=message.sender_chat.title or "")
     if message.from_user is None:
@@ -195,7 +195,7 @@ def _sender(message: Message) -> Sender:
 
 
 def _author_if_borrowed(message: Message) -> str | None:
-    """Return whose words these are, if the sender only passed them on (a forward, an inline bot's result)."""
+    """Return the original author of a message passed on (a forward, an inline bot's result)."""
     if message.forward_origin is not None:
         return _origin(message.forward_origin)
     return message.via_bot.full_name if message.via_bot else None
@@ -214,7 +214,7 @@ def _origin(origin: MessageOriginUnion) -> str:
 
 
 def _replied(message: Message, me: BotUser) -> Quote | None:
-    """Return what the message replies to: the stretch that its sender chose, or else all of it."""
+    """Return the message replied to: the quoted part chosen by the sender, or else all of it."""
     chosen = message.quote.text if message.quote else ""
     if message.external_reply is not None:
         return Quote(_origin(message.external_reply.origin), chosen) if chosen else None
@@ -226,7 +226,7 @@ def _replied(message: Message, me: BotUser) -> Quote | None:
 
 
 def _is_ours(target: Message, message: Message, me: BotUser) -> bool:
-    """Say whether *target* holds our words, or the sender's own: not passed on, nor in the name of a chat."""
+    """Tell whether *target* is by us or the sender: not forwarded, nor in the name of a chat."""
     if target.from_user is None or target.sender_chat is not None or _author_if_borrowed(target) is not None:
         return False
     sender = _sender(message).id
@@ -234,7 +234,7 @@ def _is_ours(target: Message, message: Message, me: BotUser) -> bool:
 
 
 def _reply_target(message: Message) -> Message | None:
-    """In a topic, Telegram makes a message without a target a reply to the topic's beginning: no target for us."""
+    """Return the target; in a topic, a message without one formally replies to the topic's beginning."""
     target = message.reply_to_message
     return None if target is None or target.forum_topic_created is not None else target
 
@@ -245,7 +245,7 @@ def _answers_us(message: Message, me: BotUser) -> bool:
 
 
 def _names_us(message: Message, me: BotUser) -> bool:
-    """A mention is what Telegram marks as one, not what looks like one."""
+    """Tell whether the message mentions us, by Telegram's own marks, not by its look."""
     text = _text(message)
     marks = (message.entities if message.text else message.caption_entities) or []
     return any(_is_mention(mark, text, me) for mark in marks)

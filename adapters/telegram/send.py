@@ -1,4 +1,4 @@
-"""This file sends to Telegram, which has no idempotency key: an unclear outcome is told, never guessed."""
+"""Sending to Telegram, which has no idempotency key: an unclear outcome is reported as unsure, never guessed."""
 
 from pathlib import PurePath
 
@@ -20,13 +20,13 @@ from adapters.telegram.moved import MovedChats, Place, telegram_number
 from adapters.telegram.parse import GENERAL_TOPIC
 
 SEND_TIMEOUT_S = 30
-"""Patience with one send; afterwards it is unsure."""
+"""Timeout of one send; afterwards it is unsure."""
 UPLOAD_TIMEOUT_S = 180
 """The same for a file."""
 PLAIN_FALLBACK = "telegram_plain_fallback"
-"""Counted when Telegram refused a message with its formatting and it went out without."""
+"""Counted when Telegram refused a message's formatting and it was sent without."""
 CAPTION_LIMIT = 1024
-"""Longest text that goes with a file, in UTF-16 units (Bot API, `sendDocument`)."""
+"""Longest caption of a file, in UTF-16 units (Bot API, `sendDocument`)."""
 LARGEST_UPLOAD, LARGEST_PHOTO = 50_000_000, 10_000_000
 """In bytes (Bot API, `sendDocument`, `sendPhoto`)."""
 _PHOTOS = frozenset({".jpg", ".jpeg", ".png"})
@@ -36,7 +36,7 @@ Request = SendMessage | SendDocument | SendPhoto
 
 
 class Sending:
-    """Sends for one bot."""
+    """Sends messages of one bot."""
 
     def __init__(self, calls: Calls, moved: MovedChats, count: Count) -> None:
         self._bot = calls.bot
@@ -45,7 +45,7 @@ class Sending:
         self._count = count
 
     async def send(self, message: OutboundMessage) -> Sent:
-        """Send *message*; to where its group is now, if that moved. Raises ChannelError."""
+        """Send *message*, to the current id of its group if that moved. Raises ChannelError."""
         try:
             return await self._try_forms(message)
         except TelegramMigrateToChat as fault:
@@ -56,10 +56,10 @@ class Sending:
             raise self._faults.of_send(fault) from None
 
     async def _try_forms(self, message: OutboundMessage) -> Sent:
-        """Send the best form of *message* that Telegram takes. Raises ChannelError and TelegramMigrateToChat.
+        """Send the best form of *message* that Telegram accepts. Raises ChannelError and TelegramMigrateToChat.
 
-        Which refusals are about the form only their wording tells, and that changes: so any refusal is followed by
-        the next form. A refused message was not sent, so nothing can come twice.
+        Only the wording shows whether a refusal is about the form, and wordings change: so the next form follows any
+        refusal. A refused message was not sent, so none can arrive twice.
         """
         *better, plainest = send_requests(message, self._moved.place(message.address.chat))
         for request in better:
@@ -76,7 +76,7 @@ class Sending:
         return sent
 
     async def _try(self, request: Request) -> Sent:
-        """Raises TelegramBadRequest and TelegramMigrateToChat, so that the caller may try again, and ChannelError."""
+        """Raises TelegramBadRequest and TelegramMigrateToChat, so that the caller may retry, and ChannelError."""
         timeout_s = SEND_TIMEOUT_S if isinstance(request, SendMessage) else UPLOAD_TIMEOUT_S
         try:
             answer = await self._bot(request, request_timeout=timeout_s)
@@ -89,7 +89,7 @@ class Sending:
         return Sent(str(answer.message_id))
 
     def _receipt(self, fault: ClientDecodeError) -> Sent:
-        """Telegram took the message if it says so, even where the SDK cannot read how it describes it."""
+        """Return the receipt if Telegram accepted the message, even where the SDK cannot parse the answer."""
         match unread_result(fault):
             case {"message_id": int(message_id)}:
                 return Sent(str(message_id))
@@ -97,9 +97,9 @@ class Sending:
 
 
 def send_requests(message: OutboundMessage, place: Place) -> list[Request]:
-    """Return *message* in the forms in which it may go out, the best first; pure.
+    """Return *message* in its possible forms, best first; pure.
 
-    Raises SendRefusedError for an address that cannot be Telegram's and a file that is too large.
+    Raises SendRefusedError for an address that is not Telegram's and for a file that is too large.
     """
     upload = message.body.upload
     best = _text_request(message, place) if upload is None else _file_requests(message, upload, place)
@@ -121,7 +121,7 @@ def _text_request(message: OutboundMessage, place: Place) -> list[Request]:
 
 
 def _file_requests(message: OutboundMessage, upload: Upload, place: Place) -> list[Request]:
-    """A picture is shown as one; Telegram refuses some by their shape, and those go as documents."""
+    """Return the requests for a file: a picture is sent as a photo, and as a document if Telegram refuses its shape."""
     if len(upload.content) > LARGEST_UPLOAD:
         limit = LARGEST_UPLOAD // 1_000_000
         raise SendRefusedError(f"the file {upload.name!r} is larger than the {limit} MB that Telegram takes from a bot")
@@ -147,12 +147,12 @@ def _plain(request: Request) -> Request:
 
 
 def topic_of(address: Address) -> int | None:
-    """Return the topic to name in a send, where the General one must not be named (in a chat action it must)."""
+    """Return the topic for a send, which must not name the General one (a chat action must)."""
     return None if address.thread in (None, GENERAL_TOPIC) else telegram_number(address.thread)
 
 
 def entities_of(body: Body) -> list[MessageEntity] | None:
-    """Return the formatting of *body* as Telegram takes it."""
+    """Return the formatting of *body* for Telegram."""
     found = [
         MessageEntity(
             type=entity.type.value, offset=entity.offset, length=entity.length, url=entity.url, language=entity.language
@@ -163,7 +163,7 @@ def entities_of(body: Body) -> list[MessageEntity] | None:
 
 
 def _reply(message: OutboundMessage, place: Place) -> ReplyParameters | None:
-    """A reply whose target is gone goes out as a plain message."""
+    """Reply so that a missing target leaves a plain message."""
     target = None if message.reply_to is None else place.message(message.reply_to)
     return None if target is None else ReplyParameters(message_id=target, allow_sending_without_reply=True)
 

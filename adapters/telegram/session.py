@@ -1,4 +1,4 @@
-"""This file sends the SDK's calls as JSON, which the Bot API takes as well as a form, and which costs less to write."""
+"""HTTP session that sends the SDK's calls as JSON: the Bot API accepts it, and it is cheaper to write than a form."""
 
 import json
 from typing import Any
@@ -11,10 +11,10 @@ from aiohttp import BytesPayload, FormData
 
 
 class JsonSession(AiohttpSession):
-    """The SDK's session; a call that uploads a file stays a form, as the Bot API asks."""
+    """The SDK's session with JSON bodies; a call that uploads a file stays a form, as the Bot API requires."""
 
     def build_form_data(self, bot: Bot, method: TelegramMethod[Any]) -> FormData:
-        """Return the body of *method*: the same fields as the SDK's, with what is empty left out."""
+        """Return the body of *method*: the SDK's fields without the empty ones."""
         files: dict[str, InputFile] = {}
         fields = {
             name: value

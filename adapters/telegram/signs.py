@@ -1,4 +1,4 @@
-"""This file shows what is no message: that we write, what we are writing, a reaction, the menu of commands."""
+"""Typing indicator, drafts, reactions and the command menu on Telegram."""
 
 from collections.abc import Sequence
 
@@ -23,21 +23,21 @@ from adapters.telegram.send import entities_of, topic_of
 from adapters.text import telegram_parts
 
 THE_DRAFT = 1
-"""The number of every draft: a chat shows one at a time, and a change of the same one is animated."""
+"""The number of every draft: a chat shows one at a time, and Telegram animates changes of the same one."""
 LONGEST_DESCRIPTION = 256
 MOST_COMMANDS = 100
 """Bot API, `BotCommand` and `setMyCommands`."""
 
 
 class Signs:
-    """Signs of one bot."""
+    """Typing indicator, drafts, reactions and menus of one bot."""
 
     def __init__(self, calls: Calls, moved: MovedChats) -> None:
         self._calls = calls
         self._moved = moved
 
     async def show_typing(self, address: Address) -> None:
-        """Implements `ShowsTyping`; the sign stays for about five seconds."""
+        """Implements `ShowsTyping`; the indicator lasts about five seconds."""
         request = SendChatAction(
             chat_id=self._moved.place(address.chat).chat,
             action=ChatAction.TYPING,
@@ -46,7 +46,7 @@ class Signs:
         await self._calls(request)
 
     async def show_draft(self, address: Address, text: str) -> None:
-        """Implements `ShowsDrafts`: the end of *text*, in direct chats, the only ones where Telegram shows drafts."""
+        """Implements `ShowsDrafts`: the end of *text*, in direct chats only, where Telegram supports drafts."""
         if (chat := telegram_number(address.chat)) < 0:
             return
         parts = [part for part in telegram_parts(text) if part.text.strip()]
@@ -62,7 +62,7 @@ class Signs:
         await self._calls(request)
 
     async def react(self, address: Address, message_id: str, emoji: str) -> None:
-        """Implements `Reacts`; Telegram takes only some emoji."""
+        """Implements `Reacts`; Telegram accepts only some emoji."""
         place = self._moved.place(address.chat)
         message = place.message(message_id)
         if message is None:
@@ -78,7 +78,7 @@ class Signs:
             raise self._calls.faults.of_call(fault) from None
 
     async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
-        """Implements `HasMenu`: the owner's direct chats have a menu of their own, with all commands."""
+        """Implements `HasMenu`: the owner's direct chats have their own menu with all commands."""
         for_all = [_command(entry) for entry in entries if not entry.for_owner]
         for_owner = [_command(entry) for entry in entries]
         await self._set_menu(for_all, BotCommandScopeDefault())
@@ -90,7 +90,7 @@ class Signs:
         await self._calls(SetMyCommands(commands=commands[:MOST_COMMANDS], scope=scope))
 
     async def _set_menu_of_owner(self, commands: list[BotCommand], owner: int) -> None:
-        """Telegram refuses a chat where nobody has written yet; such an owner has the menu of everybody."""
+        """Set the owner's menu; Telegram refuses it for a chat without messages, which then shows everybody's menu."""
         request = SetMyCommands(commands=commands[:MOST_COMMANDS], scope=BotCommandScopeChat(chat_id=owner))
         try:
             await self._calls.bot(request, request_timeout=CALL_TIMEOUT_S)

@@ -1,7 +1,7 @@
-"""This file lets Telegram bring a bot's updates by HTTP, and takes each only when what it carries is durable.
+"""Webhook delivery of a bot's updates; each is accepted only when its content is durable.
 
-Telegram brings again, after a pause, what it got no 200 for. It keeps the updates of one chat in their order, and
-brings those of different chats at the same time.
+Telegram retries, after a pause, each update not answered with 200. It keeps the updates of one chat in order, and
+delivers those of different chats concurrently.
 """
 
 import asyncio
@@ -29,28 +29,28 @@ from adapters.telegram.parse import Ignored, chat_of
 logger = logging.getLogger(__name__)
 
 UNPROVEN = "telegram_wrong_secret"
-"""Counted when somebody brings an update without the secret: not Telegram, or an old webhook of ours."""
+"""Counted for an update without the secret: not from Telegram, or from an old webhook of ours."""
 WEBHOOK_TROUBLE = "telegram_webhook_trouble"
-"""Counted when Telegram says that it cannot reach us, or that the webhook is not as we set it."""
+"""Counted when Telegram cannot reach us, or reports a webhook other than the one we set."""
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Updates are brought to us."""
+    """Updates are delivered by webhook."""
 
     url: str
-    """Where Telegram finds us from outside, by HTTPS."""
+    """Our public HTTPS address for Telegram."""
     secret: str = field(repr=False)
-    """What Telegram shows with each request: 1 to 256 letters, digits, hyphens and underscores (Bot API)."""
+    """Secret that Telegram sends with each request: 1 to 256 letters, digits, hyphens and underscores (Bot API)."""
     max_connections: int = 40
-    """How many updates Telegram brings at the same time; its own default, it takes 1 to 100."""
+    """Updates delivered concurrently; Telegram's own default, its range is 1 to 100."""
     look_every_s: float = 60.0
-    """How often we ask whether Telegram reaches us; our choice."""
+    """Interval of checking that Telegram reaches us; our choice."""
 
 
 class _InOrder:
-    """Lets in one by one, in the order in which they came, those who come for the same chat."""
+    """Admits waiters for the same chat one by one, in order of arrival."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
@@ -68,7 +68,7 @@ class Bringing:
     """The webhook of one bot."""
 
     def __init__(self, calls: Calls, incoming: Incoming, way: Webhook, count: Count) -> None:
-        """Raises ChannelConfigError for a secret that Telegram would not take, and for none."""
+        """Raises ChannelConfigError for an empty or malformed secret."""
         if not _SECRET.fullmatch(way.secret):
             raise ChannelConfigError(
                 f"the webhook's secret of [channels.telegram.{calls.faults.account}] must be 1 to 256 letters, digits, "
@@ -82,7 +82,7 @@ class Bringing:
         self._last_error: datetime | None = None
 
     async def keep(self) -> NoReturn:
-        """Tell Telegram where we are, and again whenever it got lost, until cancelled. Raises ChannelError."""
+        """Set the webhook, and again whenever it is lost, until cancelled. Raises ChannelError."""
         await self._incoming.meet()
         await self._set()
         info = await self._calls(GetWebhookInfo())
@@ -97,7 +97,7 @@ class Bringing:
             info = await self._calls(GetWebhookInfo())
 
     async def _set(self) -> None:
-        """Setting it also ends the pause that Telegram makes after an error."""
+        """Set the webhook; this also ends Telegram's pause after an error."""
         way = self._way
         await self._calls(
             SetWebhook(
@@ -119,7 +119,7 @@ class Bringing:
         return ""
 
     async def take(self, secret: str, body: bytes, receive: Receive) -> int:
-        """Implements `TakesUpdates`, whether or not this gateway is the one that set the webhook."""
+        """Implements `TakesUpdates`, whether or not this gateway set the webhook."""
         if not hmac.compare_digest(secret.encode("utf-8", "replace"), self._way.secret.encode()):
             await self._count(UNPROVEN)
             return HTTPStatus.UNAUTHORIZED
