@@ -1,1 +1,1 @@
-"""This room is the agent itself: prompt, loop, tools, models; it works on entries that it is given."""
+"""The agent: prompt, loop, tools and models. It works on the entries that it is given."""

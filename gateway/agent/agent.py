@@ -1,4 +1,4 @@
-"""This file is an agent: a persona with its workspace, its memory and its model."""
+"""An agent: a persona with its workspace, its memory and its model."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from workspaces.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who answers; no agent reaches another's workspace, memory or sessions."""
+    """A persona that answers; no agent reaches another's workspace, memory or sessions."""
 
     id: AgentId
     workspace: Workspace
@@ -33,19 +33,19 @@ class Agent:
     """Runs blocking work on this workspace's own thread."""
     keeper: Keeper
     rewrites: bool = False
-    """Whether the model turns a search into sub-questions as well (`gateway/agent/rewrite.py`)."""
+    """Whether the model also turns a search into sub-questions (`gateway/agent/rewrite.py`)."""
     others: Mapping[str, Model] = field(default_factory=lambda: MappingProxyType({}))
-    """Every model that a session may choose, by its configured name, the agent's own first; with fallbacks."""
+    """Every model that a session may choose, by its configured name, the agent's own first; each with its fallbacks."""
     fallbacks: tuple[str, ...] = ()
-    """The names of the models that are asked when the chosen one cannot answer."""
+    """Names of the models to ask when the chosen one cannot answer."""
 
     async def toolbox(
         self, access: Access, clock: Callable[[], datetime], origin: Origin, used: Used, guard: Guard
     ) -> Toolbox:
-        """Return the tools of one turn, each bound to what the turn may see; what they change is noted as the turn's.
+        """Return the tools of one turn, each bound to the turn's access; their changes are recorded as the turn's.
 
-        Whoever asked for it tells the keeper when the turn of *origin* has ended. *used* is told which memories the
-        tools give; what *guard* does not let pass waits for the owner.
+        The caller notifies the history writer when the turn of *origin* has ended. *used* is called with the memories
+        that the tools return; changes that *guard* holds back wait for the owner.
         """
         run = self.keeper.noting(self.run, origin.turn or "", origin)
         history = await self.keeper.ready()

@@ -1,4 +1,4 @@
-"""This file decides whether a call of a model is within what the owner lets an agent spend in a day."""
+"""Daily budget of an agent: decides whether a model call fits the limits that the owner has set."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from gateway.stores.spending import NANOS, Spend
 
 
 class Cause(StrEnum):
-    """What a model is asked for."""
+    """The purpose of a model call."""
 
     CHAT = "chat"
     """The owner's own messages."""
@@ -24,17 +24,17 @@ class Cause(StrEnum):
     CRON = "cron"
     SUBAGENT = "subagent"
     FLUSH = "flush"
-    """Saving notes and summarising, whatever the session."""
+    """Saving notes and summarising, in any session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What may be spent in a day of the owner's; `None` sets no limit, 0 lets nothing run."""
+    """Spending limit for one day in the owner's time zone; `None` sets no limit, 0 allows nothing."""
 
     tokens: int | None = None
-    """Read and written, what the provider had cached included."""
+    """Input and output tokens, including those that the provider had cached."""
     nanos: int | None = None
-    """Money, in thousand-millionths of a dollar."""
+    """Money, in billionths of a dollar."""
 
     @property
     def is_set(self) -> bool:
@@ -43,26 +43,26 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """What one agent may spend."""
+    """The spending limits of one agent."""
 
     total: Budget = field(default_factory=Budget)
     """For all causes together."""
     causes: Mapping[Cause, Budget] = field(default_factory=lambda: MappingProxyType({}))
-    """For each alone, besides."""
+    """For each cause alone, in addition."""
 
     def over(self, cause: Cause) -> Iterator[tuple[Cause | None, Budget]]:
-        """Give each budget that a call for *cause* has to keep, the one for all causes under `None`."""
+        """Yield each budget that a call for *cause* has to keep, the one for all causes under `None`."""
         found = (None, self.total), (cause, self.causes.get(cause, Budget()))
         yield from ((of, budget) for of, budget in found if budget.is_set)
 
 
 def summed(spent: Mapping[str, Spend]) -> Spend:
-    """Return what was spent for all causes together."""
+    """Return the spending of all causes together."""
     return reduce(add, spent.values(), Spend())
 
 
 def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call: "Call") -> None:
-    """Raise BudgetError if *call* would pass one of the *budgets* of *agent*, which *spent* so much on its day."""
+    """Raise BudgetError if *call* would exceed one of the *budgets* of *agent*; *spent* is the day's total so far."""
     for of, budget in budgets.over(call.cause):
         so_far = summed(spent) if of is None else spent.get(of, Spend())
         table = f"[agents.{agent}.budget{'' if of is None else f'.causes.{of}'}]"
@@ -79,13 +79,13 @@ def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a model that is about to be made."""
+    """A model call that is about to be made."""
 
     cause: Cause
     day: date
-    """The owner's."""
+    """In the owner's time zone."""
     least: Spend
-    """What it costs at least: what it has the model read."""
+    """Minimum cost: the input of the request."""
 
 
 def _passes(limit: int | None, so_far: int, more: int) -> bool:
@@ -105,13 +105,13 @@ def _stop(call: Call, setting: str, limit: int, facts: str) -> BudgetError:
 
 
 def dollars(nanos: int) -> str:
-    """Return an amount of money in words; small ones keep what tells them from nothing."""
+    """Format an amount of money; small amounts keep enough digits to differ from zero."""
     amount = nanos / NANOS
     return f"${amount:,.2f}" if amount >= 1 or not nanos else f"${amount:.4f}"
 
 
 def in_money(spend: Spend) -> str:
-    """Return what was spent in words; what has no known price is named, not taken for nothing."""
+    """Format *spend*; usage without a known price is named, not counted as free."""
     if not spend.unpriced_tokens:
         return dollars(spend.nanos)
     unknown = f"{spend.unpriced_tokens:,} tokens whose price is not known"

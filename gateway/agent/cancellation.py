@@ -1,4 +1,4 @@
-"""This file is how a running turn is asked to end before it has an answer."""
+"""Cancellation of a running turn before it has an answer."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """Ends a turn; a model's call is given up in either case, as it changes nothing."""
+    """Request to end a turn. A model call is abandoned in either case, as it changes nothing."""
 
     soon: asyncio.Event = field(default_factory=asyncio.Event)
-    """A tool that runs is waited for; no other is begun."""
+    """The running tool may finish; no other starts."""
     now: asyncio.Event = field(default_factory=asyncio.Event)
-    """A tool that runs is cancelled too."""
+    """The running tool is cancelled too."""
 
     def after_tool(self) -> None:
-        """End the turn once the tool that runs has its result."""
+        """End the turn once the running tool has returned."""
         self.soon.set()
 
     def at_once(self) -> None:
-        """End the turn without waiting for anything."""
+        """End the turn without waiting."""
         self.soon.set()
         self.now.set()

@@ -1,21 +1,21 @@
-"""This file holds the entries of a conversation, as the agent and the transcript know them."""
+"""Entries of a conversation, shared by the agent and the transcript."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 NO_REPLY = "NO_REPLY"
-"""A model that has nothing to say answers exactly this, in any case; it never reaches a chat."""
+"""The exact answer of a model that has nothing to say, in any letter case; it never reaches a chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture that came with a message: what lies in the workspace, for a model that sees."""
+    """A picture that came with a message: a file in the workspace, for a model that accepts images."""
 
     path: str
-    """In the workspace; its name begins with a digest of its content."""
+    """Path in the workspace; the file name begins with a digest of the content."""
     mime: str
-    """As its content says, not as its sender did."""
+    """Detected from the content, not taken from the sender."""
     size: int
     """In bytes."""
     width: int
@@ -25,32 +25,32 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class UserEntry:
-    """What a person said, or what started a turn that nobody asked for."""
+    """A message from a person, or the text that started an unprompted turn."""
 
     text: str
     at: datetime
     sender: str
     """The sender's display name, which the model sees before the text; empty in the owner's own chat."""
     message_id: str
-    """The inbox's id of the message: leads from a memory back to its source."""
+    """The inbox's id of the message; it leads from a memory back to its source."""
     from_outside: bool = False
-    """It carries words of somebody else than the sender: a forward, a quotation."""
+    """The text holds words of somebody other than the sender: a forward or a quotation."""
     joins: bool = False
-    """It was said while another message waited or was answered, and the turn of that one answers both."""
+    """The message arrived while another one waited or was being answered, and the turn of that one answers both."""
     source: str = ""
-    """Marks of which message of which chat it is, and of how that read: by them an edit is known."""
+    """Identifies the message, its chat and its text at the time; used to recognise edits."""
     is_ours: bool = False
-    """Nobody said it: the gateway itself began the turn, with a job that is due or a helper's result."""
+    """No person wrote it: the gateway began the turn, with a due job or a subagent's result."""
     pictures: tuple[Picture, ...] = ()
-    """Described in the text; a model that sees is shown them in the turn that they came with."""
+    """Described in the text; a model that accepts images is shown them in the turn in which they arrived."""
 
 
 QUOTING = "(quoting "
-"""Begins a message that carries a quotation, whose lines begin with `>`."""
+"""Begins a message that carries a quotation; the quoted lines begin with `>`."""
 
 
 def own_words(entry: UserEntry) -> str:
-    """Return what the sender of *entry* said; without a quotation, and empty where all of it is somebody else's."""
+    """Return the sender's own words in *entry*, without quotations; empty if all of it is somebody else's."""
     if not entry.from_outside:
         return entry.text.strip()
     if not entry.text.startswith(QUOTING):
@@ -64,7 +64,7 @@ class ToolCall:
     """A model's request to run a tool."""
 
     id: str
-    """Unique in its conversation; the model port sees to it where a provider does not."""
+    """Unique in its conversation; the model port ensures this where a provider does not."""
     name: str
     arguments: str
     """JSON text, as the model wrote it; it may be invalid."""
@@ -72,25 +72,25 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model reply, as the provider counted; zero where it did not say."""
+    """Tokens of one model reply, as counted by the provider; zero where it reported none."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     characters: int = 0
-    """Of the request in which the provider counted `input_tokens`: what the next one costs is told from both."""
+    """Length of the request for which the provider counted `input_tokens`; used to predict the next request's cost."""
 
 
 COMMAND = "strandline:command"
-"""`ReplyEntry.model` of what a command does: no language model was asked, and none is shown that turn."""
+"""`ReplyEntry.model` of a command's reply: no language model was asked, and none is shown that turn."""
 
 
 HALTED = "strandline:halted"
-"""`ReplyEntry.model` of what ends a turn that was stopped before its answer; it is sent to nobody."""
+"""`ReplyEntry.model` of the entry that ends a turn stopped before its answer; it is never sent."""
 
 
 UNFINISHED = "strandline"
-"""`ReplyEntry.model` of the sentence in which the gateway says why a turn has no answer of its own."""
+"""`ReplyEntry.model` of the gateway's explanation for a turn without an answer of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,32 +105,32 @@ class ReplyEntry:
 
 @dataclass(frozen=True, slots=True)
 class CallStartEntry:
-    """The journal's mark that a call was begun; never sent to a model."""
+    """The journal's mark that a call has started; never sent to a model."""
 
     call_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class ResultEntry:
-    """What a tool call returned."""
+    """The result of a tool call."""
 
     call_id: str
     name: str
     text: str
     is_error: bool
     from_outside: bool = False
-    """It holds what others than the owner wrote, or may have written."""
+    """The result holds, or may hold, text by somebody other than the owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsedMemory:
-    """A passage that a turn had before it when it answered."""
+    """A passage that was available to a turn when it answered."""
 
     citation: str
     how: Literal["search", "read", "recall"]
-    """Found by the model's search, read by it, or brought up before it asked."""
+    """Found by the model's search, read by it, or recalled automatically before the model was asked."""
     score: float = 0.0
-    """As the search ranked it, and its parts, as in `Hit`; 0 for what was read."""
+    """The search's ranking score and its parts, as in `Hit`; 0 for a passage that was read."""
     relevance: float = 0.0
     similarity: float = 0.0
     keyword: float = 0.0
@@ -142,82 +142,82 @@ HOW_USED = {"search": "found by a search", "read": "read", "recall": "brought up
 
 @dataclass(frozen=True, slots=True)
 class UsedEntry:
-    """The journal's note of memories that a turn used; kept for who asks why, and never sent to a model."""
+    """The journal's record of the memories that a turn used; kept to trace answers, never sent to a model."""
 
     memories: tuple[UsedMemory, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LogSection:
-    """What is said of a part of the conversation in the notes of one day."""
+    """The note on a part of the conversation, for one day."""
 
     path: str
-    """In the workspace: the day's notes of the conversation's own audience."""
+    """Path in the workspace: the daily notes of the conversation's own audience."""
     text: str
     """Whole lines, as they are added."""
     before: int
-    """How often the same text stood there already: with one more, this one is there."""
+    """Earlier occurrences of the same text in the file; one more means that this section was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """The journal's mark that what stands before it goes into the days' notes, by these sections."""
+    """The journal's mark that the entries before it go into the daily notes, as these sections."""
 
     sections: tuple[LogSection, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedEntry:
-    """The journal's mark that the sections of the last `LogEntry` are there."""
+    """The journal's mark that the sections of the last `LogEntry` have been written."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndEntry:
-    """The journal's mark that the session has ended: the next message begins another one."""
+    """The journal's mark that the session has ended; the next message begins a new one."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class FlushEntry:
-    """The receipt of notes that a model wrote before older text made way; each was read back."""
+    """The receipt for notes that a model wrote before older text was dropped; each was read back."""
 
     citations: tuple[str, ...]
-    """Where they stand, as `path#Ln`."""
+    """Their locations, as `path#Ln`."""
     requests: int
-    """How often the model was asked."""
+    """Number of requests to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryEntry:
-    """What stands for the older part of a conversation in requests; the part itself stays in the transcript."""
+    """The summary that replaces the older part of a conversation in requests; the transcript keeps that part."""
 
     text: str
     kept_from: str
-    """The first turn that is shown whole after it."""
+    """The first turn after it that is shown whole."""
     orders: tuple[str, ...]
-    """What people said is always, never or not yet to be done, word for word."""
+    """Standing orders, word for word: things that people asked always, never or later to be done."""
     from_outside: bool
-    """What it was made of holds what others than the owner wrote, or may have written."""
+    """The summarised text holds, or may hold, words of somebody other than the owner."""
     model: str
-    """Who wrote it."""
+    """The model that wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgottenEntry:
-    """The journal's mark that these notes were to be forgotten: no note is made of them again."""
+    """The journal's mark that these notes were to be forgotten; they are never written again."""
 
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EnclosedEntry:
-    """The journal's note that a file goes out with the turn's answer; its content was copied before."""
+    """The journal's record that a file goes out with the turn's answer; its content was copied before."""
 
     path: str
     """In the workspace."""
     key: str
-    """Names the copy."""
+    """Identifies the copy."""
     size: int
     """In bytes."""
     caption: str
@@ -225,16 +225,16 @@ class EnclosedEntry:
 
 Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
 Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry | FlushEntry | SummaryEntry | ForgottenEntry | EnclosedEntry
-"""What the journal keeps beside the conversation; never sent to a model."""
+"""Journal entries beside the conversation; never sent to a model."""
 
 
 def interrupted(call: ToolCall) -> ResultEntry:
-    """Return the result of a *call* that was begun and whose outcome nobody knows: it is never run again."""
+    """Return the result of a *call* that started and has no known outcome; such a call is never run again."""
     return ResultEntry(
         call.id, call.name, "interrupted: it may or may not have happened; look before you repeat it", True
     )
 
 
 def not_run(call: ToolCall) -> ResultEntry:
-    """Return the result of a *call* that was never begun."""
+    """Return the result of a *call* that never started."""
     return ResultEntry(call.id, call.name, "not run: the turn ended before it", True)

@@ -1,4 +1,4 @@
-"""This file tells the owner of files that an agent cannot write, or leaves out: once, and of the next one again."""
+"""Owner notices about files that an agent cannot write or leaves out: one notice an incident."""
 
 import threading
 from collections.abc import Awaitable, Callable
@@ -14,20 +14,20 @@ from workspaces.files import Folder, Identity
 from workspaces.folder_entries import LeftOut, mend, named
 
 OVER_AFTER = timedelta(minutes=10)
-"""How long nothing may have failed before a success ends an incident: a disk that is nearly full fails now and then."""
+"""Time without failures before a success ends an incident: a nearly full disk fails only now and then."""
 Tell = Callable[[str, str], Awaitable[None]]
-"""Takes a key, under which the owner is told once, and the words. Raises StoreError when that cannot be stored."""
+"""Takes a key, under which the owner is notified once, and the text. Raises StoreError when that cannot be stored."""
 
 
 class Cause(StrEnum):
-    """What cannot be written; when a disk is full, both."""
+    """The thing that cannot be written; both when a disk is full."""
 
     FILES = "files"
     HISTORY = "history"
 
 
 class Alarm:
-    """Follows the troubles of one agent's files; all but `ring` may be called on any thread."""
+    """Tracks the file incidents of one agent. Every method but `ring` may be called on any thread."""
 
     def __init__(self, agent: AgentId, folder: Folder, tell: Tell, clock: Callable[[], datetime]) -> None:
         self._agent = agent
@@ -38,14 +38,14 @@ class Alarm:
         self._failed_at: dict[Cause, datetime] = {}
         """The causes of the present incident, each with its latest failure."""
         self._untold: dict[str, str] = {}
-        """What the owner is to be told, by the key under which it is told once."""
+        """Pending notices for the owner, by the key under which each is sent once."""
         self._left_out: frozenset[tuple[PurePosixPath, Identity]] = frozenset()
-        """The files that were left out at the last look."""
+        """The files that were left out at the last check."""
         self.is_to_look = True
-        """Something may be left out of which the owner does not know."""
+        """A file may be left out that the owner does not know of."""
 
     def troubled(self, cause: Cause, why: str) -> None:
-        """Note that something could not be written, and why."""
+        """Record that something could not be written, and the reason."""
         now = self._clock()
         with self._lock:
             if not self._failed_at:
@@ -56,18 +56,18 @@ class Alarm:
             self._failed_at[cause] = now
 
     def worked(self, cause: Cause) -> None:
-        """Note that something was written."""
+        """Record a successful write."""
         with self._lock:
             failed_at = self._failed_at.get(cause)
             if failed_at is not None and self._clock() - failed_at >= OVER_AFTER:
                 del self._failed_at[cause]
 
     def met(self, left_out: LeftOut) -> None:
-        """Note that a file would have been read that is left out."""
+        """Record that a file was left out that would have been read."""
         self.is_to_look = self.is_to_look or (left_out.path, left_out.identity) not in self._left_out
 
     def look(self) -> int:
-        """Look through the workspace and return how many files are left out that were not before.
+        """Check the workspace and return the number of files that are newly left out.
 
         Raises WorkspaceUnusableError.
         """
@@ -88,8 +88,8 @@ class Alarm:
         return len(fresh)
 
     async def ring(self) -> None:
-        """Tell the owner what is untold; while the store cannot be written, later."""
-        with suppress(StoreError):  # the store tells of its own trouble
+        """Notify the owner of everything pending; postpone it while the store cannot be written."""
+        with suppress(StoreError):  # the store reports its own failures
             for key, said in list(self._untold.items()):
                 await self._tell(key, said)
                 del self._untold[key]

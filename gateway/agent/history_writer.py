@@ -1,6 +1,6 @@
-"""This file keeps an agent's history beside its turns: one commit a turn, and never in a turn's way.
+"""Version history of an agent's files: one commit a turn, without delaying turns.
 
-What the owner's editor changes meanwhile is a commit of its own, soon after somebody noticed.
+Edits by the owner's editor become a commit of their own, soon after they are noticed.
 """
 
 import asyncio
@@ -28,24 +28,24 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 UNUSABLE = "history_unusable"
-"""Counted whenever something could not be recorded; a later commit takes in what stands in the files then."""
+"""Counted whenever something could not be recorded; a later commit includes the files as they are then."""
 FILES_UNUSABLE = "files_unusable"
-"""Counted whenever the system refused to write a file; whoever wrote was told."""
+"""Counted whenever the system refused to write a file; the writer gets an error."""
 FILE_LEFT_OUT = "file_left_out"
-"""Counted for each file of a second name, and for each link, that is neither read nor changed."""
+"""Counted for each file with a second name, and for each link, that is neither read nor changed."""
 PATIENCE_S = 2.0
-"""How long a turn, right after the start, waits until the edits of the owner are recorded: apart from its own."""
+"""How long a turn right after the start waits for the owner's edits to be recorded apart from its own."""
 RETRY_S = 60.0
-"""How often a history that cannot be written is tried again while nothing happens."""
+"""Retry interval while the history cannot be written and nothing else happens."""
 SETTLE_S = 1.0
-"""How long the keeper waits after a change that others made: editors save in several steps, people several times."""
+"""Delay after a change by others: editors save in several steps, people several times."""
 
 
 class Keeper:
-    """Commits what turns change. A history that cannot be used is counted and told, and stops nobody."""
+    """Commits the changes of turns. An unusable history is counted and reported; it stops no turn."""
 
     def __init__(self, open_history: Callable[[], History], run: Run, count: Callable[[str], Awaitable[None]]) -> None:
-        """*run* has a thread of the history's own: to open, to look through all files and to pack takes seconds.
+        """*run* has a thread of the history's own: opening, scanning all files and packing take seconds.
 
         *count* takes a reason code for the ledger.
         """
@@ -59,19 +59,19 @@ class Keeper:
         self._pending = Pending()
         self._has_work = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        """Where `work` runs, while it does."""
+        """The loop on which `work` runs, while it does."""
         self._repairs_counted = 0
         self._refused: SimpleQueue[None] = SimpleQueue()
-        """An item for each write that the system refused and that is not counted yet."""
+        """One item for each write that the system refused and that is not counted yet."""
         self.alarm: Alarm | None = None
-        """Set where there is an owner to be told."""
+        """Set where there is an owner to notify."""
         self.trouble = ""
-        """Why nothing is recorded at the moment, in words."""
+        """Why nothing is recorded at the moment, as text."""
 
-    # --- who changed what
+    # --- attribution of changes
 
     def noting(self, run: Run, turn: str, origin: Origin) -> Run:
-        """Return *run*, which has the workspace's only thread, so that what changes by it counts as this turn's."""
+        """Return *run*, which has the workspace's only thread, such that changes made by it count as this turn's."""
         self._pending.begin(turn, origin)
 
         def noted(work: Callable[[], T]) -> T:
@@ -87,9 +87,9 @@ class Keeper:
         return run_noting
 
     def written(self, written: Written) -> None:
-        """Take in a change of a file; called on the thread that wrote.
+        """Record a change of a file; called on the writing thread.
 
-        What the owner had there is recorded at once: a crash would lose the only copy.
+        The owner's previous version is recorded at once: a crash would lose the only copy.
         """
         self._pending.written(self._writing, written)
         if self.alarm is not None:
@@ -98,42 +98,42 @@ class Keeper:
             self._wake()
 
     def failed(self, exc: WorkspaceUnusableError) -> None:
-        """Take in that the system refused a write; called on the thread that tried."""
+        """Record that the system refused a write; called on the writing thread."""
         if self.alarm is not None:
             self.alarm.troubled(Cause.FILES, str(exc))
         self._refused.put(None)
         self._wake()
 
     def met(self, left_out: LeftOut) -> None:
-        """Take in that a file is left out; called on the thread that would have read it."""
+        """Record that a file is left out; called on the thread that would have read it."""
         if self.alarm is not None:
             self.alarm.met(left_out)
             if self.alarm.is_to_look:
                 self._wake()
 
     def ended(self, turn: str) -> None:
-        """Say that the turn is over, for now: what it changed becomes one commit, soon."""
+        """Mark the turn as over for now: its changes soon become one commit."""
         if self._pending.end(turn):
             self._has_work.set()
 
     async def record(self, paths: Sequence[PurePosixPath], origin: Origin) -> None:
-        """Record the files at *paths* as they are on disk, changed outside of any turn, as *origin*'s."""
+        """Record the files at *paths* as they are on disk, changed outside of any turn, as changes of *origin*."""
         await self._attempt(lambda history: history.record(paths, None, origin))
 
     async def catch_up(self) -> None:
-        """Record what others than the agent changed: somebody noticed that something did."""
+        """Record changes by others than the agent, after one was noticed."""
         await self._begun.wait()
         await self._look(EDITOR)
 
     # --- at work
 
     async def begin(self) -> None:
-        """Record what changed while nobody looked: before any turn writes, unless that takes too long."""
+        """Record changes made while the gateway was down, before any turn writes, unless that takes too long."""
         await self._look(None)
         self._begun.set()
 
     async def work(self) -> None:
-        """Begin, then record what each turn changed once it has ended; until cancelled."""
+        """Begin, then record the changes of each turn once it has ended; runs until cancelled."""
         await self.begin()
         self._loop = asyncio.get_running_loop()
         try:
@@ -151,12 +151,12 @@ class Keeper:
         await self._attempt(lambda history: history.maintain(clock()))
 
     async def finish(self) -> None:
-        """Record what is left when no turn runs any more, the owner's own edits too."""
+        """Record the remaining changes, the owner's edits too, when no turn runs any more."""
         self._pending.end_all()
         await self._look(EDITOR)
 
     async def history(self) -> History:
-        """Return the history, opened. Raises HistoryUnusableError and WorkspaceUnusableError."""
+        """Return the opened history. Raises HistoryUnusableError and WorkspaceUnusableError."""
         async with self._opening:
             if self._history is None:
                 self._history = await self._run(self._open_history)
@@ -164,22 +164,22 @@ class Keeper:
             return self._history
 
     async def ready(self) -> History | None:
-        """Return the history for a turn's tools, once it was begun; `None` where it cannot be used."""
+        """Return the history for a turn's tools, once `begin` has run; `None` if it cannot be used."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_S):
                 await self._begun.wait()
         return self._history
 
     async def ask(self, question: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run *question* about the history on its thread: what takes long there holds up no turn."""
+        """Run *question* about the history on its own thread, so that slow work delays no turn."""
         return await self._run(question, *args, **kwargs)
 
     def repairs(self) -> list[str]:
-        """Say, a line each, what was found damaged since the start."""
+        """Return the damage found since the start, one line each."""
         return [_in_words(repair) for repair in self._history.repairs] if self._history else []
 
     async def _look(self, origin: Origin | None) -> None:
-        """Record everything that is no open turn's; what nobody here wrote is *origin*'s."""
+        """Record every change outside of open turns; changes of unknown origin belong to *origin*."""
 
         def look(history: History) -> None:
             self._record_closed(history)
@@ -221,7 +221,7 @@ class Keeper:
     async def _look_for_left_out(self, alarm: Alarm) -> None:
         if not alarm.is_to_look:
             return
-        with suppress(WorkspaceError):  # who works with the files tells of that
+        with suppress(WorkspaceError):  # the code that works with the files reports that
             if fresh := await self._run(alarm.look):
                 log.warning("files are left out", count=fresh)
                 for _ in range(fresh):
@@ -235,7 +235,7 @@ class Keeper:
             self.alarm.worked(Cause.HISTORY)
 
     async def _tell(self, reason: str) -> None:
-        with suppress(StoreError):  # the store tells of its own trouble
+        with suppress(StoreError):  # the store reports its own failures
             await self._count(reason)
 
 

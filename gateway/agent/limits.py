@@ -1,4 +1,4 @@
-"""This file says where a turn stops by itself."""
+"""Limits at which a turn stops by itself."""
 
 import json
 from collections.abc import Sequence
@@ -9,28 +9,28 @@ from gateway.agent.entries import ReplyEntry, ToolCall
 from gateway.errors import TurnLimitError
 
 LONGEST_CIRCLE = 4
-"""Calls that a model makes in turn, again and again; a longer circle meets the limit of calls alike."""
+"""Longest cycle of calls that is detected; a longer one meets the limit of calls alike."""
 Mark = tuple[str, str]
 """A tool's name and its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """The limits of one turn; all but the time go on counting when a turn is resumed after a crash."""
+    """The limits of one turn; all but the time keep counting when a turn is resumed after a crash."""
 
     steps: int = 12
     """Replies of the model."""
     identical_calls: int = 3
-    """From this one on, calls with the same name and arguments are no longer run."""
+    """From this number on, calls with the same name and arguments are no longer run."""
     tokens: int = 1_000_000
     """Input and output of all steps together."""
     seconds: float = 300.0
     calls: int = 64
-    """In one reply; of more, none is run. Our choice: models ask for a few."""
+    """Calls in one reply; if a reply has more, none is run. Our choice: models ask for a few."""
 
 
 def within(limits: TurnLimits, allowance: Allowance | None) -> TurnLimits:
-    """Return *limits*, narrowed to what the turn's message was given."""
+    """Return *limits*, narrowed to the allowance of the turn's message."""
     if allowance is None:
         return limits
     return replace(
@@ -42,7 +42,7 @@ def within(limits: TurnLimits, allowance: Allowance | None) -> TurnLimits:
 
 
 def allowed_rest(limits: TurnLimits, replies: Sequence[ReplyEntry], shares: int, seconds: float) -> Allowance:
-    """Return what a turn with *replies* leaves to each of so many others: together never more than its own rest."""
+    """Return each share of the rest that a turn with *replies* leaves to others: together never more than that rest."""
     rest = max(limits.tokens - _tokens(replies), 0)
     return Allowance(max(limits.steps - len(replies), 1), rest // shares, min(limits.seconds, seconds))
 
@@ -57,14 +57,14 @@ def check_steps(replies: Sequence[ReplyEntry], limits: TurnLimits) -> None:
 
 
 def check_calls(replies: Sequence[ReplyEntry], limits: TurnLimits) -> None:
-    """Raise TurnLimitError if one of *replies* asks for more calls at once than a reply may."""
+    """Raise TurnLimitError if one of *replies* asks for more calls at once than allowed."""
     most = max((len(reply.calls) for reply in replies), default=0)
     if most > limits.calls:
         raise TurnLimitError("turn_calls", f"one reply asked for {most:,} calls, more than {limits.calls:,}")
 
 
 def check_repeats(marks: Sequence[Mark], limits: TurnLimits) -> None:
-    """Raise TurnLimitError if the last of a turn's calls, by their *marks*, was made too often, or ends a circle."""
+    """Raise TurnLimitError if the last of a turn's calls, by their *marks*, was repeated too often or ends a cycle."""
     if marks.count(marks[-1]) >= limits.identical_calls:
         raise TurnLimitError("turn_repeats", f"{marks[-1][0]} was called {limits.identical_calls} times alike")
     rounds = limits.identical_calls - 1
@@ -73,7 +73,7 @@ def check_repeats(marks: Sequence[Mark], limits: TurnLimits) -> None:
 
 
 def mark_of(call: ToolCall) -> Mark:
-    """Return what calls alike have in common, whatever the order and spacing of their arguments."""
+    """Return a key that is equal for calls alike, whatever the order and spacing of their arguments."""
     try:
         return call.name, json.dumps(json.loads(call.arguments or "{}"), sort_keys=True)
     except (ValueError, RecursionError):
@@ -81,7 +81,7 @@ def mark_of(call: ToolCall) -> Mark:
 
 
 def _circle(marks: Sequence[Mark], rounds: int) -> int:
-    """Return how many different calls the latest ones repeat so often, one after the other; 0 if they do not."""
+    """Return the length of the cycle that the latest calls repeat *rounds* times, in calls; 0 if there is none."""
     lengths = range(2, min(LONGEST_CIRCLE, len(marks) // rounds) + 1)
     return next((n for n in lengths if list(marks[-n * rounds :]) == list(marks[-n:]) * rounds), 0)
 

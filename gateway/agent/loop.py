@@ -1,4 +1,4 @@
-"""This file is the loop of a turn: ask the model, run what it calls, until it answers."""
+"""The loop of a turn: ask the model and run its calls, until it answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,33 +30,33 @@ Journal = Callable[[Entry], Awaitable[None]]
 """Takes each new entry of the history, and returns once it is durable."""
 
 UNANSWERED = ReplyEntry("(This turn was stopped before it had an answer.)", (), HALTED, Usage())
-"""Ends a turn that was stopped; it is sent to nobody."""
+"""Ends a turn that was stopped; it is never sent."""
 
 
 async def _nothing_joined() -> Sequence[UserEntry]:
-    """Nobody says anything meanwhile."""
+    """Return no joined messages."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What a turn tells others as it goes, and what may reach it meanwhile."""
+    """A turn's outlets while it runs, and its source of messages that arrive meanwhile."""
 
     journal: Journal
     on_text: OnText
     joined: Callable[[], Awaitable[Sequence[UserEntry]]] = _nothing_joined
-    """Asked before each of the model's steps: what was said since, journaled already; that step sees it."""
+    """Called before each of the model's steps: returns the messages since, journaled already; that step sees them."""
     halt: Halt = field(default_factory=Halt)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a turn came to."""
+    """The outcome of a turn."""
 
     text: str
     """Markdown for the chat; empty if the turn is silent."""
     model: str
-    """Which model answered."""
+    """The model that answered."""
 
     @property
     def is_silent(self) -> bool:
@@ -64,7 +64,7 @@ class Answer:
 
 
 async def run_turn(model: Model, request: ModelRequest, toolbox: Toolbox, limits: TurnLimits, course: Course) -> Answer:
-    """Answer the last message of `request.entries`; a turn that was cut off goes on from its last record.
+    """Answer the last message of `request.entries`; a turn that was cut off resumes from its last record.
 
     The tools of *request* are replaced by those of *toolbox*. A turn that is halted ends, silent, with every call's
     outcome in the journal. Raises ModelError when no model answers and TurnLimitError with reason `turn_steps`,
@@ -88,7 +88,7 @@ async def run_turn(model: Model, request: ModelRequest, toolbox: Toolbox, limits
 
 
 async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits, halt: Halt) -> None:
-    """Run, in order, each call that no record shows as begun; one that was begun is never run again."""
+    """Run, in order, each call without a record of its start; a started call is never run again."""
     check_calls(record.replies(), limits)
     calls = [call for reply in record.replies() for call in reply.calls]
     marks = [mark_of(call) for call in calls]
@@ -108,7 +108,7 @@ async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits,
 
 
 async def _next_reply(model: Model, step: ModelRequest, course: Course) -> ReplyEntry:
-    """Return what the model says to *step*, or the turn's end if it is halted first."""
+    """Return the model's reply to *step*, or the end of the turn if it is halted first."""
     reply = None
     if not course.halt.soon.is_set():
         try:
@@ -119,12 +119,12 @@ async def _next_reply(model: Model, step: ModelRequest, course: Course) -> Reply
 
 
 def _weighed(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
-    """Return *reply* with how long the request was that its tokens were counted in."""
+    """Return *reply* with the length of the request in which its tokens were counted."""
     return replace(reply, usage=replace(reply.usage, characters=request_characters(step)))
 
 
 class _Record:
-    """The history; what is added is durable before the next thing happens."""
+    """The history; each addition is durable before the next step."""
 
     def __init__(self, entries: Sequence[Entry], journal: Journal) -> None:
         self.entries = list(entries)
@@ -143,7 +143,7 @@ class _Record:
         return next(reversed(self.replies()), None)
 
     def outcomes(self) -> tuple[set[str], set[str]]:
-        """Return the ids of the calls of this turn that have a result, and of those that were begun."""
+        """Return the ids of this turn's calls that have a result, and of those that have started."""
         turn = self.entries[self._begin :]
         done = {entry.call_id for entry in turn if isinstance(entry, ResultEntry)}
         return done, {entry.call_id for entry in turn if isinstance(entry, CallStartEntry)}

@@ -1,4 +1,4 @@
-"""This file builds the prompt: a system prompt that stays the same, byte for byte, and a note for the one turn."""
+"""Prompt of a turn: a system prompt that stays the same, byte for byte, and a note for the one turn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ _AUDIENCE = {
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is told beside the conversation."""
+    """The text that a model is given beside the conversation."""
 
     stable: str
     """The system prompt: the same until one of its sources changes."""
     volatile: str
-    """The gateway's note of this turn, which stands before what was said last."""
+    """The gateway's note on this turn, placed before the latest message."""
 
 
 def build_prompt(
@@ -56,7 +56,7 @@ def build_prompt(
 ) -> Prompt:
     """Return the prompt of a turn that begins at *now*, in the owner's zone.
 
-    *recall* says whether the memory tools are there; without them, or without *skills*, their section is left out.
+    *recall* tells whether the memory tools are available; without them, or without *skills*, their section is left out.
     """
     sections = [_OPENING, _AUDIENCE[session_type], *([_RECALL] if recall else [])]
     if skills:

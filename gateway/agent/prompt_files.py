@@ -1,4 +1,4 @@
-"""This file gathers the workspace files of a turn's prompt; hooks may change them, and the access filter comes last."""
+"""Workspace files of a turn's prompt; hooks may change them, and the access filter comes last."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,9 +18,9 @@ from workspaces.skills import Skill, read_skills
 async def project_context(
     agent: Agent, access: Access, today: date, limits: Limits, hooks: Hooks
 ) -> list[BootstrapFile]:
-    """Return what the prompt of a turn shows, in order; *today* is the owner's day.
+    """Return the files that the prompt of a turn shows, in order; *today* is the owner's day.
 
-    What was private before a hook ran stays so, whatever it did to the files on disk meanwhile.
+    A file that was private before a hook ran stays private, whatever the hook did to the files on disk meanwhile.
     """
     if not hooks.handles(AGENT_BOOTSTRAP):
         return await agent.run(bootstrap_files, agent.workspace, access, today, limits)
@@ -33,7 +33,7 @@ async def project_context(
 async def turn_context(
     agent: Agent, access: Access, today: date, limits: Limits, hooks: Hooks
 ) -> tuple[list[BootstrapFile], Sequence[Skill]]:
-    """Return the same, and the skills that the prompt lists: one errand to the workspace's thread for both."""
+    """Return the same, and the skills that the prompt lists, in one call to the workspace's thread."""
     if hooks.handles(AGENT_BOOTSTRAP):
         files = await project_context(agent, access, today, limits, hooks)
         return files, (await agent.run(read_skills, agent.workspace, access)).listed
@@ -66,5 +66,5 @@ def _read(agent: Agent, access: Access, path: str) -> BootstrapFile | None:
     """Read another file for a handler, on the handler's thread."""
     try:
         return read_file(agent.workspace, path, Part.FILE, access)
-    except WorkspaceError:  # no path, or no way to read it: for a handler that is no file
+    except WorkspaceError:  # an invalid path or one without access: for a handler there is no such file
         return None

@@ -1,7 +1,7 @@
-"""This file searches memory by a question and by the few sub-questions that a language model makes of it.
+"""Memory search by a question and by a few sub-questions that a language model derives from it.
 
-The request holds the question and nothing else: no note, no message and no name of a chat goes into it. Whatever
-comes of it, the question itself is searched, and what a model writes is only ever text to search for.
+The request holds the question and nothing else: no note, no message and no chat name. Whatever the model returns, the
+question itself is searched, and the model's text only ever serves as search text.
 """
 
 import asyncio
@@ -32,20 +32,20 @@ log = structlog.get_logger()
 MOST_QUERIES = 3
 """Sub-questions of one question."""
 MOST_REQUESTS = 4
-"""In one turn; later searches go without."""
+"""Requests in one turn; later searches go without sub-questions."""
 DEADLINE_S = 4.0
-"""The search waits no longer for a model than this."""
+"""Longest wait of a search for the model."""
 LONGEST_QUESTION = 500
 LONGEST_QUERY = 200
-"""In characters; a longer line is no search query."""
+"""In characters; a longer line is not a search query."""
 FEWEST_TERMS = 3
-"""A question with fewer words that carry meaning asks one thing."""
+"""A question with fewer meaningful words asks one thing."""
 DEPTH = 20
 """Hits of each search that are merged."""
 FIRST_PLACES = 10
-"""Added to a place before its reciprocal counts: the first places of a list then differ little."""
+"""Added to a rank before its reciprocal counts: the first ranks of a list then differ little."""
 SHARE = 0.5
-"""What a sub-question's places count beside the question's own; docs/retrieval.md."""
+"""Weight of a sub-question's ranks relative to the question's own; see docs/retrieval.md."""
 
 _LONGEST_REPLY = 4_000
 
@@ -59,7 +59,7 @@ _END_MARKS = "\"'`]),; "
 
 
 async def sub_questions(question: str, model: Model) -> tuple[str, ...]:
-    """Return what *model* makes of *question*, at most three texts to search for; none on any trouble."""
+    """Return at most three sub-questions that *model* derives from *question*; none on any failure."""
     try:
         async with asyncio.timeout(DEADLINE_S):
             return await rewritten(question, model)
@@ -69,7 +69,10 @@ async def sub_questions(question: str, model: Model) -> tuple[str, ...]:
 
 
 async def rewritten(question: str, model: Model) -> tuple[str, ...]:
-    """Return what *model* makes of *question*, however long it takes; none if that is no query. Raises ModelError."""
+    """Return the sub-questions of *model*, however long it takes; none if it answered otherwise.
+
+    Raises ModelError.
+    """
     said = UserEntry(question[:LONGEST_QUESTION], utc_now(), "", "")
     request = ModelRequest(stable=_ASKED, volatile="", entries=[said], tools=(), temperature=0.0)
     reply = await model.reply(request, _unseen)
@@ -77,7 +80,7 @@ async def rewritten(question: str, model: Model) -> tuple[str, ...]:
 
 
 def read_queries(text: str, question: str) -> tuple[str, ...]:
-    """Read sub-questions out of a model's reply: lines, in whatever dress; what is none is dropped."""
+    """Read sub-questions out of a model's reply: lines in any markup; lines that are not queries are dropped."""
     known = {_folded(question), ""}
     found: list[str] = []
     for line in _lines(text[:_LONGEST_REPLY]):
@@ -93,9 +96,9 @@ def _is_query(text: str) -> bool:
 
 
 def merged(places: Sequence[Sequence[K]]) -> list[tuple[K, float]]:
-    """Merge lists, the question's own first, by the places that each gives to an item; best first, with its score.
+    """Merge lists, the question's own first, by the ranks that each gives to an item; best first, with its score.
 
-    Scores of different questions cannot be compared, places can; ties go to who comes first in the earlier list.
+    Scores of different questions cannot be compared, ranks can; ties go to the first item of the earlier list.
     """
     scores: dict[K, float] = {}
     for number, items in enumerate(places):
@@ -106,7 +109,7 @@ def merged(places: Sequence[Sequence[K]]) -> list[tuple[K, float]]:
 
 
 def is_worth_it(query: Query) -> bool:
-    """Say whether *query* may ask several things: what names an identifier is answered by that.
+    """Return whether *query* may ask several things; a query that names an identifier does not.
 
     An earlier day is searched once: its index is built for each search.
     """
@@ -115,14 +118,14 @@ def is_worth_it(query: Query) -> bool:
 
 @dataclass(slots=True)
 class RewritingMemory:
-    """An agent's memory for one turn, whose searches also go by sub-questions."""
+    """An agent's memory for one turn, with searches that also use sub-questions."""
 
     index: MemoryIndex
     model: Model
     requests_left: int = MOST_REQUESTS
 
     async def search(self, query: Query, access: Access) -> SearchResult:
-        """As `MemoryIndex.search`, of the question and of its sub-questions, merged."""
+        """Search as `MemoryIndex.search` does, by the question and its sub-questions, merged."""
         if self.requests_left <= 0 or not is_worth_it(query):
             return await self.index.search(query, access)
         self.requests_left -= 1
@@ -136,20 +139,20 @@ class RewritingMemory:
         return SearchResult(tuple(hits[: query.max_results]), found.mode, notice)
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
-        """As `MemoryIndex.find_exact`."""
+        """Delegate to `MemoryIndex.find_exact`."""
         return await self.index.find_exact(query, access)
 
     async def read(self, path: str, access: Access) -> Document | None:
-        """As `MemoryIndex.read`."""
+        """Delegate to `MemoryIndex.read`."""
         return await self.index.read(path, access)
 
     def audience(self, path: str) -> Scope | None:
-        """As `MemoryIndex.audience`."""
+        """Delegate to `MemoryIndex.audience`."""
         return self.index.audience(path)
 
 
 def merged_hits(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Merge hits of several questions; one that several found has the best relevance of them."""
+    """Merge hits of several questions; a hit of several questions has the best relevance of them."""
     if len(lists) == 1:
         return list(lists[0])
     best: dict[str, Hit] = {}
@@ -161,7 +164,7 @@ def merged_hits(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Give the lines of *text*, or the texts of the JSON list that it is."""
+    """Yield the lines of *text*, or the texts of the JSON list that it is."""
     try:
         listed = json.loads(text)
     except (ValueError, RecursionError):
@@ -177,4 +180,4 @@ def _folded(text: str) -> str:
 
 
 async def _unseen(_: str) -> None:
-    """A draft of a search query is nobody's business."""
+    """Discard the draft of a search query."""

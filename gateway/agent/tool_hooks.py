@@ -1,4 +1,4 @@
-"""This file leads a model's tool calls past the owner's hooks: what runs, what is written down, and who is told."""
+"""Owner hooks around a model's tool calls: they decide about runs, change results and are notified."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -28,13 +28,13 @@ _FAILED = "not run: a hook of the owner's that decides about calls failed"
 
 @dataclass(frozen=True, slots=True)
 class HookedCalls:
-    """Stands around the calls of one turn."""
+    """Runs the calls of one turn through the hooks."""
 
     hooks: Hooks
     where: Conversation
 
     async def __call__(self, call: ToolCall, run: Callable[[ToolCall], Awaitable[ResultEntry]]) -> ResultEntry:
-        """Return the result of *call* as it is written down: of what the hooks let run, or why they did not."""
+        """Return the result of *call* as recorded: of the call that the hooks allow, or the reason for a refusal."""
         try:
             allowed = await self._allowed(call)
         except ToolError as refusal:
@@ -46,7 +46,7 @@ class HookedCalls:
         return result
 
     async def _allowed(self, call: ToolCall) -> ToolCall:
-        """Return the call that is to run. What runs is what the hooks saw. Raises ToolError if none is."""
+        """Return the call to run, exactly as the hooks saw it. Raises ToolError if they refuse it."""
         if not self.hooks.handles(BEFORE_TOOL_CALL):
             return call
         seen = ToolCalling(self.where, call.name, _object(call.arguments))
@@ -73,13 +73,13 @@ class HookedCalls:
 
 
 def lead_past(toolbox: Toolbox, hooks: Hooks, where: Conversation) -> None:
-    """Let *hooks* stand around the calls of *toolbox*, if any of them takes part in calls."""
+    """Wrap the calls of *toolbox* in *hooks*, if any of them handles calls."""
     if hooks.handles(BEFORE_TOOL_CALL) or hooks.handles(TOOL_RESULT_PERSIST) or hooks.handles(AFTER_TOOL_CALL):
         toolbox.around = HookedCalls(hooks, where)
 
 
 def _object(arguments: str) -> str:
-    """Return *arguments* as one JSON object that every reader reads alike. Raises ToolError for anything else."""
+    """Return *arguments* as one JSON object that every reader parses alike. Raises ToolError for anything else."""
     try:
         found = json.loads(arguments or "{}")
     except (ValueError, RecursionError) as exc:

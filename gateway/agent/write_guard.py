@@ -1,4 +1,4 @@
-"""This file stands between a turn's tools and the files that the owner guards: a write passes, or it waits."""
+"""Guard for writes of a turn's tools to protected files: a write passes, or it waits for the owner."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,40 +17,40 @@ Make = Callable[[str | None], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A file as it will be once everything that waits for it is approved."""
+    """A file as it will be once every change that waits for it is approved."""
 
     text: str | None
     """The whole file; `None` if there will be none."""
     waiting: int | None = None
-    """The number of the newest change that waits for it."""
+    """The number of the newest change that waits for the file."""
 
 
 class Tray(Protocol):
-    """Where changes wait for the owner, for one turn of one agent."""
+    """Store of the changes that wait for the owner, for one turn of one agent."""
 
     async def standing(self, path: PurePosixPath, present: str | None) -> Standing:
-        """Return the file at *path*, whose text is *present*, with what waits for it."""
+        """Return the file at *path*, whose text is *present*, with its waiting changes applied."""
 
     async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
-        """Keep the change, tell the owner once, and return its number.
+        """Store the change, notify the owner once, and return its number.
 
-        Raises ToolError when too many wait already, and WorkspaceError for what is never stored.
+        Raises ToolError when too many wait already, and WorkspaceError for changes that are never stored.
         """
 
 
 class Guard:
-    """What one turn may write by itself, by its access and by what its model has before it."""
+    """Decides about the writes of one turn, by its access and by the text that its model has seen."""
 
     def __init__(self, access: Access, seen: Iterable[Entry], tray: Tray) -> None:
-        """*seen* is what the turn's request shows: the same after a crash, as it comes from the journal."""
+        """*seen* is the text that the turn's request shows: the same after a crash, as it comes from the journal."""
         self._access = access
         self._is_exposed = any(map(is_from_outside, seen))
         self._tray = tray
         self.sees = False
-        """The turn's model is shown pictures: what is written in one may be anybody's words."""
+        """The turn's model is shown pictures: text in a picture may be anybody's words."""
 
     def hears(self, *entries: Entry) -> None:
-        """Take note of *entries* that the model sees from now on."""
+        """Record the *entries* that the model sees from now on."""
         self._is_exposed = self._is_exposed or any(map(self._is_others, entries))
 
     def _is_others(self, entry: Entry) -> bool:
@@ -62,11 +62,11 @@ class Guard:
         return reason_to_ask(self._access, path, act, is_exposed=self._is_exposed)
 
     def reason_for_job(self, *, is_asked: bool) -> Reason | None:
-        """Return why a job has to wait; *is_asked*: a message of the owner's began the turn."""
+        """Return why a job has to wait; *is_asked*: a message of the owner began the turn."""
         return reason_to_ask_for_job(is_asked=is_asked, is_exposed=self._is_exposed)
 
     async def ask(self, change: "Change", reason: Reason) -> str:
-        """Keep *change* for the owner's decision and return what the model is told."""
+        """Store *change* for the owner's decision and return the text for the model."""
         path, standing = change.path, await self._tray.standing(change.path, change.present)
         after = change.make(standing.text)
         if after == standing.text:

@@ -1,6 +1,6 @@
-"""This file decides which changes of its own files a turn makes by itself, and which wait for the owner's approval.
+"""Policy for the changes that a turn makes to its own files: at once, or after the owner's approval.
 
-Everything here is pure: it depends on the turn's access, the path, and what the turn has before it.
+Everything here is pure: it depends on the turn's access, the path, and the text that the turn has seen.
 """
 
 from enum import StrEnum
@@ -14,7 +14,7 @@ from workspaces.paths import fold
 
 _BEHAVIOUR = frozenset(
     {"agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "boot.md", "bootstrap.md"}
-)  # folded: whatever the letter case, a file system may take one for the other
+)  # folded: a file system may ignore letter case
 _BEHAVIOUR_FOLDER = "skills"
 _ONCE = "bootstrap.md"
 _LASTING = frozenset({"memory.md", "user.md"})
@@ -31,7 +31,7 @@ class Reason(StrEnum):
 
     @property
     def in_words(self) -> str:
-        """The rest of a sentence that begins with "because"."""
+        """Return the rest of a sentence that begins with "because"."""
         return _IN_WORDS[self]
 
 
@@ -46,8 +46,8 @@ _IN_WORDS = {
 def reason_to_ask(access: Access, path: PurePosixPath, act: Act, *, is_exposed: bool) -> Reason | None:
     """Return why a turn must ask its owner before it does *act* to the file at *path*; `None` leaves it to `Access`.
 
-    *is_exposed*: the turn's model has text before it that others wrote. Only turns over private memory ever ask: every
-    other one writes its own chat's notes at most. Daily notes are free, as what a conversation was about belongs there.
+    *is_exposed*: the turn's model has seen text that others wrote. Only turns over private memory ever ask: every other
+    one writes its own chat's notes at most. Daily notes are exempt, as the subject of a conversation belongs there.
     """
     row = rights(access)
     if not (row.private and row.writes):
@@ -62,9 +62,9 @@ def reason_to_ask(access: Access, path: PurePosixPath, act: Act, *, is_exposed: 
 
 
 def reason_to_ask_for_job(*, is_asked: bool, is_exposed: bool) -> Reason | None:
-    """Return why a turn must ask its owner before it plans what is done later; `None` if it may at once.
+    """Return why a turn must ask its owner before it schedules a job; `None` if it may at once.
 
-    *is_asked*: a message of the owner's began the turn. So no job makes another one by itself.
+    *is_asked*: a message of the owner began the turn. So no job makes another one by itself.
     """
     if not is_asked:
         return Reason.UNASKED
@@ -72,7 +72,7 @@ def reason_to_ask_for_job(*, is_asked: bool, is_exposed: bool) -> Reason | None:
 
 
 def is_from_outside(entry: Entry) -> bool:
-    """Say whether *entry* puts text before the model that others wrote, or may have written."""
+    """Return whether *entry* shows the model text that others wrote, or may have written."""
     match entry:
         case UserEntry() | ResultEntry():
             return entry.from_outside
@@ -83,7 +83,7 @@ def is_from_outside(entry: Entry) -> bool:
 
 
 def is_others_place(path: PurePosixPath) -> bool:
-    """Say whether what stands at *path*, names in a listing too, is written by others than the owner."""
+    """Return whether the content at *path*, names in a listing too, is written by others than the owner."""
     parts = _folded(path)
     return any(parts[: len(folder)] == folder for folder in _OTHERS_FOLDERS)
 

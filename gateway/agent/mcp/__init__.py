@@ -1,1 +1,1 @@
-"""The tools of other programs, by the Model Context Protocol; no failure of theirs is one of a turn."""
+"""Tools of other programs, by the Model Context Protocol; their failures never fail a turn."""

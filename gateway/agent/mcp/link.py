@@ -1,4 +1,4 @@
-"""This file speaks the Model Context Protocol to one server, by its own library, which nothing else imports."""
+"""Connection to one Model Context Protocol server, by the protocol's own library, which nothing else imports."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ Outgoing = MemoryObjectReceiveStream[SessionMessage]
 
 _FAILURES = (
     MCPError,
-    RuntimeError,  # what the library raises for an answer of a kind that it was not asked for
+    RuntimeError,  # raised by the library for an answer of an unexpected kind
     ValueError,
     OSError,
     anyio.BrokenResourceError,
@@ -37,13 +37,13 @@ _FAILURES = (
 
 @dataclass(slots=True)
 class Link:
-    """A connection to a server that has introduced itself."""
+    """A connection to an initialised server."""
 
     client: Client
     lost: "Lost"
 
     async def tools(self) -> list[Listed]:
-        """Return what the server offers, page by page, up to what is ever taken. Raises McpError."""
+        """Return the tools that the server offers, page by page, up to the limit. Raises McpError."""
         found: list[Listed] = []
         cursor = None
         while len(found) <= MOST_TOOLS:
@@ -59,7 +59,7 @@ class Link:
         return found
 
     async def call(self, tool: str, arguments: dict[str, object]) -> Called:
-        """Return what the server says when *tool*, by its own name, is called. Raises McpError."""
+        """Return the server's answer to a call of *tool*, by its own name. Raises McpError."""
         self.lost.allow()
         try:
             return _called(await self.client.call_tool(tool, arguments))
@@ -73,22 +73,22 @@ class Link:
 
 @dataclass(slots=True)
 class Lost:
-    """Whether the server went away by itself, and why."""
+    """Whether the server disconnected by itself, and why."""
 
     event: asyncio.Event = field(default_factory=asyncio.Event)
     why: str = "it ended"
     pipe: Pipe | None = None
 
     def allow(self) -> None:
-        """Let the server send anew."""
+        """Renew the server's allowance."""
         if self.pipe is not None:
             self.pipe.allow()
 
 
 @asynccontextmanager
 async def open_link(settings: ServerSettings) -> AsyncIterator[Link]:
-    """Give a connection to the server; raises McpError, or what the library raises, when there is none."""
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it logs what servers say; what matters here is raised
+    """Yield a connection to the server; raises McpError, or the library's errors, when there is none."""
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it logs the servers' messages; relevant failures are raised
     lost = Lost()
     place = settings.place
     transport = _program(place, lost) if isinstance(place, Program) else _site(place, settings.timeout_s)
@@ -112,7 +112,7 @@ async def _program(program: Program, lost: Lost) -> AsyncIterator[TransportStrea
 
 
 async def _listen(pipe: Pipe, to_us: Incoming, lost: Lost) -> None:
-    """Hand on each line that is a message; what else a program prints to its output is passed over."""
+    """Pass on each line that is a message; other output of the program is ignored."""
     async with to_us:
         try:
             async for line in pipe.lines():
@@ -120,7 +120,7 @@ async def _listen(pipe: Pipe, to_us: Incoming, lost: Lost) -> None:
                     await to_us.send(message)
         except McpError as exc:
             lost.why = str(exc)
-        except anyio.BrokenResourceError:  # nobody listens any more
+        except anyio.BrokenResourceError:  # no reader is left
             return
         finally:
             lost.event.set()
@@ -130,7 +130,7 @@ async def _speak(pipe: Pipe, to_them: Outgoing) -> None:
     async for each in to_them:
         try:
             await pipe.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
-        except OSError:  # it ended, which whoever listens to it hears too
+        except OSError:  # it ended, which its reader notices too
             return
 
 
@@ -156,7 +156,7 @@ async def _site(site: Site, timeout_s: float) -> AsyncIterator[TransportStreams]
 
 
 class _Bounded(httpx2.AsyncBaseTransport):
-    """Breaks off an answer that is longer than the allowance."""
+    """Aborts an answer that is longer than the allowance."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
@@ -187,7 +187,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-# --- what was said
+# --- results
 
 
 def _listed(tool: Tool) -> Listed:

@@ -1,4 +1,4 @@
-"""This file decides which of a server's tools are offered, and how a model sees them; everything here is pure."""
+"""Selection of a server's tools, and their form for a model; everything here is pure."""
 
 import json
 import re
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from gateway.agent.models.port import ToolSpec
 
 MOST_TOOLS = 64
-"""Tools that are taken of one server."""
+"""Most tools of one server that are offered."""
 DESCRIPTION_CHARS = 1_000
 """Longest description; the rest is cut off."""
 SCHEMA_CHARS = 8_000
-"""Longest schema of a tool's arguments; it stands in every request. The three are our choice."""
+"""Longest schema of a tool's arguments, which is part of every request. The three limits are our choice."""
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What providers take as a tool's name."""
+"""Valid tool names for providers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What a server said to a call."""
+    """A server's answer to a call."""
 
     text: str
     has_failed: bool
@@ -36,16 +36,16 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What is taken of a server's tools."""
+    """The offered tools of a server."""
 
     specs: Mapping[str, ToolSpec]
-    """How models see each, by the server's own name for it."""
+    """Specifications for models, by the server's own tool name."""
     left_out: tuple[str, ...] = ()
-    """What is not taken, with the reason, in words."""
+    """Tools that are left out, each with the reason, as text."""
 
 
 def offer(server: str, listed: Iterable[Listed], allowed: frozenset[str] | None) -> Offer:
-    """Return what is offered of the tools that *server* lists; only the *allowed*, if that is given."""
+    """Return the offer from the tools that *server* lists; only the *allowed*, if that is given."""
     specs: dict[str, ToolSpec] = {}
     left_out: list[str] = []
     taken: set[str] = set()
@@ -64,7 +64,7 @@ def offer(server: str, listed: Iterable[Listed], allowed: frozenset[str] | None)
 
 
 def result_text(server: str, called: Called) -> str:
-    """Return what a model is told of a call."""
+    """Return the text of a call's result for a model."""
     if called.has_failed:
         return f"The call failed; {server} says: {called.text}"
     return called.text or f"({server} answered without a text)"
@@ -80,7 +80,7 @@ def _spec(server: str, tool: Listed) -> ToolSpec:
 
 
 def _fault(tool: Listed, name: str, taken: set[str]) -> str:
-    """Return why a tool is not taken; empty if it is."""
+    """Return why a tool is left out; empty if it is not."""
     if len(taken) >= MOST_TOOLS:
         return f"is beyond the {MOST_TOOLS} tools that are taken of one server"
     if not _NAME.fullmatch(name):

@@ -1,4 +1,4 @@
-"""This file starts a program and exchanges lines with it; neither its silence nor its flood costs more than a bound."""
+"""Line-based exchange with a child program; neither its silence nor its output can exceed a bound."""
 
 import asyncio
 import os
@@ -12,13 +12,13 @@ from gateway.agent.mcp.settings import Program
 from gateway.errors import McpError
 
 ALLOWANCE = 8_000_000
-"""Bytes that a program may send for each thing it is asked, and the longest line; a screenshot fits. Our choice."""
+"""Bytes that a program may send for each request, and the longest line; a screenshot fits. Our choice."""
 END_S = 1.0
-"""How long it may take to end by itself once its input is closed, and to be gone once it was killed."""
+"""How long it may take to exit by itself once its input is closed, and to disappear once it was killed."""
 
 
 class Pipe:
-    """The two ends of a program that runs."""
+    """The two ends of a running program."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -26,16 +26,16 @@ class Pipe:
         self._left = ALLOWANCE
 
     def allow(self) -> None:
-        """Let the program send its allowance anew: it is asked for something."""
+        """Renew the program's allowance before a request."""
         self._left = ALLOWANCE
 
     async def write(self, line: bytes) -> None:
-        """Send a line, without its end. Raises OSError when nobody reads it any more."""
+        """Send a line, without its terminator. Raises OSError when the program no longer reads."""
         self._writer.write(line + b"\n")
         await self._writer.drain()
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Give each line until the program closes its output. Raises McpError when it sends too much."""
+        """Yield each line until the program closes its output. Raises McpError when it sends too much."""
         while line := await self._line():
             self._left -= len(line)
             if self._left < 0:
@@ -45,15 +45,15 @@ class Pipe:
     async def _line(self) -> bytes:
         try:
             return await self._reader.readline()
-        except ValueError as exc:  # how asyncio says that its limit is passed
+        except ValueError as exc:  # asyncio's error for a passed limit
             raise McpError(f"it sent more than {ALLOWANCE:,} bytes without a line's end") from exc
 
 
 @asynccontextmanager
 async def open_pipe(program: Program) -> AsyncIterator[Pipe]:
-    """Start *program* in a group of processes of its own; all of the group are gone afterwards.
+    """Start *program* in a process group of its own; all of the group are gone afterwards.
 
-    What it writes to its standard error goes nowhere. Raises McpError when it cannot be started.
+    Its standard error is discarded. Raises McpError when it cannot be started.
     """
     try:
         process = await asyncio.create_subprocess_exec(
@@ -75,7 +75,7 @@ async def open_pipe(program: Program) -> AsyncIterator[Pipe]:
         yield Pipe(process.stdout, process.stdin)
     finally:
         with anyio.CancelScope(shield=True):
-            process.stdin.close()  # which asks it to end
+            process.stdin.close()  # which asks it to exit
             await _ended(process, process.stdout)
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -83,7 +83,7 @@ async def open_pipe(program: Program) -> AsyncIterator[Pipe]:
 
 
 async def _ended(process: asyncio.subprocess.Process, its_output: asyncio.StreamReader) -> None:
-    """Return when the program is gone and what it still wrote was thrown away, or after a bound."""
+    """Return when the program is gone and its remaining output was discarded, or after a bound."""
     with suppress(TimeoutError):
         async with asyncio.timeout(END_S):
             while await its_output.read(ALLOWANCE):

@@ -1,4 +1,4 @@
-"""This file keeps one tool server: started when it is first wanted, ended when it fails, started anew after a while."""
+"""Life cycle of one tool server: started on first use, stopped when it fails, restarted after a delay."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 UNAVAILABLE = "mcp_unavailable"
-"""Counted whenever a server could not be started, or broke off."""
+"""Counted whenever a server could not be started, or disconnected."""
 START_S = 60.0
-"""How long a server may take to tell its tools: some are downloaded at their first start."""
+"""How long a server may take to list its tools: some are downloaded at their first start."""
 PATIENCE_S = 5.0
-"""How long a turn waits for that; it goes on without the tools, which are there for a later one."""
+"""How long a turn waits for that; it goes on without the tools, and a later turn has them."""
 FIRST_REST_S = 1.0
 LONGEST_REST_S = 600.0
-"""How long a server that failed is left alone: each time twice as long."""
+"""Longest delay before a failed server is restarted; the delay doubles each time."""
 STEADY = timedelta(minutes=5)
-"""After so long at work, an earlier failure is forgiven."""
+"""After this uptime, earlier failures no longer count."""
 
 OpenLink = Callable[[ServerSettings], AbstractAsyncContextManager["Link"]]
 
 
 class _Arguments(RootModel[dict[str, JsonValue]]):
-    """Whatever a model gives: the server judges it by its own schema."""
+    """Any arguments that a model gives; the server validates them by its own schema."""
 
 
 class ToolServer:
-    """One server; whatever it does, whoever asks gets an answer within a bound."""
+    """One server; every caller gets an answer within a bound, whatever the server does."""
 
     def __init__(
         self,
@@ -49,25 +49,25 @@ class ToolServer:
         count: Callable[[str], Awaitable[None]],
         start: Callable[["ToolServer"], None],
     ) -> None:
-        """*start* has `run` work beside everything else, until the gateway stops."""
+        """*start* runs `run` in the background until the gateway stops."""
         self.settings = settings
         self.trouble = ""
-        """Why its tools are not there, in words; empty while they are, or while nobody has asked."""
+        """Why its tools are unavailable, as text; empty while they are available, or before the first use."""
         self.offered = Offer({})
         self._clock = clock
         self._count = count
         self._start = start
         self._link: Link | None = None
         self._settled = asyncio.Event()
-        """It is known whether its tools are there."""
+        """Set once the availability of its tools is known."""
         self._fallen = asyncio.Event()
-        """A call showed that it is of no use any more."""
+        """Set when a call showed that the connection is no longer usable."""
         self._running = False
         self._failures = 0
         self._rests_until: datetime | None = None
 
     async def tools(self) -> list[Tool]:
-        """Return its tools, after a while at most; none while it is not there."""
+        """Return its tools, after a bounded wait; none while it is unavailable."""
         if not self._running and not self._is_resting():
             self._running = True
             self._settled.clear()
@@ -78,13 +78,13 @@ class ToolServer:
         return self._tools() if self._link is not None else []
 
     def troubles(self) -> list[str]:
-        """Say, a line each, why it is not there, or which of its tools are not offered."""
+        """Return the reasons why it is unavailable, or why some of its tools are not offered, one line each."""
         name = self.settings.name
         away = [f"tool server {name}: {self.trouble}"] if self.trouble else []
         return [*away, *(f"tool server {name}: {each}" for each in self.offered.left_out)]
 
     async def run(self) -> None:
-        """Connect, and stay connected until the server fails; nothing that it does is raised."""
+        """Connect, and stay connected until the server fails; no failure of the server is raised."""
         began = self._clock()
         try:
             await self._connected()
@@ -137,7 +137,7 @@ class ToolServer:
         return call
 
     async def _call(self, tool: str, arguments: dict[str, object]) -> Called:
-        """Raises ToolError, and has the server started anew, when it does not answer in time or at all."""
+        """Call *tool*. Raises ToolError, and restarts the server, when it does not answer in time or at all."""
         if (link := self._link) is None:
             raise ToolError(f"the tool server {self.settings.name} is not there now; go on without it")
         try:
@@ -167,7 +167,7 @@ def _load() -> OpenLink:
 
 
 def _words(exc: BaseException) -> str:
-    """Return why a server is not there: our own words, or the kind of failure, as a library's text may quote it."""
+    """Return why a server is unavailable: our own words, or the kind of failure, as a library's text may quote it."""
     while isinstance(exc, BaseExceptionGroup):
         exc = exc.exceptions[0]
     match exc:

@@ -1,4 +1,4 @@
-"""This file holds all tool servers of a gateway, and gives each turn the tools that it may use."""
+"""All tool servers of a gateway, and the tools that each turn may use."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -19,13 +19,16 @@ class ToolServers:
     servers: Sequence[ToolServer] = ()
 
     async def tools(self, access: Access) -> list[Tool]:
-        """Return the tools for a turn with *access*, in the order of the configuration; a start is waited for."""
+        """Return the tools for a turn with *access*, in the order of the configuration.
+
+        Waits for servers that are starting.
+        """
         asked = [each for each in self.servers if access.session_type in each.settings.sessions]
         found = await asyncio.gather(*(each.tools() for each in asked))
         return [tool for tools in found for tool in tools]
 
     def troubles(self) -> list[str]:
-        """Say, a line each, which servers are not there, and which of their tools are not offered."""
+        """Return the unavailable servers and the tools that are not offered, one line each."""
         return [line for each in self.servers for line in each.troubles()]
 
 
@@ -33,7 +36,7 @@ class ToolServers:
 async def open_servers(
     settings: Sequence[ServerSettings], clock: Callable[[], datetime], count: Callable[[str], Awaitable[None]]
 ) -> AsyncIterator[ToolServers]:
-    """Give the servers, of which none runs before a turn may use it; all have ended afterwards."""
+    """Yield the servers. None runs before a turn may use it; all have stopped afterwards."""
     async with asyncio.TaskGroup() as tasks:
         running: set[asyncio.Task[None]] = set()
 

@@ -1,4 +1,4 @@
-"""This file is what is known of a tool server before it is asked anything."""
+"""Settings of a tool server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from workspaces.access import SessionType
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A server that is started here, and talks by its standard input and output."""
+    """A server that runs as a local program, and communicates by its standard input and output."""
 
     command: tuple[str, ...]
     environ: Mapping[str, str] = field(repr=False)
-    """All of its environment."""
+    """Its complete environment."""
     folder: Path
-    """Where it is started; a relative `command` is looked for there."""
+    """Its working folder; a relative `command` is resolved there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class ServerSettings:
     """One tool server."""
 
     name: str
-    """Its tools' names begin with it."""
+    """Prefix of its tools' names."""
     place: Program | Site
     sessions: frozenset[SessionType] = frozenset({SessionType.MAIN})
-    """The kinds of conversation in which its tools are offered."""
+    """The session types in which its tools are offered."""
     allowed: frozenset[str] | None = None
-    """The only tools that are taken, by the server's own names; `None` takes all."""
+    """The only tools that are offered, by the server's own names; `None` offers all."""
     timeout_s: float = 30
     """How long one call may take."""

@@ -1,1 +1,1 @@
-"""This room keeps a conversation within the model's window."""
+"""Keeps a conversation within the model's context window."""

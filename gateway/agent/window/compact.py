@@ -1,5 +1,6 @@
-"""This file decides when a conversation is summarised, what of it, in which words it is asked for, and what must not
-be lost: pure decisions, which `gateway/sessions/compaction.py` carries out.
+"""Compaction policy: when to summarise a conversation, which part, the prompt, and the text that must survive.
+
+Pure decisions, which `gateway/sessions/compaction.py` carries out.
 """
 
 import re
@@ -11,12 +12,12 @@ from gateway.agent.window.count import entry_tokens
 from workspaces.memory.text.tokens import identifiers
 
 HEADINGS = ("Decisions", "Open tasks", "Identifiers", "Standing orders", "People")
-"""What a summary must have, each with what was said or `none`."""
+"""Headings that a summary must have, each followed by its points or `none`."""
 ORDERS_HEADING = "Standing orders"
 LONGEST_SUMMARY = 12_000
-"""In characters; a longer one is not believed."""
+"""In characters; a longer summary is rejected."""
 ONECLAW_SHARE = 0.8
-"""OneClaw's part of the window from which on a conversation is summarised."""
+"""OneClaw's share of the window from which on a conversation is summarised."""
 _ORDERS_CHARS = 8_000
 _SHOWN_RESULT = 600
 _LISTED, _ITEM_CHARS = 15, 150
@@ -39,16 +40,16 @@ class CompactSettings:
 
     is_on: bool = True
     reserve_tokens: int = 20_000
-    """Left for the answer and what the turn reads (the reference systems' number)."""
+    """Kept free for the answer and the results that the turn reads (the reference systems' number)."""
     flush_tokens: int = 4_000
-    """Left, beside that, for writing notes before (the reference systems' number)."""
+    """Kept free in addition, for writing notes before (the reference systems' number)."""
     share: float | None = None
-    """Part of the window at which it is due, instead of the two numbers (OneClaw: 0.8)."""
+    """Share of the window at which a summary is due, instead of the two numbers (OneClaw: 0.8)."""
     kept_tokens: int = 20_000
     """The latest turns that stay whole (OpenClaw's number); in small windows a quarter of the window."""
 
     def limit(self, window_tokens: int) -> int:
-        """Return from how many tokens on a conversation is summarised; in small windows from their half on."""
+        """Return the number of tokens from which on a conversation is summarised; half of a small window."""
         if self.share is not None:
             return int(window_tokens * self.share)
         return max(window_tokens - self.reserve_tokens - self.flush_tokens, window_tokens // 2)
@@ -68,10 +69,10 @@ def first_kept(turns: Sequence[Sequence[Entry]], kept_tokens: int) -> int:
 
 
 def standing_orders(entries: Iterable[Entry], before: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the sentences in which a person says what is always, never or not yet to be done: word for word.
+    """Return the sentences in which a person asks for something always, never or later, word for word.
 
     Orders found *before* stay; words of third persons give none. Nothing is dropped up to 8,000 characters; beyond that
-    the oldest make way, and stay in the transcript.
+    the oldest are dropped, and stay in the transcript.
     """
     found = dict.fromkeys(before)
     for entry in entries:
@@ -90,7 +91,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def parts(entries: Iterable[Entry], longest: int) -> list[str]:
-    """Return what was said as texts of at most *longest* characters, for a model to summarise one after another."""
+    """Return the conversation as texts of at most *longest* characters, for a model to summarise one after another."""
     texts, part = [], ""
     for line in _lines(entries):
         for start in range(0, len(line), longest):
@@ -117,7 +118,7 @@ def _lines(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def instructions(orders: Sequence[str], focus: str) -> str:
-    """Return what a model is told that writes a summary."""
+    """Return the instructions for the model that writes a summary."""
     headings = "\n".join(f"## {heading}" for heading in HEADINGS)
     kept = "\n".join(f"- {order}" for order in orders) or "- none"
     about = f"\nKeep most of what concerns: {focus}" if focus else ""
@@ -131,7 +132,7 @@ def instructions(orders: Sequence[str], focus: str) -> str:
 
 
 def missing(summary: str) -> list[str]:
-    """Return what a summary lacks of what it must have; nothing if it can be used."""
+    """Return the required parts that a summary lacks; none if it can be used."""
     lines = {line.lstrip("# ").strip().casefold() for line in summary.splitlines() if line.startswith("#")}
     lacks = [heading for heading in HEADINGS if heading.casefold() not in lines]
     return [*lacks, *(["fewer characters"] if len(summary) > LONGEST_SUMMARY else [])]
@@ -140,7 +141,7 @@ def missing(summary: str) -> list[str]:
 def extract(entries: Sequence[Entry], previous: str) -> str:
     """Return a summary that no model wrote: sentences by their wording, under the same headings.
 
-    Of a *previous* one as much of its end is repeated as fits.
+    As much of the end of a *previous* one as fits is repeated.
     """
     said = [sentence for entry in entries if _is_said(entry) for sentence in _sentences(_text(entry))]
     found: dict[str, Sequence[str]] = {
@@ -167,7 +168,7 @@ def _text(entry: Entry) -> str:
 
 
 def _names(sentence: str) -> list[str]:
-    """Return the identifiers of *sentence* as they are written there, in order; one that folding moved, as folded."""
+    """Return the identifiers of *sentence* as written, in order; one that case folding moved is returned folded."""
     folded = sentence.casefold()
     places = sorted((folded.find(name), name) for name in identifiers(sentence))
     return [sentence[at : at + len(name)] if at >= 0 else name for at, name in places]

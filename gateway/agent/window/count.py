@@ -1,4 +1,4 @@
-"""This file counts tokens: as the provider did in the last request, scaled to this one; cautiously where none has."""
+"""Token counts: the provider's count of the last request, scaled to this one; a cautious guess where there is none."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from gateway.agent.entries import CallStartEntry, Entry, Mark, Picture, ReplyEnt
 from gateway.agent.models.port import ModelRequest, ToolSpec
 
 CHARACTERS_A_TOKEN = 3
-"""Low on purpose: English has about 4, code and other scripts fewer; an estimate that is too high wastes little."""
+"""Low on purpose: English has about 4, code and other scripts fewer; an overestimate wastes little."""
 TOKENS_AN_ENTRY = 8
-"""What roles and separators cost around each entry."""
+"""Cost of roles and separators around each entry."""
 TOKENS_A_TILE = 256
 _TILE, _LONGEST_SIDE = 512, 2_048
 """In pixels."""
 _FEWEST, _MOST = 1.0, 8.0
-"""Characters a token that can be believed; a provider that counts otherwise counts something else."""
+"""Plausible characters a token; a provider outside this range counts something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Scale:
 
     characters_a_token: float = CHARACTERS_A_TOKEN
     is_measured: bool = False
-    """A provider has counted; without it the scale is a cautious guess."""
+    """The scale comes from a provider's count; without one it is a cautious guess."""
 
     @property
     def steady(self) -> "Scale":
-        """Return the scale in steps of a half, cautiously: what is decided by it changes seldom."""
+        """Return the scale rounded cautiously to steps of a half, so that decisions based on it seldom change."""
         return Scale(max(int(self.characters_a_token * 2) / 2, _FEWEST), self.is_measured)
 
     def tokens(self, characters: int) -> int:
@@ -41,8 +41,8 @@ CAUTIOUS = Scale()
 def measured_scale(newest_first: Iterable[Entry | Mark], model: str) -> Scale:
     """Return the scale that *model*'s latest reply gives.
 
-    A request is mostly the one before it, so what was counted there holds for nearly all of it: on recorded
-    conversations of mixed text the error is 0.3 % on average, 6 % at most (tests/gateway/agent/window/test_count.py).
+    A request is mostly the one before it, so that count holds for nearly all of it: on recorded conversations of mixed
+    text the error is 0.3 % on average, 6 % at most (tests/gateway/agent/window/test_count.py).
     """
     for entry in newest_first:
         if isinstance(entry, ReplyEntry) and entry.model == model and entry.usage.input_tokens > 0:
@@ -71,10 +71,10 @@ def entry_characters(entry: Entry) -> int:
 
 
 def picture_tokens(picture: Picture) -> int:
-    """Return a cautious estimate of what *picture* costs: 256 tokens for each tile of 512 pixels, and as much for all.
+    """Return a cautious estimate of the tokens of *picture*: 256 for each tile of 512 pixels, and 256 more.
 
     So Cohere counts (docs.cohere.com, Image Inputs). OpenAI's count for GPT-4o is less, 170 a tile and 85, after the
-    picture was fitted into 2,048 pixels (platform.openai.com, Images and vision), which is taken over here.
+    picture was fitted into 2,048 pixels (platform.openai.com, Images and vision); that fitting is done here too.
     """
     shrunk = min(1.0, _LONGEST_SIDE / max(picture.width, picture.height))
     across, down = (max(1, -int(-side * shrunk // _TILE)) for side in (picture.width, picture.height))
@@ -92,7 +92,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def entry_tokens(entry: Entry, scale: Scale = CAUTIOUS) -> int:
-    """Return an estimate of what *entry* costs in a request."""
+    """Return an estimate of the tokens of *entry* in a request."""
     if isinstance(entry, CallStartEntry):
         return 0
-    return TOKENS_AN_ENTRY - int(-entry_characters(entry) // scale.characters_a_token)  # `Scale.tokens`, said in place
+    return TOKENS_AN_ENTRY - int(-entry_characters(entry) // scale.characters_a_token)  # `Scale.tokens`, inlined

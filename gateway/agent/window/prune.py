@@ -1,8 +1,9 @@
-"""This file trims old tool results in what a request shows; the transcript keeps them whole.
+"""Pruning of old tool results in requests; the transcript keeps them whole.
 
-A provider's prompt cache holds for some minutes, and only while requests begin with the same bytes. So nothing is
-trimmed while it may hold: what is trimmed was there before the last pause that let it go cold, and depends on nothing
-that was said since. It is the same from request to request until the next such pause, also after a restart.
+A provider's prompt cache lasts for some minutes, and only while requests begin with the same bytes. So nothing is
+trimmed while the cache may be warm: only results older than the last pause that let it go cold are trimmed,
+independently of later messages. The outcome is the same from request to request until the next such pause, also after
+a restart.
 """
 
 from collections.abc import Sequence
@@ -19,13 +20,13 @@ class PruneSettings:
     """When tool results are trimmed, and how; the defaults are those of the reference systems."""
 
     cache_ttl: timedelta | None = timedelta(minutes=5)
-    """How long a provider keeps a prompt; `None`: nothing is ever trimmed."""
+    """How long a provider keeps a prompt; with `None` nothing is ever trimmed."""
     trim_share: float = 0.3
-    """Part of the window from which on long results are cut down to their ends."""
+    """Share of the window from which on long results are cut down to their ends."""
     clear_share: float = 0.5
-    """Part of the window from which on whole results make way, the oldest first."""
+    """Share of the window from which on whole results are cleared, the oldest first."""
     least_cleared: int = 50_000
-    """Characters that must be there to be cleared: for less, a cold cache is too dear."""
+    """Fewest characters worth clearing: for less, a cold cache is too expensive."""
     long: int = 4_000
     """Characters from which on a result is long."""
     head: int = 1_500
@@ -33,12 +34,12 @@ class PruneSettings:
     kept_turns: int = 3
     """The latest turns, in which nothing is trimmed."""
     only: tuple[str, ...] = ()
-    """Names or patterns of the tools whose results may be trimmed; none given: all."""
+    """Names or patterns of the tools whose results may be trimmed; empty means all."""
     never: tuple[str, ...] = ()
     """Names or patterns of the tools whose results never are."""
 
     def may_trim(self, tool: str) -> bool:
-        """Say whether results of *tool* may be trimmed; a name in both lists may not."""
+        """Return whether results of *tool* may be trimmed; those of a tool in both lists may not."""
         allowed = not self.only or any(fnmatchcase(tool, pattern) for pattern in self.only)
         return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.never)
 
@@ -51,15 +52,15 @@ class Pruned:
     trimmed: int = 0
     """Results cut down to their ends."""
     cleared: int = 0
-    """Results of which only a mark is left."""
+    """Results replaced by a mark."""
 
 
 def prune(
     entries: Sequence[Entry], times: Sequence[datetime], window_tokens: int, base_tokens: int, settings: PruneSettings
 ) -> Pruned:
-    """Return *entries* with old results trimmed as far as the window asks for it.
+    """Return *entries* with old results trimmed as far as the window requires.
 
-    *times* has the moment at which each entry was written down; *base_tokens* is what stands before the conversation.
+    *times* holds the moment at which each entry was recorded; *base_tokens* counts the text before the conversation.
     """
     cold = 0
     if any(isinstance(entry, ResultEntry) for entry in entries):
@@ -89,14 +90,14 @@ def prune(
 
 
 def _written_before_pause(times: Sequence[datetime], ttl: timedelta | None) -> int:
-    """Return how many entries were there when the cache last went cold."""
+    """Return how many entries existed when the cache last went cold."""
     if ttl is None:
         return 0
     return max((i for i in range(1, len(times)) if times[i] - times[i - 1] >= ttl), default=0)
 
 
 def _kept_from(entries: Sequence[Entry], turns: int) -> int:
-    """Return where the last *turns* turns of *entries* begin."""
+    """Return the index at which the last *turns* turns of *entries* begin."""
     begins = [i for i, entry in enumerate(entries) if isinstance(entry, UserEntry) and not entry.joins]
     return begins[-turns] if len(begins) >= turns else 0
 
@@ -120,7 +121,7 @@ def _mark(text: str) -> str:
 
 
 def _put(shown: list[Entry], place: int, text: str) -> int:
-    """Replace a result's text; return how many tokens that spares."""
+    """Replace a result's text; return the number of tokens saved."""
     entry = shown[place]
     if not isinstance(entry, ResultEntry):
         raise TypeError("only results of tools are trimmed")

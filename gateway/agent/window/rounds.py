@@ -1,4 +1,4 @@
-"""This file keeps a conversation as requests show it: what is new is added, and nothing is gone through again."""
+"""Incremental view of a conversation for requests: new entries are appended, old ones are not read again."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from gateway.agent.window.count import Scale, entry_tokens
 
 
 class Dated(Protocol):
-    """Something of a conversation, with when it was written down: a transcript's record."""
+    """An item of a conversation with the time at which it was recorded: a transcript's record."""
 
     @property
     def turn_id(self) -> str: ...
@@ -24,36 +24,36 @@ class Dated(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A message, and all replies, calls and results up to the next one: what is shown whole or not at all."""
+    """A message with all replies, calls and results up to the next one; shown whole or not at all."""
 
     turn_id: str
     entries: Sequence[Entry]
 
 
 class Rounds:
-    """The rounds of one conversation that its latest summary does not stand for, and that summary.
+    """The rounds of one conversation after its latest summary, and that summary.
 
-    Earlier commands are left out: they hold calls of tools that no model has. Of the pictures of earlier rounds the
-    lines that describe them are left: a picture costs hundreds of tokens, each time that it is sent, and what the model
-    made of it stands in its answer. A provider's prompt cache begins anew at that message, once.
+    Earlier commands are left out: they hold calls of tools that no model has. Pictures of earlier rounds are reduced to
+    the lines that describe them: a picture costs hundreds of tokens each time that it is sent, and the model's answer
+    holds its reading of it. A provider's prompt cache begins anew at that message, once.
     """
 
     def __init__(self, records: Iterable[Dated] = ()) -> None:
         self.summary: Sequence[Entry] = ()
         """As a model reads it; one entry, or none."""
         self.entries: list[Entry] = []
-        """Of all rounds, the very same objects from request to request."""
+        """Entries of all rounds; the very same objects from request to request."""
         self.times: list[datetime] = []
-        """When each entry was written down."""
+        """When each entry was recorded."""
         self._turns: list[str] = []
         self._begins = array("l")
-        """Where in `entries` each round begins."""
+        """Index in `entries` at which each round begins."""
         self._sizes = array("l")
-        """Of the rounds before the last one, in tokens, as far as they were asked for."""
+        """Sizes of the rounds before the last one, in tokens, as far as they were requested."""
         self._scale: Scale | None = None
-        """By which the sizes were told."""
+        """The scale by which the sizes were computed."""
         self._is_command = False
-        """No language model answers the last round."""
+        """The last round is a command, which no language model answers."""
         for record in records:
             self.add(record)
 
@@ -65,11 +65,11 @@ class Rounds:
             yield Round(turn, self.entries[self.begin(place) : self.begin(place + 1)])
 
     def begin(self, place: int) -> int:
-        """Return where in `entries` the round at *place* begins; behind the last round, where that one ends."""
+        """Return the index in `entries` at which the round at *place* begins; behind the last round, its end."""
         return self._begins[place] if 0 <= place < len(self) else len(self.entries)
 
     def add(self, record: Dated) -> None:
-        """Take what was written down next."""
+        """Add the next record."""
         entry = record.entry
         if isinstance(entry, SummaryEntry):
             self._sum_up(entry, record.at)
@@ -84,7 +84,7 @@ class Rounds:
         self._is_command = self._is_command or (isinstance(entry, ReplyEntry) and entry.model == COMMAND)
 
     def _close(self) -> None:
-        """Leave of the last round what requests show of it from now on."""
+        """Reduce the last round to the form that later requests show."""
         begin = self.begin(len(self) - 1)
         if self._is_command:
             del self.entries[begin:], self.times[begin:], self._turns[-1], self._begins[-1]
@@ -92,7 +92,7 @@ class Rounds:
         self._is_command = False
 
     def _sum_up(self, summary: SummaryEntry, at: datetime) -> None:
-        """Let go of what *summary* stands for; of nothing if what it keeps is not known."""
+        """Drop the rounds that *summary* replaces; none if the first round that it keeps is unknown."""
         said = UserEntry(shown_summary(summary), at, "", "", from_outside=summary.from_outside)
         self.summary = (said,)
         kept = self._turns.index(summary.kept_from) if summary.kept_from in self._turns else 0

@@ -1,6 +1,6 @@
-"""This file decides what a request shows of a conversation: the newest turns, whole, with old results trimmed.
+"""Selection of the part of a conversation that a request shows: the newest turns, whole, with old results trimmed.
 
-The transcript keeps everything; what a request leaves out is said in the gateway's note.
+The transcript keeps everything; the gateway's note mentions every omission.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from gateway.agent.window.prune import PruneSettings, prune
 from gateway.agent.window.rounds import Rounds, without_pictures
 
 KEPT_SHARE = 0.6
-"""Part of the room for past turns that is still filled once turns had to make way."""
+"""Share of the room for past turns that is filled again once turns had to be dropped."""
 MESSAGE_SHARE = 0.25
-"""Part of the window that a single message may fill: of a longer one the head and the tail are shown."""
+"""Share of the window that a single message may fill; of a longer one the head and the tail are shown."""
 _HEAD, _TAIL = 0.7, 0.2
 
 
@@ -28,11 +28,11 @@ class Window:
     prune: PruneSettings = field(default_factory=PruneSettings)
     compact: CompactSettings = field(default_factory=CompactSettings)
     sees: bool = False
-    """It is shown the pictures of the last round."""
+    """The model is shown the pictures of the last round."""
 
     @property
     def room(self) -> int:
-        """Return how many tokens a request may have; by then the conversation should have been summarised."""
+        """Return the most tokens that a request may have; the conversation should have been summarised before."""
         return max(self.tokens - self.compact.reserve_tokens, self.tokens * 3 // 5)
 
 
@@ -44,17 +44,17 @@ class Shown:
     left_out: int = 0
     """How many earlier turns are no longer shown."""
     trimmed: int = 0
-    """Results of tools of which only the ends are shown."""
+    """Tool results of which only the ends are shown."""
     cleared: int = 0
-    """Results of tools of which only a mark is left."""
+    """Tool results replaced by a mark."""
     is_cut: bool = False
     """The latest message is so long that its middle is not shown."""
 
 
 def show(rounds: Rounds, window: Window, base_tokens: int = 0, scale: Scale = CAUTIOUS) -> Shown:
-    """Return what fits of *rounds*, and always the last one; *base_tokens* stand before the conversation.
+    """Return as many of the latest *rounds* as fit, always including the last; *base_tokens* precede the conversation.
 
-    What was summarised is shown as its summary. Rounds are shown whole, so that a call and its result are never parted.
+    Summarised rounds are shown as their summary. Rounds are shown whole, so that a call and its result stay together.
     """
     steady, whole = scale.steady, _seen(rounds, window)
     pruned = prune(whole, rounds.times, window.tokens, base_tokens, window.prune)
@@ -68,7 +68,7 @@ def show(rounds: Rounds, window: Window, base_tokens: int = 0, scale: Scale = CA
 
 
 def _seen(rounds: Rounds, window: Window) -> Sequence[Entry]:
-    """Return the entries of *rounds*; the pictures of the last one only for a model that sees."""
+    """Return the entries of *rounds*; the pictures of the last one only for a model that accepts images."""
     begin = rounds.begin(len(rounds) - 1)
     is_pictured = any(isinstance(entry, UserEntry) and entry.pictures for entry in rounds.entries[begin:])
     if window.sees or not is_pictured:
@@ -77,17 +77,16 @@ def _seen(rounds: Rounds, window: Window) -> Sequence[Entry]:
 
 
 def _sizes(rounds: Rounds, entries: Sequence[Entry], scale: Scale) -> list[int]:
-    """Return how many tokens each round takes if *entries* stand for its own."""
+    """Return how many tokens each round takes if *entries* replace its own."""
     used = list(accumulate((entry_tokens(entry, scale) for entry in entries), initial=0))
     return [used[rounds.begin(place + 1)] - used[rounds.begin(place)] for place in range(len(rounds))]
 
 
 def _first_shown(sizes: Sequence[int], room: int) -> int:
-    """Return the first of the turns of *sizes* that is shown, when they have *room*; both in tokens.
+    """Return the first of the turns of *sizes* that is shown in *room*; both in tokens.
 
-    It moves seldom and by much, and not with every turn: what a request begins with stays the same in between, and a
-    provider's prompt cache holds. It is found by going through all turns as they came, and so is the same after a
-    restart.
+    It moves seldom and by much, and not with every turn: the beginning of requests stays the same in between, and a
+    provider's prompt cache holds. It is found by going through all turns in order, and so is the same after a restart.
     """
     first = total = 0
     for place, size in enumerate(sizes):

@@ -1,4 +1,4 @@
-"""This file says how full a model's window is, and with what."""
+"""Usage of a model's context window, by kind of content."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,36 +12,36 @@ from workspaces.bootstrap import BootstrapFile
 
 @dataclass(frozen=True, slots=True)
 class WindowUse:
-    """What one request holds, in tokens as well as they can be told."""
+    """The content of one request, in tokens as exactly as they are known."""
 
     window: int
-    """What the model takes at most, its answer included."""
+    """The model's limit, its answer included."""
     instructions: int
-    """The gateway's own words: how to work, and the note of the turn."""
+    """The gateway's own text: working instructions and the note of the turn."""
     files: int
     memory: int
-    """MEMORY.md and the days' notes."""
+    """MEMORY.md and the daily notes."""
     tools: int
     conversation: int
     shown: Shown
     is_measured: bool
-    """A provider's own count stands behind the figures; else they are a cautious estimate."""
+    """The figures come from a provider's own count; else they are a cautious estimate."""
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """Return the sum of all parts."""
         return self.instructions + self.files + self.memory + self.tools + self.conversation
 
     @property
     def share(self) -> float:
-        """How full the window is: 1 is full, more does not fit."""
+        """Return how full the window is: 1 is full, more does not fit."""
         return self.total / max(self.window, 1)
 
 
 def window_use(
     request: ModelRequest, files: Sequence[BootstrapFile], shown: Shown, window_tokens: int, scale: Scale
 ) -> WindowUse:
-    """Return what *request* is made of; *files* are the workspace's files in it."""
+    """Return the composition of *request*; *files* are the workspace's files in it."""
     in_memory = sum(len(file.text) for file in files if _is_memory(file.name))
     in_files = sum(len(file.text) for file in files) - in_memory
     return WindowUse(
