@@ -3,6 +3,7 @@
     StrandlineError
     ├── ConfigError            the operator must mend something: one line, exit status 2
     ├── HomeLockedError        another process owns the home: exit status 3
+    ├── WorkspaceLockedError   another process works in an agent's workspace: exit status 3
     ├── StoreError             the state on disk cannot be used
     ├── BackupError            a backup cannot be made, or is not restored
     ├── ApprovalError          a change cannot be decided about so: told to the owner
@@ -32,6 +33,10 @@ class ConfigError(StrandlineError):
 
 class HomeLockedError(StrandlineError):
     """Another process owns the home."""
+
+
+class WorkspaceLockedError(StrandlineError):
+    """Another process works in the workspace of an agent; the message names both and how to mend it."""
 
 
 class StoreError(StrandlineError):

@@ -3,11 +3,12 @@
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gateway.errors import HomeLockedError, StoreError
+from workspaces.folder_lock import FolderLockedError, folder_lock
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -146,9 +147,12 @@ class Home:
 
     def create(self) -> None:
         """Make the folders that are missing, closed to other users. Raises StoreError if that cannot be done."""
+        for folder in (self.path, self.agents, self.control_file.parent):
+            self._make(folder)
+
+    def _make(self, folder: Path) -> None:
         try:
-            for folder in (self.path, self.agents, self.control_file.parent):
-                folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         except OSError as exc:
             raise StoreError(f"the home {self.path} cannot be made: {exc.strerror}") from exc
 
@@ -170,24 +174,39 @@ class Home:
 
         Raises HomeLockedError, before anything is touched, when another process owns it.
         """
-        from filelock import FileLock, Timeout
+        with self.folder_lock(), self.run_folder(purpose):
+            yield
 
+    @contextmanager
+    def folder_lock(self) -> Iterator[None]:
+        """Keep other processes out while the block runs; nothing is written but a home that is missing.
+
+        The lock hangs on the folder itself: to delete what lies in it lets nobody in. Raises HomeLockedError.
+        """
+        self._make(self.path)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(folder_lock(self.path))
+            except FolderLockedError as exc:
+                raise HomeLockedError(self._who_owns_it()) from exc
+            except OSError as exc:
+                raise StoreError(f"the home {self.path} cannot be locked: {exc.strerror}") from exc
+            yield
+
+    @contextmanager
+    def run_folder(self, purpose: str) -> Iterator[None]:
+        """Clear away what a gateway that was killed left, and name this process while the block runs.
+
+        The caller holds the lock.
+        """
         self.create()
-        lock = FileLock(self.path / "run" / "lock", mode=FILE_MODE, blocking=False)
         try:
-            lock.acquire()
-        except Timeout as exc:
-            raise HomeLockedError(self._who_owns_it()) from exc
-        except OSError as exc:
-            raise StoreError(f"the home {self.path} cannot be locked: {exc.strerror}") from exc
-        try:
-            self.control_file.unlink(missing_ok=True)  # left by a gateway that was killed
-            self.write(self._holder_file, f"process {os.getpid()} ({purpose})")
+            self.control_file.unlink(missing_ok=True)
+            self.write(self.holder_file, f"process {os.getpid()} ({purpose})")
             yield
         finally:
             self.control_file.unlink(missing_ok=True)
-            self._holder_file.unlink(missing_ok=True)
-            lock.release()
+            self.holder_file.unlink(missing_ok=True)
 
     @contextmanager
     def announced(self, control: ControlFile) -> Iterator[None]:
@@ -207,14 +226,20 @@ class Home:
             return None
 
     @property
-    def _holder_file(self) -> Path:
+    def holder_file(self) -> Path:
+        """Names the process that owns the home."""
         return self.path / "run" / "holder"
 
     def _who_owns_it(self) -> str:
-        try:
-            holder = self._holder_file.read_text("utf-8")
-        except OSError:
-            holder = "another process"
+        holder = holder_in(self.holder_file) or f"another process (fuser -v {self.path} names it)"
         control = self.control()
         where = f" at {control.address}" if control is not None else ""
         return f"the home {self.path} is in use by {holder}{where}; stop it first, or choose another --home"
+
+
+def holder_in(file: Path) -> str:
+    """Return what *file* says of who holds a lock; empty if it says nothing."""
+    try:
+        return file.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""

@@ -17,8 +17,8 @@ from gateway.config import Config
 from gateway.home import Home
 from workspaces.access import AgentId
 
-_NOT_OF_AN_AGENT = ("index", "incoming", "sessions", "bundles", "history.git", "history.git.lock")
-"""Rebuilt, read apart, or copies of what is there anyway."""
+_NOT_OF_AN_AGENT = ("index", "incoming", "sessions", "bundles", "history.git", "history.git.lock", "workspace.holder")
+"""Rebuilt, read apart, of a process, or copies of what is there anyway."""
 
 
 @dataclass(frozen=True, slots=True)

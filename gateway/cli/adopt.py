@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation
-from gateway.errors import ConfigError, StoreError, StrandlineError
+from gateway.errors import ConfigError, StoreError, StrandlineError, WorkspaceLockedError
 from gateway.home import Home
 
 if TYPE_CHECKING:
@@ -42,20 +42,19 @@ def adopt(
 
 async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "RedisSettings") -> None:
     """Give the files a name that no copy anywhere has; interrupted between store and folder, it is simply run again."""
-    from filelock import Timeout
-
-    from gateway.cluster.file_ownership import Mark, lock_of, write_mark
+    from gateway.cluster.file_ownership import Mark, write_mark
+    from gateway.cluster.workspace_locks import agent_lock
     from gateway.stores.pins import Pin
     from gateway.stores.redis.leases import adopt as adopted
     from gateway.stores.redis.server import server_of
 
     fresh, server = Pin(secrets.token_hex(8), 1), server_of(settings, invocation.environ)
     try:
-        with lock_of(home, agent):
+        with agent_lock(home, agent):
             if holder := await adopted(server, settings.prefix, agent, fresh):
                 raise StrandlineError(f"agent {agent} has a gateway ({holder}); stop that one first")
             write_mark(home, agent, Mark(fresh))
-    except Timeout as exc:
+    except WorkspaceLockedError as exc:
         raise StrandlineError(f"a gateway works on the files of agent {agent}; stop that one first") from exc
     except OSError as exc:
         raise StoreError(f"{home.agent(agent).root} cannot be written: {exc.strerror}") from exc

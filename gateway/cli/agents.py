@@ -106,6 +106,7 @@ def add(
     home: HomeOption = None,
 ) -> None:
     """Add an agent: its table in config.toml, and a workspace made from the templates."""
+    from gateway.cluster.workspace_locks import workspace_locks
     from workspaces.access import AgentId
     from workspaces.workspace import Workspace
 
@@ -116,7 +117,9 @@ def add(
         if agent in _config(place).agents:
             raise ConfigError(f"agents.{agent} is there already; strandline agents show {agent} shows it")
         changed = _with(place, text, agent, model)
-        Workspace.create(place.agent(agent).workspace, AgentId(agent)).folder.close()
+        workspace = place.agent(agent).workspace
+        with workspace_locks(place, {agent: workspace}, create=True):
+            Workspace.create(workspace, AgentId(agent)).folder.close()
         place.write(place.config_file, changed)
     invocation: Invocation = context.obj
     print(f"Added agent {agent}: {place.agent(agent).workspace}")

@@ -12,7 +12,7 @@ import typer
 
 from gateway.cli.connect import Reached, reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
-from gateway.cli.scaffold import prepare, wishes_of
+from gateway.cli.scaffold import prepared, wishes_of
 from gateway.control.operator_api import EXPECTED
 from gateway.control.wire import ChatOrder
 from gateway.errors import ConfigError
@@ -34,8 +34,8 @@ def chat(
     if as_json and message is None:
         raise ConfigError("--json needs --message: a conversation at the prompt is for people")
     if not place.exists:
-        with place.lock("strandline chat"):
-            prepare(place, wishes_of(invocation.environ))
+        with prepared(place, wishes_of(invocation.environ), "strandline chat"):
+            pass
     if message is None:
         _converse(invocation, place, agent)
     else:

@@ -26,8 +26,9 @@ async def reach(invocation: Invocation, home: Home, purpose: str, *, answers: bo
 
     A gateway composed here answers messages only if it *answers*: to look at its state is to change nothing.
 
-    Raises HomeLockedError when the home is owned by a process that cannot be asked, ConfigError when there is no
-    gateway and none can be composed, StrandlineError when there is no home.
+    Raises HomeLockedError when the home is owned by a process that cannot be asked, WorkspaceLockedError when one of
+    another home works in a workspace, ConfigError when there is no gateway and none can be composed, StrandlineError
+    when there is no home.
     """
     control = home.control()
     if control is not None:
@@ -43,14 +44,14 @@ async def reach(invocation: Invocation, home: Home, purpose: str, *, answers: bo
 
 @asynccontextmanager
 async def _composed(invocation: Invocation, home: Home, purpose: str, answers: bool) -> AsyncIterator[Reached]:
+    from gateway.app.ownership import own
     from gateway.config import read_config
     from gateway.observability.logs import logging_to_stderr
 
     if not home.exists:
         raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
-    config = read_config(home.config_file)  # before the lock: a wrong setting touches nothing
-    invocation.guard(config)
-    with home.lock(purpose), logging_to_stderr("warning", config.gateway.log_format):
+    invocation.guard(read_config(home.config_file))
+    with own(home, purpose) as config, logging_to_stderr("warning", config.gateway.log_format):
         composing = invocation.compose(home, config, invocation.environ, channels=False)
         async with composing as gateway, _answering(gateway) if answers else nullcontext():
             yield Reached(gateway.desk, None)

@@ -1,6 +1,7 @@
 """This file is `strandline import …`: other people's conversations become an agent's daily notes."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation
-from gateway.cli.scaffold import prepare, wishes_of
+from gateway.cli.scaffold import prepared, wishes_of
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
@@ -44,9 +45,9 @@ def locomo(
         chosen = _named(_chosen(read_locomo(file), conversation), agent, agent_prefix)
     except LocomoError as exc:
         raise StrandlineError(str(exc)) from exc
-    with place.lock("strandline import"):
-        prepare(place, wishes_of(invocation.environ))
-        written = {each.agent: _take_in(place, each) for each in chosen}
+    with prepared(place, wishes_of(invocation.environ), "strandline import") as (config, _):
+        locked = set(config.agents) if config.redis.url is None else set()
+        written = {each.agent: _take_in(place, each, is_locked=each.agent in locked) for each in chosen}
     for name, notes in written.items():
         print(f"Agent {name}: {notes} daily notes written")
     print(f"Next: {invocation.command(f'memory index --agent {chosen[0].agent}', place)}")
@@ -73,15 +74,23 @@ def _named(chosen: "list[Conversation]", agent: str | None, prefix: str) -> "lis
     return [replace(chosen[0], agent=agent)]
 
 
-def _take_in(home: Home, conversation: "Conversation") -> int:
+def _take_in(home: Home, conversation: "Conversation", *, is_locked: bool) -> int:
     """Write the notes into the agent's workspace, making the agent first; return how many were not there yet."""
+    from gateway.cluster.workspace_locks import workspace_locks
+
+    _configure(home, conversation.agent)
+    folder = _workspace_of(home, conversation.agent)
+    with nullcontext() if is_locked else workspace_locks(home, {conversation.agent: folder}, create=True):
+        return _write_notes(folder, conversation)
+
+
+def _write_notes(folder: Path, conversation: "Conversation") -> int:
     from workspaces.access import AgentId, owner_access
     from workspaces.errors import NoSuchFileError
     from workspaces.workspace import Workspace
 
     agent = AgentId(conversation.agent)
-    _configure(home, agent)
-    workspace = Workspace.create(_workspace_of(home, agent), agent)
+    workspace = Workspace.create(folder, agent)
     owner = owner_access(agent, "terminal:owner")
     written = 0
     for path, text in conversation.notes.items():

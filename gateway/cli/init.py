@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation
-from gateway.cli.scaffold import PROVIDERS, Wishes, prepare, wishes_of
+from gateway.cli.scaffold import PROVIDERS, Wishes, prepared, wishes_of
 
 
 def init(
@@ -17,14 +17,13 @@ def init(
     """Make a home: a commented config.toml and the workspace of agent main. Safe to repeat."""
     invocation: Invocation = context.obj
     place = invocation.home(home)
-    with place.lock("strandline init"):
-        wishes = wishes_of(invocation.environ)
-        if not yes and not place.config_file.exists():
-            wishes = _asked(wishes)
-        config, is_new = prepare(place, wishes)
-    print(f"{'Wrote' if is_new else 'Kept'} {place.config_file}")
-    for agent, settings in config.agents.items():
-        print(f"Agent {agent}: {settings.workspace or place.agent(agent).workspace}")
+    wishes = wishes_of(invocation.environ)
+    if not yes and not place.config_file.exists():
+        wishes = _asked(wishes)
+    with prepared(place, wishes, "strandline init") as (config, is_new):
+        print(f"{'Wrote' if is_new else 'Kept'} {place.config_file}")
+        for agent, settings in config.agents.items():
+            print(f"Agent {agent}: {settings.workspace or place.agent(agent).workspace}")
     print(f"Start it: {invocation.command('up', place)}")
 
 

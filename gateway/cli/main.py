@@ -35,7 +35,7 @@ from gateway.cli.doctor import doctor
 from gateway.cli.invocation import Compose, HomeOption, Invocation
 from gateway.cli.redacted_output import redacted_output
 from gateway.control.operator_api import EXPECTED
-from gateway.errors import ConfigError, HomeLockedError
+from gateway.errors import ConfigError, HomeLockedError, WorkspaceLockedError
 
 FAILED, MISCONFIGURED, LOCKED = 1, 2, 3
 
@@ -121,7 +121,7 @@ def _tell(failures: Sequence[Exception]) -> int:
     match failures[0]:
         case ConfigError():
             return MISCONFIGURED
-        case HomeLockedError():
+        case HomeLockedError() | WorkspaceLockedError():
             return LOCKED
         case _:
             return FAILED

@@ -33,6 +33,7 @@ def migrate(
 
     The gateway must not run meanwhile; its own index stays as it is.
     """
+    from gateway.app.ownership import own
     from gateway.config import QdrantSettings, read_config
 
     invocation: Invocation = context.obj
@@ -43,7 +44,7 @@ def migrate(
     if config.qdrant.url is not None:
         raise ConfigError(f"qdrant.url: the index is on {config.qdrant.url} already")
     server = _server(QdrantSettings, url, api_key_env, layout)
-    with place.lock("strandline memory migrate"), _bar() as progress:
+    with own(place, "strandline memory migrate"), _bar() as progress:
         compared = asyncio.run(_built(invocation, place, config, server, progress))
     _tell(compared, server, as_json)
     if not all(each.is_same for each in compared):

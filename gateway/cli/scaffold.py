@@ -1,6 +1,7 @@
 """This file makes a home ready for its first start: a commented configuration and a workspace for each agent."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,22 +30,37 @@ class Wishes:
     provider: str = "offline"
 
 
-def prepare(home: Home, wishes: Wishes) -> "tuple[Config, bool]":
-    """Make what is missing, change nothing that is there; return the settings and whether they are new.
+@contextmanager
+def prepared(home: Home, wishes: Wishes, purpose: str) -> "Iterator[tuple[Config, bool]]":
+    """Own *home* while the block runs; make what is missing there, and change nothing that is there.
 
-    The caller holds the home's lock. Raises ConfigError and WorkspaceError.
+    Gives the settings, and whether they are new. *purpose* tells others what the home is in use for. Raises
+    ConfigError, HomeLockedError and WorkspaceLockedError before anything is written, and WorkspaceError.
     """
+    from gateway.app.ownership import own
     from gateway.config import read_config
+
+    with own(home, purpose, create=True) as config:
+        is_new = not home.config_file.exists()
+        if is_new:
+            home.write(home.config_file, starter_config(wishes))
+            config = read_config(home.config_file)
+        _make_workspaces(home, config)
+        yield config, is_new
+
+
+def _make_workspaces(home: Home, config: "Config") -> None:
+    """Make what is missing in each agent's workspace; among several gateways, where none works."""
+    from gateway.cluster.workspace_locks import workspace_locks, workspaces_of
+    from gateway.errors import WorkspaceLockedError
     from workspaces.access import AgentId
     from workspaces.workspace import Workspace
 
-    is_new = not home.config_file.exists()
-    if is_new:
-        home.write(home.config_file, starter_config(wishes))
-    config = read_config(home.config_file)
-    for agent, settings in config.agents.items():
-        Workspace.create(settings.workspace or home.agent(agent).workspace, AgentId(agent))
-    return config, is_new
+    is_shared = config.redis.url is not None
+    for agent, folder in workspaces_of(home, config).items():
+        locks = workspace_locks(home, {agent: folder}, create=True) if is_shared else nullcontext()
+        with suppress(WorkspaceLockedError), locks:
+            Workspace.create(folder, AgentId(agent)).folder.close()
 
 
 def wishes_of(environ: Mapping[str, str]) -> Wishes:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.invocation import Composed, HomeOption, Invocation
-from gateway.cli.scaffold import prepare, wishes_of
+from gateway.cli.scaffold import prepared, wishes_of
 from gateway.cli.signals import stop_on_signals
 from gateway.cli.standby import Doorway, composed_again, outlasting
 from gateway.control.status_wire import disabled_line
@@ -49,8 +49,8 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     from workspaces.secrets import guarding
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
-    with home.lock("strandline up"), stop_on_signals(stop), collecting_seldom():
-        config, _ = prepare(home, wishes_of(invocation.environ))
+    ready = prepared(home, wishes_of(invocation.environ), "strandline up")
+    with ready as (config, _), stop_on_signals(stop), collecting_seldom():
         collect_secrets(config.secret_sources(), invocation.environ)  # none is missing
         known = [token, *known_secrets(config, invocation.environ)]
         settings = config.gateway

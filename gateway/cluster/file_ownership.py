@@ -5,14 +5,10 @@ import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gateway.errors import StoreError
 from gateway.home import FILE_MODE, FOLDER_MODE, AgentHome, Home
 from gateway.stores.pins import Known, Pin
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 MEND = (
     "start a gateway where they are, or, with that one stopped, copy the agent's folder from there. Are they lost, "
@@ -113,13 +109,6 @@ def renewed(here: Found) -> Mark:
         return Mark(Pin(secrets.token_hex(8), 1, number))
     earlier = (last.pin.number, *last.earlier)[:EARLIER_KEPT]
     return Mark(Pin(last.pin.identity, last.pin.claims + 1, number), earlier)
-
-
-def lock_of(home: Home, agent: str) -> "FileLock":
-    """Return the lock of who works on the agent's files; taken, it is refused at once with filelock's Timeout."""
-    from filelock import FileLock
-
-    return FileLock(home.agents / f".{agent}.lock", blocking=False)
 
 
 def write_mark(home: Home, agent: str, mark: Mark | None) -> None:

@@ -18,14 +18,14 @@ from gateway.cluster.file_ownership import (
     Found,
     found,
     is_new,
-    lock_of,
     objection,
     renewed,
     volume_of,
     write_mark,
 )
+from gateway.cluster.workspace_locks import agent_lock, workspace_locks, workspaces_of
 from gateway.config import Config
-from gateway.errors import ConfigError, StoreError
+from gateway.errors import ConfigError, StoreError, WorkspaceLockedError
 from gateway.home import Home
 from gateway.runtime.clock import Clock
 from gateway.stores.pins import Known
@@ -74,7 +74,9 @@ class Share:
     """Where our agents' folders are, if others share the store."""
     agents: list[str] = field(default_factory=list)
     strays: dict[str, str] = field(default_factory=dict)
-    """Agents that nobody looks after, and why we cannot: the files that they worked with are not here."""
+    """Agents that nobody looks after, and why we cannot, with the way to mend it."""
+    locked: dict[str, str] = field(default_factory=dict)
+    """Agents whose files somebody else had locked at the last claim, and who; claimed by another, they leave again."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the share has changed or the lease is lost: this run ends, and the next one begins with what is then."""
     is_leaving: bool = True
@@ -132,6 +134,7 @@ class Share:
         usable = [agent for agent, why in objections.items() if not why]
         part = Part.of(len(usable), len(known), self.volume, volumes)
         taken: list[str] = []
+        refused: dict[str, str] = {}
         for agent in usable:
             most = part.new if is_new(here[agent], known[agent]) else part.whole
             if agent in self.agents or not known[agent].is_free or len(self.agents) >= most:
@@ -142,15 +145,19 @@ class Share:
                     self.agents.append(agent)  # at once: should the store fail at the next one, this one is ours
             except OSError as exc:
                 objections[agent] = f"its folder here cannot be written ({exc.strerror})"
-        self._tell({agent: why for agent, why in objections.items() if why and known[agent].is_free})
+            except WorkspaceLockedError as exc:
+                refused[agent] = str(exc)
+        strays = {agent: f"{why}. To mend it, {MEND.format(agent=agent)}" for agent, why in objections.items() if why}
+        strays |= {agent: why for agent, why in refused.items() if agent in self.locked}  # not just a claim under way
+        self.locked = refused
+        self._tell({agent: why for agent, why in strays.items() if known[agent].is_free})
         self._seen = volumes, part.whole
         return taken
 
     def told(self) -> tuple[str, ...]:
-        """Return, for each agent that has no gateway because its files are not here, why and how to mend it."""
+        """Return, for each agent that has no gateway because we cannot use its files, why and how to mend it."""
         return tuple(
-            f"agent {agent} has no gateway, and this one cannot take it: {why}. To mend it, {MEND.format(agent=agent)}"
-            for agent, why in self.strays.items()
+            f"agent {agent} has no gateway, and this one cannot take it: {why}" for agent, why in self.strays.items()
         )
 
     def _look(self, agents: Sequence[str]) -> dict[str, Found]:
@@ -164,23 +171,18 @@ class Share:
                 log.warning("files are not here", detail=each)
 
     async def _took(self, agent: str, known: Known) -> bool:
-        """Lock one agent's folder and claim it: a gateway that stands still has lost its claim, but not the folder."""
-        from filelock import Timeout
+        """Lock one agent's files and claim it: a gateway that stands still has lost its claim, but not the locks.
 
-        lock = lock_of(self.home, agent)
-        try:
-            lock.acquire()
-        except Timeout:
-            return False
-        is_ours = False
-        try:
-            is_ours = await self._pinned(agent, known)
-        finally:
-            if is_ours:
-                self.locks.callback(lock.release)
-            else:
-                lock.release()
-        return is_ours
+        Raises WorkspaceLockedError.
+        """
+        with ExitStack() as stack:
+            workspace = workspaces_of(self.home, self.config)[agent]
+            stack.enter_context(workspace_locks(self.home, {agent: workspace}))
+            stack.enter_context(agent_lock(self.home, agent))
+            if not await self._pinned(agent, known):
+                return False
+            self.locks.push(stack.pop_all())
+            return True
 
     async def _pinned(self, agent: str, known: Known) -> bool:
         """Claim *agent*, whose folder we have locked, under the next pin: first in the folder, then in the store."""
@@ -206,8 +208,8 @@ class Share:
         before = len(self.agents)
         try:
             volumes = await leases.members()
-            is_settled = (volumes, len(self.agents)) == self._seen and self.agents and not self.strays
-            if is_settled:  # what is free elsewhere is no concern of ours until somebody comes or goes
+            is_settled = (volumes, len(self.agents)) == self._seen and not self.strays and not self.locked
+            if is_settled and self.agents:  # what is free elsewhere is no concern of ours until somebody comes or goes
                 return False
             is_more = bool(await self.claim(volumes))
             return is_more or len(self.agents) > self._seen[1]
@@ -280,7 +282,7 @@ async def _first_claim(share: Share, leases: "RedisLeases", *, alone: bool) -> N
     if not await share.claim([share.volume] if alone else await leases.members()):
         if alone:
             others = "every agent of this home is looked after by another gateway; stop that one first"
-            raise StoreError("; ".join(share.told()) or others)
+            raise StoreError("; ".join([*share.told(), *share.locked.values()]) or others)
         if not share.strays:
             log.info("standing by: every agent has its gateway")
     await leases.release(

@@ -65,7 +65,7 @@ def test_a_home_is_closed_to_other_users(tmp_path: Path) -> None:
         home.write(home.config_file, "[owner]\n")
         with home.lock("a test"), home.announced(CONTROL):
             assert mode(home.control_file) == 0o600
-            assert mode(home.path / "run" / "lock") == 0o600
+            assert mode(home.path / "run" / "holder") == 0o600
     finally:
         os.umask(before)
     assert [mode(path) for path in (home.path, home.agents, home.config_file)] == [0o700, 0o700, 0o600]

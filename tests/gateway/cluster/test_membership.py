@@ -1,6 +1,7 @@
 """Which agents a gateway looks after, alone and among others on one Redis."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
@@ -9,8 +10,9 @@ import pytest
 
 from gateway.app.channels import routes_of
 from gateway.cluster.membership import Share, at_most, open_share
+from gateway.cluster.workspace_locks import workspace_locks
 from gateway.config import Config
-from gateway.errors import StoreError
+from gateway.errors import StoreError, WorkspaceLockedError
 from gateway.home import Home
 from gateway.runtime.clock import SystemClock
 from gateway.stores.pins import Pin
@@ -118,9 +120,33 @@ async def test_an_agent_whose_folder_somebody_holds_is_left_alone(house: House) 
     first = await house.share("first")
     assert first.leases is not None
     await first.leases.release([f"agent:{agent}" for agent in "abc"])
-    with pytest.raises(StoreError, match="looked after by another gateway"):
+    with pytest.raises(StoreError, match=r"agent a lies in .*, which is in use by"):
         await house.share("second")
     assert await first.leases.claim(["agent:a"]) == ["agent:a"]
+
+
+async def test_an_agent_in_whose_workspace_another_home_works_is_told_of_and_taken_once_it_is_free(
+    house: House,
+) -> None:
+    """The others are looked after meanwhile; with the claim comes the lock, and it goes with it."""
+    workspace = house.folder / "agents" / "a" / "workspace"
+    workspace.mkdir(parents=True)
+    stranger = Home(house.folder / "stranger")
+    with workspace_locks(stranger, {"theirs": workspace}, create=True):
+        share = await house.share("one", alone=False)
+        assert share.leases is not None
+        assert (share.agents, share.told()) == (["b", "c"], ())  # it may be a gateway that claims it now
+        assert not await share._has_changed(share.leases)
+        (told,) = share.told()
+        assert told.startswith("agent a has no gateway, and this one cannot take it: the workspace ")
+        assert f"in use by process {os.getpid()} of the home {stranger.path}; stop that one first" in told
+    assert await share._has_changed(share.leases)
+    assert (share.agents, share.told()) == (["b", "c", "a"], ())
+    with pytest.raises(WorkspaceLockedError, match="one"), workspace_locks(stranger, {"theirs": workspace}):
+        pytest.fail("two work there")
+    share.locks.close()
+    with workspace_locks(stranger, {"theirs": workspace}):
+        pass
 
 
 async def first(count: int, store: Store) -> list[str]:

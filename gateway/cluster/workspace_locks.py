@@ -1,0 +1,132 @@
+"""One gateway at a time works in an agent's workspace, whichever homes name it: the locks, and whom a refusal names."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from gateway.config import Config
+from gateway.errors import StoreError, WorkspaceLockedError
+from gateway.home import FOLDER_MODE, Home, holder_in
+from workspaces.folder_lock import FolderLockedError, folder_lock, is_locked
+
+
+def workspaces_of(home: Home, config: Config) -> dict[str, Path]:
+    """Return the folder of each agent's workspace."""
+    return {name: agent.workspace or home.agent(name).workspace for name, agent in config.agents.items()}
+
+
+@contextmanager
+def workspace_locks(home: Home, workspaces: Mapping[str, Path], *, create: bool = False) -> Iterator[None]:
+    """Keep the gateways of other homes out of these *workspaces*, by agent, while the block runs.
+
+    Missing folders are made if *create* says so, else left out. A folder is refused that lies in a locked one, or
+    contains one. Raises WorkspaceLockedError and StoreError, before more is written than those folders.
+    """
+    with ExitStack() as stack:
+        found = {agent: _made(folder) if create else folder for agent, folder in workspaces.items()}
+        there = {agent: folder.resolve() for agent, folder in found.items() if folder.is_dir()}
+        for agent, folder in there.items():
+            _take(stack, home, agent, folder)
+        for folder in there.values():
+            _name_holder(stack, home, folder)
+        yield
+
+
+@contextmanager
+def agent_lock(home: Home, agent: str) -> Iterator[None]:
+    """Keep other gateways of a cluster out of all that *agent* has, but a workspace elsewhere, while the block runs.
+
+    Raises WorkspaceLockedError, and OSError for a folder that cannot be made or locked.
+    """
+    root = home.agent(agent).root
+    root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(folder_lock(root))
+        except FolderLockedError as exc:
+            raise _locked(agent, home.agent(agent).workspace, root) from exc
+        yield
+
+
+def _take(stack: ExitStack, home: Home, agent: str, workspace: Path) -> None:
+    """Lock *workspace*, and look around then: of two that overlap and begin at once, one at least sees the other."""
+    try:
+        stack.enter_context(folder_lock(workspace))
+    except FolderLockedError as exc:
+        raise _locked(agent, workspace, workspace) from exc
+    except OSError as exc:
+        raise StoreError(f"the workspace {workspace} of agent {agent} cannot be locked: {exc.strerror}") from exc
+    for place in (*_above(home, workspace), *_below(workspace)):
+        if is_locked(place):
+            raise _locked(agent, workspace, place)
+
+
+def _above(home: Home, workspace: Path) -> Iterator[Path]:
+    """Yield the folders that *workspace* lies in, up to the home's own."""
+    agents, own = home.agents.resolve(), home.path.resolve()
+    for folder in workspace.parents:
+        if folder == own:
+            return
+        yield folder
+        if folder == agents:
+            return
+
+
+def _below(workspace: Path) -> Iterator[Path]:
+    for top, folders, _ in os.walk(workspace):
+        yield from (Path(top, name) for name in folders)
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise StoreError(f"the workspace {folder} cannot be made: {exc.strerror}") from exc
+    return folder
+
+
+def _locked(agent: str, workspace: Path, place: Path) -> WorkspaceLockedError:
+    where = "is"
+    if workspace.is_relative_to(place) and workspace != place:
+        where = f"lies in {place}, which is"
+    elif place != workspace:
+        where = f"contains {place}, which is"
+    mend = f"stop that one first, or set agents.{agent}.workspace to another folder"
+    return WorkspaceLockedError(
+        f"the workspace {workspace} of agent {agent} {where} in use by {_holder_of(place)}; {mend}"
+    )
+
+
+# --- whom a refusal names
+
+
+def _holder_file(folder: Path) -> Path:
+    """Beside the folder, as it is no part of what the agent has."""
+    return folder.with_name(f"{folder.name}.holder")
+
+
+def _holder_of(place: Path) -> str:
+    """Say who has locked *place*: one whose home it lies in, if none is named beside it."""
+    if beside := holder_in(_holder_file(place)):
+        return beside
+    for folder in (place, *place.parents):
+        if owner := holder_in(Home(folder).holder_file):
+            return f"{owner} of the home {folder}"
+    return f"another process (fuser -v {place} names it)"
+
+
+def _name_holder(stack: ExitStack, home: Home, folder: Path) -> None:
+    """Say who has locked *folder*, unless its home does; where that cannot be written, refusals name nobody."""
+    file = _holder_file(folder)
+    if folder.is_relative_to(home.path.resolve()):
+        _remove(file)  # left by a gateway of another home that was killed
+        return
+    with suppress(OSError):
+        home.write(file, f"process {os.getpid()} of the home {home.path}")
+        stack.callback(_remove, file)
+
+
+def _remove(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink(missing_ok=True)
