@@ -25,7 +25,7 @@ from bench.loopback import Recorder, SteadyModel
 from bench.observed import sample
 from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.home import AgentHome
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, header, to_line
 from tests.journeys.house import OWNER
 from tests.journeys.processes import Gateway

@@ -25,7 +25,7 @@ from gateway.agent.entries import (
 from gateway.control.sessions import Shelf, answer_sessions
 from gateway.control.wire import SessionsOrder
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, header, to_line
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Transcript

@@ -27,7 +27,7 @@ from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes
 from gateway.inbound.receive import Reception
 from gateway.runtime.clock import SystemClock
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.botapi import TOKEN, BotApi
 from workspaces.access import AgentId

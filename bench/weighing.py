@@ -26,10 +26,10 @@ from bench.observed import sample, worker_of
 from bench.search import AGENT, OWNER, in_place, write_notes
 from gateway.home import Home
 from gateway.runtime.clock import SystemClock
-from gateway.stores.ports import Outgoing, TurnCommit
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import Server
 from gateway.stores.redis.store import RedisStore
+from gateway.stores.rows import Outgoing, TurnCommit
 from tests.fakes import redis_server
 from tests.journeys.processes import Gateway
 from workspaces.memory.client import WorkerClient, WorkerSettings

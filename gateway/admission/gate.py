@@ -14,7 +14,8 @@ from gateway.admission.policy import Admitted, DirectPolicy, Policy, Reason, Ref
 from gateway.admission.rate_limits import LoopGuard, Rates
 from gateway.admission.routing import principal
 from gateway.stores.door import Context, Silence
-from gateway.stores.ports import OutboxRow, Outgoing, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import OutboxRow, Outgoing
 
 log = structlog.get_logger()
 

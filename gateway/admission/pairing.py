@@ -12,7 +12,8 @@ from gateway.admission.policy import Admitted, DirectPolicy, Policy, Refused, ad
 from gateway.errors import PairingError
 from gateway.runtime.escape import visible
 from gateway.stores.door import Guest, PairingRequest, Pairings, Visitor
-from gateway.stores.ports import OutboxRow, Outgoing, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import OutboxRow, Outgoing
 
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """32 letters that nobody takes for one another, so that each is worth 5 bits."""

@@ -12,8 +12,9 @@ from gateway.delivery.owner_notices import Notices
 from gateway.errors import StoreError
 from gateway.runtime.work_journal import DEATHS, WorkJournal
 from gateway.stores.codec import decode_message
-from gateway.stores.ports import Outgoing, Store
+from gateway.stores.ports import Store
 from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, Kind, QuarantinedRow
+from gateway.stores.rows import Outgoing
 from workspaces.access import AgentId
 
 log = structlog.get_logger()

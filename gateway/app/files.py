@@ -8,7 +8,7 @@ from gateway.app.resources import Ground
 from gateway.config import AttachmentSettings
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.stores.disk import remove_older
-from gateway.stores.ports import OutboxRow
+from gateway.stores.rows import OutboxRow
 from gateway.turns.attachments import Intake, IntakeSettings
 from gateway.turns.downloads import Fetcher
 

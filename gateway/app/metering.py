@@ -9,7 +9,8 @@ from gateway.agent.models.metered import MeteredModel
 from gateway.delivery.sender import Delivery
 from gateway.observability.metrics import Meter
 from gateway.runtime.clock import Clock
-from gateway.stores.ports import InboxRow, OutboxRow, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from workspaces.access import AgentId
 

@@ -17,7 +17,7 @@ from gateway.config import TraceSettings
 from gateway.errors import ConfigError
 from gateway.observability.spans import span
 from gateway.runtime.lanes import RetryLater
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.turns.worker import Item
 from workspaces.access import AgentId
 

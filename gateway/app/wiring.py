@@ -42,7 +42,7 @@ from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
 from gateway.sessions.lifecycle import Lifecycle
 from gateway.sessions.rest_flush import RestFlush
-from gateway.stores.ports import InboxRow, OutboxRow
+from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.turns.planning import Planner
 from gateway.turns.turn import Offer, Turns, no_offer
 from gateway.turns.worker import Item

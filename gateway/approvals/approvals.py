@@ -14,7 +14,8 @@ from gateway.approvals.diff import difference, notice_of
 from gateway.approvals.job_changes import is_of_jobs, make
 from gateway.errors import ApprovalError, ToolError
 from gateway.schedule.jobs import Timetable
-from gateway.stores.ports import ChangeId, ChangeState, OutboxRow, Outgoing, PendingChange, Proposal, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import ChangeId, ChangeState, OutboxRow, Outgoing, PendingChange, Proposal
 from workspaces.access import AgentId, Grant, owner_access
 from workspaces.history import Origin
 from workspaces.workspace import Workspace

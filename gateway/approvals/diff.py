@@ -7,7 +7,7 @@ from datetime import datetime
 from gateway.agent.write_policy import Reason
 from gateway.approvals.job_changes import is_of_jobs
 from gateway.runtime.escape import visible
-from gateway.stores.ports import Proposal
+from gateway.stores.rows import Proposal
 
 SHOWN_LINES = 100
 SHOWN_CHARS = 6_000

@@ -7,7 +7,7 @@ from gateway.errors import ApprovalError, ScheduleError
 from gateway.schedule.jobs import Timetable, Wish, schedule_of
 from gateway.schedule.recurrence import At
 from gateway.stores.jobs import Errand, Job
-from gateway.stores.ports import Proposal
+from gateway.stores.rows import Proposal
 from workspaces.history import Origin
 
 _PLACE = "/schedule"

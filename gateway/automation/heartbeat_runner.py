@@ -32,7 +32,8 @@ from gateway.schedule.checklist import (
     prompt_for,
     read_checklist,
 )
-from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import InboxRow, OutboxRow, Outgoing
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId, SessionType
 from workspaces.errors import WorkspaceError

@@ -16,7 +16,7 @@ from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Timetable, Wish, shown_schedule
 from gateway.sessions.turn_request import Asked
 from gateway.stores.jobs import Job, Run
-from gateway.stores.ports import Proposal
+from gateway.stores.rows import Proposal
 
 
 def job_tools(approvals: Approvals, asked: Asked, guard: Guard) -> list[Tool]:

@@ -15,7 +15,8 @@ from gateway.runtime.clock import Clock
 from gateway.schedule.jobs import DueJob, Timetable, schedule_of, shown_schedule
 from gateway.schedule.recurrence import At
 from gateway.stores.jobs import Job, Run
-from gateway.stores.ports import InboxRow, OutboxRow, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import InboxRow, OutboxRow
 from workspaces.access import AgentId
 
 log = structlog.get_logger()

@@ -24,7 +24,7 @@ from gateway.inbound.queue_modes import Queueing
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.session import Session
 from gateway.sessions.turn_request import Asked
-from gateway.stores.ports import InboxId, InboxRow
+from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import Access, SessionType
 
 TOO_MANY_CHILDREN = "limit.subagent_children"

@@ -29,7 +29,8 @@ from gateway.errors import ConfigError, StoreError, WorkspaceLockedError
 from gateway.home import Home
 from gateway.runtime.clock import Clock
 from gateway.stores.pins import Known
-from gateway.stores.ports import STATE_LOST, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import STATE_LOST
 from gateway.stores.sqlite.store import SqliteStore
 from workspaces.fault_points import Checkpoint
 

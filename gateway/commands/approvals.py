@@ -7,7 +7,7 @@ from gateway.agent.write_policy import Reason
 from gateway.approvals.approvals import Approvals
 from gateway.commands.command import Call, Command, Who
 from gateway.errors import ApprovalError, ToolError
-from gateway.stores.ports import PendingChange
+from gateway.stores.rows import PendingChange
 from workspaces.access import AgentId
 
 _NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from gateway.agent.agent import Agent
 from gateway.agent.tools.tool import Run
 from gateway.sessions.turn_request import Asked
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access, SessionType
 from workspaces.history import Origin

@@ -11,7 +11,7 @@ from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox
 from gateway.commands.command import Call, Command
 from gateway.sessions.turn_request import Asked, Plan
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 
 _INTERRUPTED = "/{name} was interrupted: it may or may not have happened. Please look before you repeat it."

@@ -5,7 +5,7 @@ from gateway.approvals.approvals import Approvals
 from gateway.approvals.diff import difference
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
 from gateway.errors import StrandlineError
-from gateway.stores.ports import PendingChange
+from gateway.stores.rows import PendingChange
 from workspaces.access import AgentId
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from gateway.agent.agent import Agent
 from gateway.control.wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
 from gateway.errors import StrandlineError
-from gateway.stores.ports import InboxRow, OutboxRow
 from gateway.stores.quarantine import Quarantine, QuarantinedRow
+from gateway.stores.rows import InboxRow, OutboxRow
 from workspaces.access import AgentId
 
 

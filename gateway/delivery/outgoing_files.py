@@ -18,7 +18,7 @@ from gateway.errors import ToolError
 from gateway.runtime.escape import visible
 from gateway.sessions.turn_request import Asked
 from gateway.stores.disk import disk_trouble, remove_older, sync_folder
-from gateway.stores.ports import Enclosure, OutboxRow
+from gateway.stores.rows import Enclosure, OutboxRow
 from gateway.transcripts.codec import Record
 from workspaces.access import AgentId
 from workspaces.secrets import redact_bytes

@@ -8,7 +8,8 @@ import structlog
 from adapters.channel import Address, Button, InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.codec import message_key
-from gateway.stores.ports import OutboxRow, Outgoing, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import OutboxRow, Outgoing
 
 log = structlog.get_logger()
 

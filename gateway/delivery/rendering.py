@@ -14,7 +14,7 @@ from gateway.admission.internal_channels import CHANNELS
 from gateway.delivery.outgoing_files import Part, file_parts
 from gateway.runtime.threads import Threads
 from gateway.runtime.work_journal import WorkJournal
-from gateway.stores.ports import Enclosure, OutboxRow
+from gateway.stores.rows import Enclosure, OutboxRow
 
 log = structlog.get_logger()
 

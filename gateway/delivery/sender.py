@@ -32,7 +32,8 @@ from gateway.hooks import Hooks
 from gateway.observability.spans import span
 from gateway.runtime.lanes import Lanes, RetryLater
 from gateway.sessions.hook_events import note_sent
-from gateway.stores.ports import Outbox, OutboxId, OutboxRow, OutboxState, RowStateError
+from gateway.stores.ports import Outbox, RowStateError
+from gateway.stores.rows import OutboxId, OutboxRow, OutboxState
 from workspaces.secrets import redact
 
 log = structlog.get_logger()

@@ -13,7 +13,8 @@ from gateway.admission.gate import HEARD_CAP
 from gateway.admission.policy import GroupPolicy
 from gateway.admission.routing import Routes, route
 from gateway.errors import StoreError
-from gateway.stores.ports import InboxRow, OutboxRow, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import InboxRow, OutboxRow
 
 log = structlog.get_logger()
 

@@ -14,7 +14,7 @@ from gateway.inbound.queue_modes import Item, Queueing
 from gateway.runtime.clock import Clock
 from gateway.runtime.lanes import Lanes
 from gateway.runtime.queues import Queues
-from gateway.stores.ports import InboxId, InboxRow
+from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import AgentId
 
 log = structlog.get_logger()

@@ -13,7 +13,7 @@ from enum import StrEnum
 from adapters.channel import InboundMessage, Quote, Via
 from gateway.agent.entries import UserEntry
 from gateway.stores.codec import message_key
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.transcripts.codec import Record
 
 LATE_AFTER = timedelta(hours=48)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from adapters import http, terminal
-from gateway.stores.ports import InboxRow, OutboxRow
+from gateway.stores.rows import InboxRow, OutboxRow
 
 ASKED = frozenset({http.CHANNEL, terminal.CHANNEL})
 """The channels whose readers may ask when the turn is over already; who waits for another's asks before."""

@@ -15,7 +15,7 @@ from gateway.inbound.turn_mark import answered
 from gateway.runtime.clock import utc_now
 from gateway.runtime.queues import Queues
 from gateway.sessions.due import Due
-from gateway.stores.ports import InboxId, InboxRow
+from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import AgentId
 
 Item = InboxRow | Due

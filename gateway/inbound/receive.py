@@ -11,7 +11,8 @@ from gateway.admission.policy import Refused
 from gateway.admission.routing import Routes, SessionKey, route
 from gateway.hooks import Hooks
 from gateway.sessions.hook_events import note_received
-from gateway.stores.ports import FIRST, Arrivals, Inbox, InboxRow, Store
+from gateway.stores.ports import Arrivals, Inbox, Store
+from gateway.stores.rows import FIRST, InboxRow
 from workspaces.secrets import redact_all
 
 PAGE = 500

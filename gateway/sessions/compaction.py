@@ -34,7 +34,7 @@ from gateway.sessions.flush import Flush
 from gateway.sessions.hook_events import allow_summary, note_summary
 from gateway.sessions.lifecycle import Lifecycle
 from gateway.sessions.session import Session
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Record
 from workspaces.errors import WorkspaceError
 

@@ -13,7 +13,7 @@ from gateway.agent.entries import LogEntry, LoggedEntry, LogSection
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.extractive_summary import Said, Writer, conversation
 from gateway.sessions.session import Session, noting
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Record
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError

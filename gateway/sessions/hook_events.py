@@ -36,7 +36,7 @@ from gateway.hooks import (
     SessionStart,
 )
 from gateway.sessions.session import Session
-from gateway.stores.ports import OutboxRow, Outgoing
+from gateway.stores.rows import OutboxRow, Outgoing
 from workspaces.access import Access, SessionType
 
 log = structlog.get_logger()

@@ -25,7 +25,7 @@ from gateway.sessions.extractive_summary import Extract
 from gateway.sessions.hook_events import note_rest, note_start
 from gateway.sessions.session import Session
 from gateway.sessions.session_note import SessionNote
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.expiry import FORGOTTEN, forget_helpers
 from gateway.transcripts.records import Records
 from gateway.transcripts.store import Sessions

@@ -8,7 +8,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.tools.tool import Toolbox
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access
 from workspaces.history import Origin

@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError
 from adapters.channel import Address, Heard, InboundMessage
 from gateway.errors import StoreError
 from gateway.stores.jobs import Errand
-from gateway.stores.ports import Outgoing, Proposal
+from gateway.stores.rows import Outgoing, Proposal
 from workspaces.secrets import holds_secret, redact_all
 
 T = TypeVar("T")

@@ -6,12 +6,10 @@ Operations keep the rules of `gateway.stores.ports`: in the order of their calls
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from adapters.channel import Address, Heard
-
-if TYPE_CHECKING:
-    from gateway.stores.ports import OutboxRow, Outgoing
+from gateway.stores.rows import OutboxRow, Outgoing
 
 SILENCES_KEPT = 1_000
 """Lines of the ledger of silences; the newest are. Our choice: what an owner looks through; no flood fills a disk."""
@@ -59,7 +57,7 @@ class Guest:
 class Pairings(Protocol):
     """Who asks to talk to a bot account, and who may because the owner said so."""
 
-    async def ask(self, request: PairingRequest, most: int, reply: "Outgoing", older: datetime) -> "OutboxRow | None":
+    async def ask(self, request: PairingRequest, most: int, reply: Outgoing, older: datetime) -> OutboxRow | None:
         """Keep *request* and queue the *reply* that tells its code: both or neither.
 
         While *most* requests wait at that account, the oldest makes way if it was made before *older*: its code counts

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, NewType, Protocol
+from typing import NewType, Protocol
 
 from adapters.channel import InboundMessage
-
-if TYPE_CHECKING:
-    from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 
 JobId = NewType("JobId", int)
 RUNS_KEPT = 100
@@ -110,13 +108,13 @@ class Jobs(Protocol):
     async def set_next(self, job: JobId, next_slot: datetime | None) -> bool:
         """Enable the job from *next_slot* on, its failures forgotten; with `None` disable it."""
 
-    async def take(self, job: JobId, slot: Slot, message: InboundMessage | None) -> "InboxRow | None":
+    async def take(self, job: JobId, slot: Slot, message: InboundMessage | None) -> InboxRow | None:
         """Move the job on and take *message* in: both or neither; `None` if the slot is no longer the next.
 
         Without a message the slot is noted as missed, for `None` as well.
         """
 
-    async def run(self, job: JobId, at: datetime, message: InboundMessage) -> "InboxRow | None":
+    async def run(self, job: JobId, at: datetime, message: InboundMessage) -> InboxRow | None:
         """Take *message* in beside the schedule; `None` if it was taken in before, or there is no such job."""
 
     async def history(self, job: JobId) -> Sequence[Run]:

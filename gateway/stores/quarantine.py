@@ -11,7 +11,7 @@ from gateway.errors import StoreError
 from gateway.stores.codec import decode_errand, decode_message, decode_outgoing
 from gateway.stores.door import UNREADABLE_MESSAGE
 from gateway.stores.jobs import JobId
-from gateway.stores.ports import InboxRow, OutboxRow
+from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.unreadable import UNREADABLE_JOB, UNREADABLE_REPLY
 
 CRASHED_MESSAGE = "crashed_message"

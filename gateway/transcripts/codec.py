@@ -38,7 +38,7 @@ from gateway.agent.entries import (
     UserEntry,
 )
 from gateway.stores.codec import KEYS_ALONE, to_json
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 
 _RECORD_START = b'{"v":'
 """Begins every record and can stand nowhere inside one, where its quotation marks would be escaped."""

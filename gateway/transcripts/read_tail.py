@@ -6,7 +6,7 @@ from os import SEEK_END
 from typing import BinaryIO
 
 from gateway.agent.entries import COMMAND, ReplyEntry, SummaryEntry, UserEntry
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Fault, Record, in_line
 
 LEAST_MESSAGES = 30

@@ -5,7 +5,7 @@ from typing import overload
 
 from gateway.agent.entries import Entry, Mark, UserEntry
 from gateway.agent.window.rounds import Rounds
-from gateway.stores.ports import InboxId, TurnId
+from gateway.stores.rows import InboxId, TurnId
 from gateway.transcripts.codec import Record
 
 

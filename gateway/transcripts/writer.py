@@ -15,7 +15,7 @@ from gateway.agent.entries import Entry, Mark, SummaryEntry, UsedEntry, UsedMemo
 from gateway.agent.tools.tool import Run
 from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Fault, Record, command_turns, header, in_line, is_whole, to_line
 from gateway.transcripts.purge import redact_file
 from gateway.transcripts.read_tail import NewestFirst, lines_backwards, needed

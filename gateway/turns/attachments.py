@@ -10,7 +10,8 @@ import structlog
 from adapters.channel import Attachment, AttachmentKind, ChannelError, ChatKind, InboundMessage
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Picture
-from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import InboxRow, OutboxRow, Outgoing
 from gateway.turns.downloads import Fetcher, TooLargeToTakeError, once
 from workspaces.access import Access, AgentId
 from workspaces.attachments import Incoming, cleaned_name, store

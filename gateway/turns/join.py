@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from gateway.agent.entries import Entry, UserEntry
 from gateway.inbound.queue_modes import Current, QueueMode
-from gateway.stores.ports import InboxId, InboxRow
+from gateway.stores.rows import InboxId, InboxRow
 from gateway.transcripts.writer import Transcript
 
 

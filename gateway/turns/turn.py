@@ -41,7 +41,8 @@ from gateway.runtime.lanes import RetryLater
 from gateway.sessions.hook_events import leaving, note_end
 from gateway.sessions.turn_request import Asked, Plan, Shortcut, no_shortcut
 from gateway.stores.door import UNASKED_PROSE, Silence
-from gateway.stores.ports import Enclosure, InboxRow, OutboxRow, Outgoing, Store, TurnCommit
+from gateway.stores.ports import Store
+from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.transcripts.store import Sessions
 from gateway.turns.attachments import TakeIn, text_alone
 from gateway.turns.cost_cause import asked_for, told_of_budget

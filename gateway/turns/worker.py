@@ -12,7 +12,7 @@ from gateway.runtime.lanes import RetryLater
 from gateway.runtime.work_journal import WorkJournal
 from gateway.sessions.due import Due
 from gateway.sessions.lifecycle import Lifecycle
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.turns.turn import Turns
 
 __all__ = ["Item", "LaneWork"]

@@ -18,7 +18,7 @@ from adapters.channel import Adapter, ChannelUnavailableError
 from adapters.web import CHANNEL, Kind, PageEvent, Sign, Told, WebAdapter
 from gateway.admission.routing import SessionKey
 from gateway.errors import StoreError
-from gateway.stores.ports import NOTICE_PREFIX
+from gateway.stores.rows import NOTICE_PREFIX
 from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
 from gateway.web.errors import NOT_TAKEN, SERVER, HttpError

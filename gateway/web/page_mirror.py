@@ -15,7 +15,7 @@ from gateway.agent.entries import HALTED, NO_REPLY, ReplyEntry, ResultEntry, Use
 from gateway.agent.tools.notify import notified
 from gateway.inbound.edits import source_of
 from gateway.inbound.outcomes import Outcome
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.transcripts.codec import Record
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId, SessionType

@@ -6,7 +6,8 @@ import pytest
 
 from adapters.channel import Address, Heard
 from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
-from gateway.stores.ports import OutboxRow, Outgoing, Store
+from gateway.stores.ports import Store
+from gateway.stores.rows import OutboxRow, Outgoing
 from tests.contracts.test_store import Kept
 from tests.fakes.clock import START
 

@@ -7,7 +7,8 @@ import pytest
 
 from adapters.channel import Address, InboundMessage
 from gateway.stores.jobs import RUNS_KEPT, Errand, Job, JobId, Run, RunState, Slot
-from gateway.stores.ports import InboxRow, Outgoing, Store, TurnCommit, TurnId
+from gateway.stores.ports import Store
+from gateway.stores.rows import InboxRow, Outgoing, TurnCommit, TurnId
 from tests.contracts.test_store import Kept
 from tests.fakes.adapter import message
 from tests.fakes.clock import START

@@ -6,8 +6,9 @@ import pytest
 
 from gateway.errors import StoreError
 from gateway.stores.jobs import JobId
-from gateway.stores.ports import Arrivals, InboxRow, OutboxRow, Outgoing, TurnCommit
+from gateway.stores.ports import Arrivals
 from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, Kind
+from gateway.stores.rows import InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.stores.unreadable import UNREADABLE_JOB
 from tests.contracts.test_jobs_store import added
 from tests.contracts.test_store import Kept, accepted

@@ -10,7 +10,13 @@ import pytest
 
 from adapters.channel import Address, Button, ChatKind, InboundMessage, Quote, Sender
 from gateway.errors import StoreError
-from gateway.stores.ports import (
+from gateway.stores.ports import RowStateError, Store
+from gateway.stores.quarantine import CRASHED_REPLY
+from gateway.stores.redis.leases import RedisLeases
+from gateway.stores.redis.server import Server
+from gateway.stores.redis.store import RedisStore
+from gateway.stores.retention import Retention
+from gateway.stores.rows import (
     APPROVAL_EXPIRED,
     ChangeId,
     ChangeState,
@@ -23,16 +29,9 @@ from gateway.stores.ports import (
     Outgoing,
     PendingChange,
     Proposal,
-    RowStateError,
-    Store,
     TurnCommit,
     TurnId,
 )
-from gateway.stores.quarantine import CRASHED_REPLY
-from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.server import Server
-from gateway.stores.redis.store import RedisStore
-from gateway.stores.retention import Retention
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.adapter import message
 from tests.fakes.clock import START, ManualClock

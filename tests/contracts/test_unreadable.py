@@ -15,8 +15,9 @@ from adapters.channel import Address, Heard
 from gateway.stores.codec import address_key
 from gateway.stores.door import UNREADABLE_MESSAGE, Silence
 from gateway.stores.jobs import RunState
-from gateway.stores.ports import Arrivals, InboxRow, Outgoing, Store, TurnCommit
+from gateway.stores.ports import Arrivals, Store
 from gateway.stores.redis.store import RedisStore
+from gateway.stores.rows import InboxRow, Outgoing, TurnCommit
 from gateway.stores.unreadable import UNREADABLE_HEARD, UNREADABLE_JOB, UNREADABLE_REPLY
 from tests.contracts.test_jobs_store import added, taken
 from tests.contracts.test_store import Kept, accepted

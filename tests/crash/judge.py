@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.home import Home
-from gateway.stores.ports import StoreReport
+from gateway.stores.rows import StoreReport
 from tests.crash.platform import Platform
 from tests.crash.running import answer_to, content_of, file_of, note_of
 from workspaces.access import AgentId

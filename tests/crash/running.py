@@ -25,10 +25,11 @@ from gateway.home import Home
 from gateway.runtime.clock import SystemClock
 from gateway.sessions.due import Pause
 from gateway.sessions.flush import PROMPT
-from gateway.stores.ports import Store, StoreReport
+from gateway.stores.ports import Store
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import Server
 from gateway.stores.redis.store import RedisStore
+from gateway.stores.rows import StoreReport
 from gateway.stores.sqlite.store import SqliteStore
 from tests.crash.faults import Steps, Wired
 from tests.crash.platform import Platform

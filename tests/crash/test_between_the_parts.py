@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gateway.stores.ports import STORE_TROUBLE, Outgoing, TurnCommit
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import Server
 from gateway.stores.redis.store import RedisStore
+from gateway.stores.rows import STORE_TROUBLE, Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
 from tests.fakes.fault_proxy import FaultProxy, NetFault
 from tests.fakes.patience import PATIENCE_S

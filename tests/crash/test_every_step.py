@@ -15,7 +15,7 @@ import pytest
 
 from gateway.errors import StoreError
 from gateway.home import Home
-from gateway.stores.ports import StoreReport
+from gateway.stores.rows import StoreReport
 from tests.crash import judge
 from tests.crash.faults import Fault, Steps
 from tests.crash.nursery import Life, Nursery, nursery

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gateway.home import Home
-from gateway.stores.ports import StoreReport
+from gateway.stores.rows import StoreReport
 from tests.crash import judge
 from tests.crash.faults import Fault
 from tests.crash.nursery import Life, Nursery

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.entries import UserEntry
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, header, to_line
 from tests.journeys.house import make_home
 from tests.journeys.processes import Gateway

@@ -9,7 +9,7 @@ from pathlib import Path
 from gateway.app.app import App
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
-from gateway.stores.ports import OutboxRow
+from gateway.stores.rows import OutboxRow
 from tests.fakes.botapi import BotApi
 from tests.fakes.discord import Discord
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT

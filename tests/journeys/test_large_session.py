@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, header, to_line
 from tests.fakes.clock import START
 from tests.fakes.keeping import KeepingModel, notes

@@ -13,7 +13,7 @@ from gateway.agent.tools.send import CAPTION_CHARS
 from gateway.delivery.outgoing_files import MOST_A_TURN, Enclosures
 from gateway.errors import ModelUnavailableError
 from gateway.runtime.lanes import RetryLater
-from gateway.stores.ports import Enclosure
+from gateway.stores.rows import Enclosure
 from gateway.turns.turn import Turns
 from tests.fakes.media import MediaAdapter
 from tests.fakes.model import ScriptedModel, call, says

@@ -38,7 +38,7 @@ from gateway.automation.subagents import SubagentRules, Subagents, told_of
 from gateway.config import Config
 from gateway.errors import ModelUnavailableError, StoreError
 from gateway.inbound.queue_modes import Queueing
-from gateway.stores.ports import InboxId, InboxRow
+from gateway.stores.rows import InboxId, InboxRow
 from tests.crash.running import HastyClock, NoWorker
 from tests.fakes.model import call, says
 from tests.fakes.patience import PATIENCE_S

@@ -5,7 +5,7 @@ from pathlib import Path
 from adapters.channel import Address
 from adapters.terminal import CHANNEL, CHAT
 from gateway.control.wire import ChatOrder
-from gateway.stores.ports import Outgoing, TurnCommit, TurnId
+from gateway.stores.rows import Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
 from tests.journeys.house import make_home, running
 

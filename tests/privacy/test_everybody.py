@@ -19,7 +19,7 @@ from gateway.commands.command import Call, Command, Who
 from gateway.commands.families import Parts, every_command
 from gateway.inbound.receive import Reception
 from gateway.stores.door import PairingRequest, Visitor
-from gateway.stores.ports import InboxRow, Outgoing
+from gateway.stores.rows import InboxRow, Outgoing
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, House, open_house
 

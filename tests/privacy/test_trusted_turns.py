@@ -9,7 +9,7 @@ import pytest
 from adapters.channel import InboundMessage, Quote
 from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import OWNER, SHARED, House, open_house
 

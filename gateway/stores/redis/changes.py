@@ -6,7 +6,9 @@ from datetime import datetime
 
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_proposal, encode_proposal, encode_time
-from gateway.stores.ports import (
+from gateway.stores.redis.link import Link
+from gateway.stores.redis.outbox import queued, score, sent_along
+from gateway.stores.rows import (
     NOTICE_PREFIX,
     ChangeId,
     ChangeState,
@@ -16,8 +18,6 @@ from gateway.stores.ports import (
     Proposal,
     TurnId,
 )
-from gateway.stores.redis.link import Link
-from gateway.stores.redis.outbox import queued, score, sent_along
 
 Fields = tuple[str, str | None, str, str, str, str]
 """A change as store.lua returns it: id, proposal, the same without its texts, made at, expires at, state."""

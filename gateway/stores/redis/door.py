@@ -9,9 +9,9 @@ from adapters.channel import Address, Heard
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import address_key, decode_heard, encode_heard, encode_time
 from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
-from gateway.stores.ports import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import queued, score, sent_along
+from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.unreadable import UNREADABLE_HEARD, Unreadable, legible, text_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -16,10 +16,10 @@ from gateway.stores.codec import (
     message_key,
 )
 from gateway.stores.jobs import RUNS_KEPT, Errand, Job, JobId, Run, RunState, Slot
-from gateway.stores.ports import InboxId, InboxRow
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Argument, Link
 from gateway.stores.redis.outbox import score
+from gateway.stores.rows import InboxId, InboxRow
 from gateway.stores.unreadable import UNREADABLE_JOB, legible, moment_of, text_of
 
 Fields = Sequence[str]

@@ -13,8 +13,8 @@ from redis.exceptions import NoScriptError, RedisError
 
 from gateway.errors import StoreError
 from gateway.stores.codec import valid_unicode
-from gateway.stores.ports import STORE_TROUBLE
 from gateway.stores.redis.server import Server, is_elsewhere, refused, told
+from gateway.stores.rows import STORE_TROUBLE
 from workspaces.fault_points import Checkpoint, unchecked
 
 log = structlog.get_logger()

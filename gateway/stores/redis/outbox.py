@@ -8,9 +8,9 @@ from datetime import datetime
 from adapters.channel import Address
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import address_key, decode_outgoing, encode_outgoing, encode_time
-from gateway.stores.ports import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Argument, Link
+from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
 from gateway.stores.unreadable import UNREADABLE_REPLY, legible, moment_of, text_of
 
 MICROSECOND = 1_000_000

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_message, decode_outgoing
 from gateway.stores.jobs import JobId
-from gateway.stores.ports import InboxId, InboxRow, OutboxRow, TurnId
 from gateway.stores.quarantine import KINDS, Kind, QuarantinedRow, Retried
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Link
 from gateway.stores.redis.outbox import queued
+from gateway.stores.rows import InboxId, InboxRow, OutboxRow, TurnId
 from gateway.stores.unreadable import moment_of
 
 _CONTENT: Mapping[Kind, str] = MappingProxyType({Kind.MESSAGE: "message", Kind.REPLY: "outgoing", Kind.JOB: "errand"})

@@ -17,20 +17,7 @@ from gateway.runtime.clock import Clock, SystemClock
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
 from gateway.stores.door import UNREADABLE_MESSAGE, Overheard, Pairings, Silences
 from gateway.stores.jobs import Jobs, RunState
-from gateway.stores.ports import (
-    FIRST,
-    NOTICE_PREFIX,
-    Changes,
-    Inbox,
-    InboxId,
-    InboxRow,
-    Outbox,
-    OutboxRow,
-    Outgoing,
-    StoreReport,
-    TurnCommit,
-    TurnId,
-)
+from gateway.stores.ports import Changes, Inbox, Outbox
 from gateway.stores.quarantine import Quarantine
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.changes import RedisChanges
@@ -44,6 +31,17 @@ from gateway.stores.redis.quarantine import RedisQuarantine
 from gateway.stores.redis.server import end_if_cancelled
 from gateway.stores.redis.spending import RedisSpending
 from gateway.stores.retention import Retention
+from gateway.stores.rows import (
+    FIRST,
+    NOTICE_PREFIX,
+    InboxId,
+    InboxRow,
+    OutboxRow,
+    Outgoing,
+    StoreReport,
+    TurnCommit,
+    TurnId,
+)
 from gateway.stores.spending import Spending
 from gateway.stores.unreadable import legible, moment_of, silences_of
 from workspaces.fault_points import Checkpoint, unchecked

@@ -8,7 +8,7 @@ from functools import partial
 
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_proposal, encode_proposal, encode_time
-from gateway.stores.ports import (
+from gateway.stores.rows import (
     APPROVAL_EXPIRED,
     NOTICE_PREFIX,
     ChangeId,

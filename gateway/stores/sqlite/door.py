@@ -11,7 +11,7 @@ from adapters.channel import Address, Heard
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import address_key, decode_heard, encode_heard, encode_time
 from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
-from gateway.stores.ports import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
+from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.outbox import enqueue

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from gateway.errors import StoreError
 from gateway.runtime.threads import Threads
 from gateway.stores.disk import disk_trouble
-from gateway.stores.ports import STORE_TROUBLE
+from gateway.stores.rows import STORE_TROUBLE
 from gateway.stores.sqlite.ledger import count
 from workspaces.fault_points import Checkpoint
 

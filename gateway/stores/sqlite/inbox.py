@@ -10,7 +10,7 @@ from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
 from gateway.stores.door import UNREADABLE_MESSAGE
-from gateway.stores.ports import FIRST, InboxId, InboxRow
+from gateway.stores.rows import FIRST, InboxId, InboxRow
 from gateway.stores.sqlite.door import record_silence
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.ledger import count

@@ -10,7 +10,7 @@ from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_errand, encode_errand, encode_time
 from gateway.stores.jobs import Errand, Job, JobId, Run, Slot
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.inbox import append
 from gateway.stores.sqlite.runs import history, note

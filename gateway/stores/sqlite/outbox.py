@@ -12,7 +12,8 @@ from adapters.channel import Address
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_outgoing, encode_outgoing, encode_time
 from gateway.stores.jobs import RunState
-from gateway.stores.ports import (
+from gateway.stores.ports import RowStateError
+from gateway.stores.rows import (
     DEAD_LETTER,
     SEND_DELAYED,
     SEND_UNSURE,
@@ -20,7 +21,6 @@ from gateway.stores.ports import (
     OutboxRow,
     OutboxState,
     Outgoing,
-    RowStateError,
     TurnId,
     UnsureSend,
 )

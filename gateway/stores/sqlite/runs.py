@@ -5,7 +5,7 @@ from datetime import datetime
 
 from gateway.stores.codec import encode_time
 from gateway.stores.jobs import FAILURES, RUNS_KEPT, SUCCESSES, JobId, Run, RunState
-from gateway.stores.ports import InboxId, InboxRow, OutboxId, TurnCommit
+from gateway.stores.rows import InboxId, InboxRow, OutboxId, TurnCommit
 
 _TRIM = """
     DELETE FROM runs WHERE job = ?1 AND id NOT IN (SELECT id FROM runs WHERE job = ?1 ORDER BY id DESC LIMIT ?2)"""

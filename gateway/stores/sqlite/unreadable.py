@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from gateway.stores.codec import encode_time
 from gateway.stores.jobs import RunState
-from gateway.stores.ports import InboxId, OutboxId
 from gateway.stores.quarantine import KINDS, Kind
+from gateway.stores.rows import InboxId, OutboxId
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.runs import settle_drop, settle_reply
 from gateway.stores.unreadable import Unreadable, legible

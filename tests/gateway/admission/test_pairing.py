@@ -23,7 +23,7 @@ from gateway.admission.pairing import (
 from gateway.admission.policy import AccountPolicy, Admitted, DirectPolicy, Policy, Reason, Refused
 from gateway.errors import PairingError
 from gateway.stores.door import Visitor
-from gateway.stores.ports import OutboxRow, Outgoing
+from gateway.stores.rows import OutboxRow, Outgoing
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
 

@@ -15,7 +15,7 @@ from gateway.agent.write_policy import Reason
 from gateway.approvals.approvals import MOST_WAITING, Approvals, TurnTray
 from gateway.errors import ApprovalError, StoreError, ToolError
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import ChangeId, ChangeState, OutboxRow
+from gateway.stores.rows import ChangeId, ChangeState, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import DeskWorker, WordsEmbedder

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gateway.approvals.diff import COMPARED_LINES, SHOWN_LINES, capped, difference, fenced, notice_of
-from gateway.stores.ports import Proposal
+from gateway.stores.rows import Proposal
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from gateway.agent.entries import ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.port import ModelRequest
 from gateway.automation.heartbeat_state import Outcome
 from gateway.errors import ModelUnavailableError, StoreError
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from tests.fakes.model import ScriptedModel, Step, call, says
 from tests.gateway.automation.beating import BERLIN, CHAT, Beating, open_beating
 from tests.gateway.commands.house import MAIN

@@ -13,7 +13,7 @@ from gateway.automation.job_runner import FAILURES, Ticker, Ways
 from gateway.errors import ScheduleError
 from gateway.schedule.jobs import Punctuality, Timetable, Wish, schedule_of
 from gateway.stores.jobs import Job, JobId, Jobs, RunState, Slot
-from gateway.stores.ports import InboxRow, TurnCommit
+from gateway.stores.rows import InboxRow, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
 from workspaces.access import AgentId

@@ -24,7 +24,7 @@ from gateway.config import read_config
 from gateway.errors import BackupError, StoreError
 from gateway.home import Home
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import Outgoing, TurnCommit
+from gateway.stores.rows import Outgoing, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.writer import Transcript
 from tests.fakes.adapter import message

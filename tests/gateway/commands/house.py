@@ -35,7 +35,7 @@ from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
 from gateway.sessions.rest_flush import RestFlush
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
 from gateway.turns.planning import Planner, TurnSettings

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from gateway.agent.write_policy import Reason
-from gateway.stores.ports import Outgoing, Proposal
+from gateway.stores.rows import Outgoing, Proposal
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, House
 from workspaces.history import Origin
 

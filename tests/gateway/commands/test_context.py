@@ -10,7 +10,7 @@ from gateway.agent.entries import Entry, FlushEntry, Mark, ReplyEntry, ResultEnt
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.tools.conversation import asked_focus
 from gateway.sessions.compaction import BY_WORDING
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.read_tail import LEAST_MESSAGES
 from tests.fakes.keeping import SUMMARY, KeepingModel, always, notes
 from tests.fakes.model import call, says

@@ -1,7 +1,7 @@
 """What /memory and /why tell, from a real index and real turns."""
 
 from gateway.agent.entries import SummaryEntry, UserEntry
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.read_tail import LEAST_MESSAGES
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MEMBER, SHARED, House

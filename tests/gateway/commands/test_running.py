@@ -8,7 +8,7 @@ from gateway.agent.entries import COMMAND, CallStartEntry, Entry, ReplyEntry, Re
 from gateway.commands.command import Call, Command, Who
 from gateway.commands.remember import categorised
 from gateway.errors import ToolError
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.transcripts.memory_source import TranscriptNotes
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MAIN, MEMBER, House

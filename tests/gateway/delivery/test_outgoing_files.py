@@ -12,7 +12,7 @@ from gateway.delivery.outgoing_files import LOST, Enclosures, write_durably
 from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Adapters, Delivery
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import Enclosure, OutboxRow, Outgoing, TurnCommit, TurnId
+from gateway.stores.rows import Enclosure, OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock

@@ -11,7 +11,7 @@ import structlog
 from adapters.channel import Address, Button
 from adapters.terminal import CHAT
 from gateway.delivery.owner_notices import Notices
-from gateway.stores.ports import OutboxRow, Outgoing, TurnCommit, TurnId
+from gateway.stores.rows import OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.adapter import message
 

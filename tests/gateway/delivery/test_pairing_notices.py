@@ -12,7 +12,7 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy, Policy
 from gateway.admission.routing import Binding, Routes
 from gateway.delivery.owner_notices import Notices
 from gateway.delivery.pairing_notices import Doorbell
-from gateway.stores.ports import OutboxRow
+from gateway.stores.rows import OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
 from workspaces.access import AgentId

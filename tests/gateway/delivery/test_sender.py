@@ -21,7 +21,7 @@ from adapters.channel import (
 from gateway.admission.internal_channels import result_address
 from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Adapters, Delivery, is_part_of
-from gateway.stores.ports import OutboxId, OutboxRow, OutboxState, Outgoing, TurnCommit, TurnId
+from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock

@@ -17,7 +17,7 @@ from gateway.inbound.queue_modes import Queueing, QueueMode, QueueRules
 from gateway.runtime.lanes import Lanes
 from gateway.runtime.queues import Queues
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.turns.turn import Turns
 from gateway.turns.worker import Item, LaneWork
 from tests.fakes.model import ScriptedModel, Step

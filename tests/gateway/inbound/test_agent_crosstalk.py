@@ -14,7 +14,7 @@ from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Binding, Routes
 from gateway.inbound.agent_crosstalk import Neighbours
 from gateway.inbound.receive import Reception
-from gateway.stores.ports import InboxRow, OutboxRow, Outgoing, TurnCommit
+from gateway.stores.rows import InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
 from workspaces.access import AgentId

@@ -19,7 +19,7 @@ from gateway.errors import StoreError
 from gateway.inbound.backlog import Arrival, Backlog, Bounds, Depth
 from gateway.inbound.queue_modes import Item, Queueing
 from gateway.runtime.lanes import Lanes, RetryLater
-from gateway.stores.ports import InboxId, InboxRow
+from gateway.stores.rows import InboxId, InboxRow
 from tests.fakes.clock import ManualClock
 from tests.fakes.patience import PATIENCE_S
 from workspaces.access import AgentId

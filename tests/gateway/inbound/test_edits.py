@@ -12,7 +12,7 @@ from gateway.inbound.edits import LATE_AFTER, Void, source_of
 from gateway.inbound.queue_modes import Queueing
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
 from gateway.sessions.turn_request import Asked
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.turns.turn import Turns
 from gateway.turns.worker import LaneWork
 from tests.fakes.clock import START

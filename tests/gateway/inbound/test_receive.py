@@ -13,7 +13,7 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, P
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes, SessionKey
 from gateway.inbound.receive import Reception
-from gateway.stores.ports import InboxRow, OutboxRow
+from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.turns.group_context import context_lines
 from tests.fakes.adapter import message

@@ -16,7 +16,7 @@ from gateway.agent.entries import ToolCall, UserEntry
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.runtime.memory_trim import keep_small
 from gateway.stores.codec import decode_message, encode_message
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, in_line, to_line
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import MAIN

@@ -17,7 +17,7 @@ from gateway.agent.models.port import Model
 from gateway.runtime.threads import Threads
 from gateway.sessions.due import Due
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.store import Sessions
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel

@@ -24,7 +24,7 @@ from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailab
 from gateway.sessions.compaction import BY_WORDING, FAILED
 from gateway.sessions.due import Pause
 from gateway.sessions.rest_flush import RestFlush
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.transcripts.store import Sessions
 from tests.fakes.keeping import SUMMARY, Answer, KeepingModel, always, notes
 from tests.fakes.model import call, says

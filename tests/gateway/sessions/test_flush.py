@@ -14,7 +14,7 @@ from gateway.errors import ModelError, ModelUnavailableError
 from gateway.sessions.flush import AGAIN, PROMPT, Flush, FlushSettings, unflushed
 from gateway.sessions.lifecycle import LifecycleSettings
 from gateway.sessions.session import Session
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from tests.fakes.clock import ManualClock
 from tests.fakes.keeping import Answer, KeepingModel, always, notes
 from tests.fakes.model import call, says

@@ -17,7 +17,7 @@ from gateway.sessions.due import Due, Ending, Pause
 from gateway.sessions.extractive_summary import MOST_LINES
 from gateway.sessions.lifecycle import UNLOGGED, LifecycleSettings
 from gateway.sessions.session import Session
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel
 from tests.gateway.sessions.resting import BERLIN, GROUP, KEY, MAIN, START, Resting, resting

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from adapters.channel import Address, ChatKind, Heard, InboundMessage, Quote, Sender
 from gateway.agent.entries import LogEntry, LogSection, ReplyEntry, ToolCall, Usage
 from gateway.stores.codec import decode_message, decode_outgoing, encode_message, encode_outgoing
-from gateway.stores.ports import Outgoing, TurnId
+from gateway.stores.rows import Outgoing, TurnId
 from gateway.transcripts.codec import Record, in_line, to_line
 from workspaces.secrets import REMOVED, guarding
 

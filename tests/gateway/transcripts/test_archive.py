@@ -26,7 +26,7 @@ from gateway.agent.entries import (
 from gateway.control.sessions import Shelf, answer_sessions
 from gateway.control.wire import SessionRecord, SessionsAnswer, SessionsOrder
 from gateway.errors import StoreError, StrandlineError
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts import archive as module
 from gateway.transcripts.store import Sessions
 from tests.gateway.transcripts.test_writer import here

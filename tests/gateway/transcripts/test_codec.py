@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, header, to_line
 from gateway.transcripts.writer import Repairs, Transcript
 from tests.gateway.transcripts.test_writer import here

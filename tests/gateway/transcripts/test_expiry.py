@@ -9,7 +9,7 @@ from pathlib import Path
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import UserEntry
 from gateway.sessions.lifecycle import LifecycleSettings
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from tests.gateway.sessions.resting import BERLIN, KEY, MAIN, Resting, resting
 
 SETTINGS = LifecycleSettings(zone=BERLIN, helpers=timedelta(days=30))

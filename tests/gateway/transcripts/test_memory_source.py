@@ -14,7 +14,7 @@ import pytest
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.tool import Toolbox
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts import memory_source
 from gateway.transcripts.memory_source import (
     AFTER_BYTES,

@@ -12,7 +12,7 @@ from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.agent.history_writer import Keeper
 from gateway.agent.models.offline import OfflineModel
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.provenance import Change, Passage, origin_of, passage_of
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Record

@@ -9,7 +9,7 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
 from gateway.runtime.clock import utc_now
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.purge import redact_file, redacted
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId

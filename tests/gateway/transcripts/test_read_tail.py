@@ -30,7 +30,7 @@ from gateway.agent.window.rounds import Round, Rounds
 from gateway.sessions.daily_log import LOG, unfinished, unlogged
 from gateway.sessions.extractive_summary import Said, conversation
 from gateway.sessions.session_note import MESSAGES
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, to_line
 from gateway.transcripts.read_tail import LEAST_MESSAGES, lines_backwards, needed
 from gateway.transcripts.writer import Repairs, Transcript

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agent.entries import EndEntry, Entry, LoggedEntry, Mark, ReplyEntry, Usage, UserEntry
-from gateway.stores.ports import InboxId, TurnId
+from gateway.stores.rows import InboxId, TurnId
 from gateway.transcripts.codec import Record
 from gateway.transcripts.records import Records
 

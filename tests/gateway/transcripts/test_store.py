@@ -11,7 +11,7 @@ import pytest
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts import store as module
 from gateway.transcripts.read_tail import LEAST_MESSAGES
 from gateway.transcripts.store import Sessions

@@ -27,7 +27,7 @@ from gateway.agent.entries import (
     UserEntry,
 )
 from gateway.errors import StoreError
-from gateway.stores.ports import TurnId
+from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Record, Repairs, Transcript
 
 P = ParamSpec("P")

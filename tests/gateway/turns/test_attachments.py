@@ -21,7 +21,7 @@ from gateway.agent.history_writer import Keeper
 from gateway.delivery.sender import Adapters
 from gateway.errors import StoreError
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.turns.attachments import (
     LONG_PASTE,

@@ -24,7 +24,7 @@ from gateway.runtime.threads import Threads
 from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush, FlushSettings
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
-from gateway.stores.ports import InboxRow
+from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
 from gateway.turns.attachments import TakenIn

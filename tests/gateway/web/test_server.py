@@ -15,7 +15,7 @@ from gateway.config import Config, WebSettings
 from gateway.config.reading import parse_config
 from gateway.errors import ConfigError
 from gateway.inbound.outcomes import KEPT, Outcomes
-from gateway.stores.ports import InboxId, InboxRow
+from gateway.stores.rows import InboxId, InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.web.api_tokens import Holders
 from gateway.web.completion_turns import PREFACES, SYSTEM_AUTHOR, WAITING, Heard, Prefaces

@@ -11,8 +11,8 @@ from redis.asyncio.sentinel import MasterNotFoundError
 from structlog.testing import capture_logs
 
 from gateway.errors import StoreError
-from gateway.stores.ports import Outgoing, TurnCommit
 from gateway.stores.redis.server import Server, told
+from gateway.stores.rows import Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import KINDS, RedisServer, free_port, program

@@ -13,12 +13,13 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from gateway.errors import ConfigError, StoreError
-from gateway.stores.ports import STORE_TROUBLE, LeaseLostError, Outgoing, TurnCommit
+from gateway.stores.ports import LeaseLostError
 from gateway.stores.redis import leases as leases_module
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import Link, script
 from gateway.stores.redis.server import Server
 from gateway.stores.redis.store import RedisStore
+from gateway.stores.rows import STORE_TROUBLE, Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import KEEPS_ALL, KINDS, RedisServer, program, running

@@ -16,8 +16,9 @@ import pytest
 
 from gateway.errors import StoreError
 from gateway.runtime.threads import Threads
-from gateway.stores.ports import InboxRow, Outgoing, RowStateError, Store, TurnCommit
+from gateway.stores.ports import RowStateError, Store
 from gateway.stores.retention import Retention
+from gateway.stores.rows import InboxRow, Outgoing, TurnCommit
 from gateway.stores.spending import Spend
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.schema import CACHE_KB, STEPS, VERSION, open_database
@@ -289,7 +290,7 @@ async def test_a_folder_in_the_way_is_told(tmp_path: Path) -> None:
 WORKER = """
 import asyncio, json, sys
 from pathlib import Path
-from gateway.stores.ports import Outgoing, TurnCommit
+from gateway.stores.rows import Outgoing, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.runtime.threads import Threads
 from tests.fakes.adapter import message
