@@ -1,4 +1,4 @@
-"""This file speaks Anthropic's Messages API; what the model thought goes back with the calls that came of it."""
+"""Client of Anthropic's Messages API; a model's thoughts are sent back with the calls that followed from them."""
 
 import hashlib
 import json
@@ -40,8 +40,8 @@ Json = dict[str, Any]
 class AnthropicProvider:
     """The official client, for requests, their errors and connections; messages are plain JSON both ways.
 
-    Its own way walks over declared types: decision 0011. No temperature is sent: the API takes none since its version
-    2026-10-21, which the client asks for (platform.claude.com, Versions).
+    The client's own path walks over declared types: decision 0011. No temperature is sent: the API takes none since its
+    version 2026-10-21, which the client asks for (platform.claude.com, Versions).
     """
 
     def __init__(self, settings: HostedSettings) -> None:
@@ -49,7 +49,7 @@ class AnthropicProvider:
         self._thoughts: Keepsakes[Sequence[Json]] = Keepsakes()
         self._http = httpx2.AsyncClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
-            headers={"Accept-Encoding": "identity"},  # a cap on what is sent must be one on what is read
+            headers={"Accept-Encoding": "identity"},  # a cap on the bytes sent must be one on the bytes read
         )
         sdk = AsyncAnthropic(
             api_key=settings.api_key.get_secret_value() if settings.api_key else "none",
@@ -62,7 +62,7 @@ class AnthropicProvider:
         self._messages = sdk.messages.with_streaming_response  # loads here, on a thread, and not at the first request
 
     async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
-        """Yield the reply to *request* as it comes. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
+        """Yield the reply to *request* as it arrives. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
         name = self._settings.name
         reading = _Reading(name, self._thoughts)
         try:
@@ -85,13 +85,13 @@ class AnthropicProvider:
         await self._http.aclose()
 
 
-# --- the way out
+# --- requests
 
 
 def body_of(request: ModelRequest, seen: Seen, thoughts: Keepsakes[Sequence[Json]]) -> Json:
-    """Return what *request* is in the API's words, with marks up to which its cache may keep it.
+    """Return *request* in the API's format, with marks up to which its cache may keep it.
 
-    Three of the four marks that it takes: after what is always the same, before the turn (the note in the turn is gone
+    Three of the four marks that the API allows: after the constant part, before the turn (the note in the turn is gone
     in the next one, so nothing behind it can be found again), and at the end, for the next step of this turn.
     """
     body: Json = {"messages": []}
@@ -114,7 +114,7 @@ def body_of(request: ModelRequest, seen: Seen, thoughts: Keepsakes[Sequence[Json
 
 
 def _past_tools(blocks: list[Json]) -> Json:
-    """Return what goes with a history that calls tools, where none is offered: each that is called must be named."""
+    """Return the fields for a history with tool calls where no tools are offered: each called tool must be named."""
     names = dict.fromkeys(block["name"] for block in blocks if block["type"] == "tool_use")
     if not names:
         return {}
@@ -123,7 +123,7 @@ def _past_tools(blocks: list[Json]) -> Json:
 
 
 def _append(messages: list[Json], role: str, said: list[Json]) -> None:
-    """Add what was *said*; what one side says in a row is one message, so that results stand together."""
+    """Add the blocks *said*; consecutive ones of one role become one message, so that results stand together."""
     if messages and messages[-1]["role"] == role:
         messages[-1]["content"] += said
     elif said:
@@ -131,7 +131,7 @@ def _append(messages: list[Json], role: str, said: list[Json]) -> None:
 
 
 def _said(voice: Said | Answered | Returned, thoughts: Keepsakes[Sequence[Json]]) -> tuple[str, list[Json]]:
-    """Return whose words they are, and their blocks; the API takes no block of text that is blank."""
+    """Return the role of *voice* and its blocks; the API rejects blank text blocks."""
     match voice:
         case Said(text=text, pictures=pictures):
             return "user", [*_text(text), *map(_picture, pictures)] or _text(UNSHOWN)
@@ -156,7 +156,7 @@ def _call(call: ToolCall) -> Json:
 
 
 def _id(call_id: str) -> str:
-    """Return *call_id* as the API takes it: another provider's, of a model that this one stands in for, may not fit."""
+    """Return *call_id* in a form that the API takes: an id of another provider, whose model failed, may not fit."""
     if _SOUND_ID.fullmatch(call_id):
         return call_id
     return f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:24]}"
@@ -166,7 +166,7 @@ def _tool(spec: ToolSpec) -> Json:
     return {"name": spec.name, "description": spec.description, "input_schema": dict(spec.parameters)}
 
 
-# --- the way back
+# --- replies
 
 
 def _is_last(event: object) -> bool:
@@ -174,7 +174,7 @@ def _is_last(event: object) -> bool:
 
 
 class _Reading:
-    """One reply as it is read: its usage and its thoughts come in parts."""
+    """One reply while it is read: its usage and its thoughts arrive in parts."""
 
     def __init__(self, name: str, thoughts: Keepsakes[Sequence[Json]]) -> None:
         self._name = name
@@ -184,10 +184,13 @@ class _Reading:
         self._first_call = ""
         self._has_spoken = False
         self._is_ordered = True
-        """Its thoughts came before everything else; others could only go back in another order, which is refused."""
+        """Its thoughts came before everything else; otherwise the order would change, which the API rejects."""
 
     def pieces(self, event: object) -> Sequence[Piece]:
-        """Return what *event* brings. Raises ModelError if it tells of a failure, BrokenReplyError if it is odd."""
+        """Return the pieces of *event*.
+
+        Raises ModelError if it reports a failure, BrokenReplyError if it is malformed.
+        """
         try:
             return tuple(self._pieces(event)) if isinstance(event, dict) else ()
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as exc:
@@ -216,7 +219,7 @@ class _Reading:
                 self._has_spoken = True
                 yield TextPiece(str(block.get("text") or ""))
             case "tool_use":
-                call_id = f"call_{uuid4().hex[:24]}"  # a proxy's own may be another conversation's too
+                call_id = f"call_{uuid4().hex[:24]}"  # a proxy may reuse an id in another conversation
                 self._first_call = self._first_call or call_id
                 whole = json.dumps(block["input"]) if block.get("input") else ""
                 yield CallPiece(place, call_id, str(block["name"]), whole)
@@ -249,7 +252,7 @@ class _Reading:
         self._usage |= {key: value for key, value in (usage or {}).items() if value is not None}
 
     def _counted(self) -> Usage:
-        """Return what was counted; here what is read from the cache, or written to it, is no part of the input."""
+        """Return the usage; tokens read from the cache, or written to it, are not part of the input in this API."""
         read, kept, cached, written = (
             int(self._usage.get(key) or 0)
             for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")

@@ -1,4 +1,4 @@
-"""This file makes models of settings; what is heavy loads when the first request comes, not at start."""
+"""Creates models from settings; heavy libraries load at the first request, not at start."""
 
 import asyncio
 import gc
@@ -17,9 +17,9 @@ from gateway.errors import ConfigError
 def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings], room: PictureRoom | None = None) -> Model:
     """Return the model called `names[0]`, with the others as its fallbacks; `offline` needs no settings.
 
-    What models show of pictures shares *room*.
+    Pictures that models are shown share *room*.
 
-    Raises ConfigError for a name that is neither, and for a model whose client is not installed.
+    Raises ConfigError for an unknown name, and for a model whose client is not installed.
     """
     room = room or PictureRoom()
     models = [_model(name, hosted, room, is_fallback=place > 0) for place, name in enumerate(names)]
@@ -37,7 +37,7 @@ def _model(name: str, hosted: Mapping[str, HostedSettings], room: PictureRoom, *
 
 
 class LazyModel:
-    """A hosted model whose SDK is loaded when it is first asked."""
+    """A hosted model whose SDK is loaded at its first request."""
 
     def __init__(self, settings: HostedSettings, room: PictureRoom) -> None:
         self.name = settings.name
@@ -52,11 +52,11 @@ class LazyModel:
         return await (await self.load()).reply(request, on_text)
 
     async def load(self) -> Model:
-        """Load the SDK on a thread, so that other conversations go on meanwhile; again: the same model."""
+        """Load the SDK on a thread, so that other conversations continue; later calls return the same model."""
         async with self._loading:
             if self._model is None:
                 self._model = await asyncio.to_thread(_build, self._settings, self._room)
-                gc.freeze()  # what a library loads stays: to look through it took 0.2 s at every full collection
+                gc.freeze()  # loaded libraries stay: scanning them took 0.2 s at every full collection
             return self._model
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""This file speaks to Cohere's chat API, and keeps the plan that it writes before it calls tools."""
+"""Client of Cohere's chat API; keeps the plan that the model writes before it calls tools."""
 
 from collections.abc import AsyncGenerator, Iterator
 
@@ -50,13 +50,13 @@ _FINISHES = {
 
 
 class CohereProvider:
-    """Cohere's official client; the guard sees what it would pass over in silence."""
+    """Cohere's official client; the guard catches data that the client would skip silently."""
 
     def __init__(self, settings: HostedSettings) -> None:
         self._settings = settings
         self._http = httpx.AsyncClient(
             timeout=httpx.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
-            headers={"Accept-Encoding": "identity"},  # what is guarded must be what is sent
+            headers={"Accept-Encoding": "identity"},  # the guarded bytes must be the bytes sent
             event_hooks={"response": [guard]},
         )
         self._sdk = AsyncClientV2(
@@ -70,7 +70,7 @@ class CohereProvider:
         )
 
     async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
-        """Yield the reply to *request* as it comes. Raises ModelError, BrokenReplyError or httpx's HTTPError."""
+        """Yield the reply to *request* as it arrives. Raises ModelError, BrokenReplyError or httpx's HTTPError."""
         name = self._settings.name
         stream = self._sdk.chat_stream(
             model=self._settings.model,
@@ -92,7 +92,7 @@ class CohereProvider:
         await self._http.aclose()
 
 
-# --- the way out; the client leaves out of a request what is not set, defaults too
+# --- requests; the client leaves unset fields out of a request, defaults too
 
 
 def _messages(request: ModelRequest, seen: Seen) -> Iterator[ChatMessageV2]:
@@ -127,7 +127,7 @@ def _tool(spec: ToolSpec) -> ToolV2:
     return ToolV2(type="function", function=function)
 
 
-# --- the way back
+# --- replies
 
 
 def _pieces(event: V2ChatStreamResponse) -> Iterator[Piece]:
@@ -152,7 +152,7 @@ def _pieces(event: V2ChatStreamResponse) -> Iterator[Piece]:
 
 
 def _call_piece(place: int, call: object) -> CallPiece:
-    """Return the piece of one call; the type for more of its arguments has neither id nor name."""
+    """Return the piece of one call; the type for further arguments has neither id nor name."""
     function = getattr(call, "function", None)
     name, arguments = getattr(function, "name", None), getattr(function, "arguments", None)
     return CallPiece(place, getattr(call, "id", None) or "", name or "", arguments or "")

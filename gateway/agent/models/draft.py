@@ -1,4 +1,4 @@
-"""This file guards a draft: text that streamed in is not streamed again by a second attempt."""
+"""Guard for drafts: text that was streamed once is not streamed again by a second attempt."""
 
 from gateway.agent.models.port import OnText
 
@@ -17,5 +17,5 @@ class Draft:
             await self._on_text(text)
 
     def attempt_failed(self) -> None:
-        """Say that what came so far is not part of the answer."""
+        """Record that the text so far is not part of the answer."""
         self._is_spoilt = self._has_text

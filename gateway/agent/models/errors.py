@@ -1,4 +1,4 @@
-"""This file turns what goes wrong at a provider into our errors; what a provider wrote stays out of the message."""
+"""Translates a provider's failures into our errors; the provider's own text stays out of the message."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -20,17 +20,19 @@ _OVERFLOW_MARKS = (
     "exceed context limit",
     "exceeds the maximum number of tokens",
 )
-"""OpenAI's code, and how servers that send none (Cohere, Anthropic, Google, llama.cpp, Ollama, vLLM, proxies) word a
-request that does not fit."""
+"""OpenAI's code for a request that does not fit, and the wording of servers that send none (Cohere, Anthropic, Google,
+llama.cpp, Ollama, vLLM, proxies).
+"""
 _QUOTA_MARKS = ("insufficient_quota", "billing_hard_limit_reached", "credit balance is too low")
-"""OpenAI's codes for an account that must be paid for first, which it sends with the status of a rate limit, and
-Anthropic's words, which it sends with that of a bad request."""
+"""OpenAI's codes for an account without credit, sent with the status of a rate limit, and Anthropic's wording, with
+that of a bad request.
+"""
 _FILTER_MARK = "content_filter"
-"""Azure's code for a request that its filter holds back."""
+"""Azure's code for a request blocked by its filter."""
 _KEY_MARK = "api_key_invalid"
 """Google's reason for a wrong key, with the status of a bad request."""
 _PASSING = {408, 409, 423, 425, 429, 499}
-"""Client errors that another try may cure."""
+"""Client errors that may pass with another attempt."""
 
 
 def unreachable(name: str) -> ModelUnavailableError:
@@ -39,7 +41,7 @@ def unreachable(name: str) -> ModelUnavailableError:
 
 
 def broken(name: str, error: BrokenReplyError | httpx.HTTPError | httpx2.HTTPError) -> ModelUnavailableError:
-    """Return the error for a connection or a body that broke."""
+    """Return the error for a broken connection or body."""
     match error:
         case BrokenReplyError():
             return ModelUnavailableError(f"{name}: the provider {error}")
@@ -50,7 +52,7 @@ def broken(name: str, error: BrokenReplyError | httpx.HTTPError | httpx2.HTTPErr
 
 
 def failed_within(name: str, body: object) -> ModelError:
-    """Return the error for a stream that began well and then says, in *body*, that something failed."""
+    """Return the error for a stream that began well and then reports a failure in *body*."""
     if _says(body, _OVERFLOW_MARKS):
         return ModelOverflowError(f"{name}: the request is larger than the model's window")
     return ModelUnavailableError(f"{name}: the provider reports an error within the reply")
@@ -87,10 +89,10 @@ def _says(body: object, marks: tuple[str, ...]) -> bool:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return for how many seconds the provider asks to be left alone, if it does.
+    """Return the number of seconds for which the provider asks the client to wait, if it does.
 
     `Retry-After` holds whole seconds or a date (RFC 9110, 10.2.3); OpenAI sends `retry-after-ms` beside it. The names
-    are looked up as they are written here, so *headers* must not mind case, or be in lower case.
+    are looked up as they are written here, so *headers* must ignore case, or be in lower case.
     """
     exact, rough = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
     if exact.isascii() and exact.isdecimal():

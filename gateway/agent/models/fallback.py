@@ -1,4 +1,4 @@
-"""This file is a chain of models: the next one is asked when one is unavailable or refuses."""
+"""Chain of models: the next one is asked when one is unavailable or refuses."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ log = structlog.get_logger()
 
 
 class FallbackModel:
-    """Answers with the first model that can; `ReplyEntry.model` says which one did."""
+    """Answers with the first model that can; `ReplyEntry.model` names it."""
 
     def __init__(self, models: Sequence[Model]) -> None:
         if not models:

@@ -1,4 +1,4 @@
-"""This file speaks Google's Gemini API, by its official client; what a call was signed with goes back with it."""
+"""Client of Google's Gemini API, by its official library; the signature of a call is sent back with it."""
 
 import base64
 import json
@@ -25,8 +25,7 @@ GOOGLE_URL = "https://generativelanguage.googleapis.com"
 API_VERSION = "v1beta"
 CONNECT_TIMEOUT_S = 10.0
 UNSIGNED = b"skip_thought_signature_validator"
-"""Stands for a signature that is not known: from Gemini 3 on a call without any is refused (ai.google.dev, Thought
-signatures)."""
+"""Replaces an unknown signature: from Gemini 3 on a call without any is refused (ai.google.dev, Thought signatures)."""
 
 _REASONS = types.FinishReason
 _FINISHES = {
@@ -42,18 +41,18 @@ _FINISHES = {
     _REASONS.MALFORMED_RESPONSE: Finish("failed"),
     _REASONS.OTHER: Finish("failed"),
 }
-"""Every other reason means that the reply is as whole as it will be."""
+"""Every other reason means that the reply is complete."""
 
 
 class GoogleProvider:
-    """Google's official client; the guard sees what it would read without a bound."""
+    """Google's official client; the guard bounds data that the client would read without a limit."""
 
     def __init__(self, settings: HostedSettings) -> None:
         self._settings = settings
         self._signatures: Keepsakes[bytes] = Keepsakes()
         self._http = httpx2.AsyncClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
-            headers={"Accept-Encoding": "identity"},  # what is guarded must be what is sent
+            headers={"Accept-Encoding": "identity"},  # the guarded bytes must be the bytes sent
             event_hooks={"response": [guard]},
         )
         self._sdk = genai.Client(
@@ -69,7 +68,7 @@ class GoogleProvider:
         self._models = self._sdk.aio.models  # loads here, on a thread, and not at the first request
 
     async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
-        """Yield the reply to *request* as it comes. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
+        """Yield the reply to *request* as it arrives. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
         name = self._settings.name
         reading = _Reading(self._signatures)
         try:
@@ -96,7 +95,7 @@ class GoogleProvider:
 
 
 def _headers(error: errors.APIError) -> Mapping[str, str]:
-    """Return the headers of the answer; how long to wait stands in its body (google.rpc.RetryInfo)."""
+    """Return the headers of the response; the delay before a retry is in its body (google.rpc.RetryInfo)."""
     sent = {key.lower(): value for key, value in getattr(error.response, "headers", {}).items()}
     found = error.details.get("error", {}) if isinstance(error.details, dict) else {}
     for detail in found.get("details", ()) if isinstance(found, dict) else ():
@@ -106,11 +105,11 @@ def _headers(error: errors.APIError) -> Mapping[str, str]:
     return sent
 
 
-# --- the way out
+# --- requests
 
 
 def contents_of(request: ModelRequest, seen: Seen, signatures: Keepsakes[bytes]) -> Iterator[types.Content]:
-    """Yield the history of *request*: results stand together, right after their calls, and by name."""
+    """Yield the history of *request*: results stand together, right after their calls, and carry the tool's name."""
     names: dict[str, str] = {}
     results: list[types.Part] = []
     for voice in opened(voices(request, seen)):
@@ -142,7 +141,7 @@ def _picture(uri: str) -> types.Part:
 
 
 def _calls(calls: Sequence[ToolCall], signatures: Keepsakes[bytes]) -> Iterator[types.Part]:
-    """Yield *calls*; the first of a reply needs its signature, of the others some have one."""
+    """Yield *calls*; the first of a reply needs its signature, some of the others have one."""
     for place, call in enumerate(calls):
         asked = types.FunctionCall(id=call.id, name=call.name, args=json.loads(call.arguments))
         signature = signatures.of(call.id) or (None if place else UNSIGNED)
@@ -166,11 +165,11 @@ def _tool(spec: ToolSpec) -> types.FunctionDeclaration:
     )
 
 
-# --- the way back
+# --- replies
 
 
 class _Reading:
-    """One reply as it is read: calls come whole, one after the other, some without an id."""
+    """One reply while it is read: calls arrive whole, one after the other, some without an id."""
 
     def __init__(self, signatures: Keepsakes[bytes]) -> None:
         self._signatures = signatures
@@ -178,7 +177,7 @@ class _Reading:
         self.is_whole = False
 
     def pieces(self, chunk: types.GenerateContentResponse) -> Iterator[Piece]:
-        """Yield what *chunk* brings."""
+        """Yield the pieces of *chunk*."""
         if chunk.usage_metadata:
             yield _usage(chunk.usage_metadata)
         if chunk.prompt_feedback and chunk.prompt_feedback.block_reason:
@@ -195,7 +194,7 @@ class _Reading:
         if part.text:
             yield ThoughtPiece(len(part.text)) if part.thought else TextPiece(part.text)
         if asked := part.function_call:
-            call_id = f"call_{uuid4().hex[:24]}"  # a server's own may be another conversation's too
+            call_id = f"call_{uuid4().hex[:24]}"  # a server may reuse an id in another conversation
             if part.thought_signature:
                 self._signatures.keep(call_id, part.thought_signature)
             yield CallPiece(self._calls, call_id, asked.name or "", json.dumps(asked.args or {}))

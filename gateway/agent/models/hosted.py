@@ -1,4 +1,4 @@
-"""This file is a model behind a provider's API: a request goes out, and one checked reply comes back."""
+"""A model behind a provider's API: sends a request, returns one validated reply."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,19 +35,19 @@ class HostedModel:
         self._room = room or PictureRoom()
         self._provider = _provider(settings)
         self._refused: frozenset[str] = frozenset()
-        """The pictures that the provider did not take last: the turn's next steps do not show them again."""
+        """The pictures that the provider rejected last: the turn's next steps do not show them again."""
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         """Answer *request*. Raises ModelError, after bounded retries, when there is no usable reply.
 
-        A request that is refused with pictures is made again without them; the model is told so.
+        A request that is refused with pictures is repeated without them; the model is informed.
         """
         pictures = self._pictures(request)
         async with self._room.hold(sum(each.size for each in pictures)):
             return await self._shown(request, pictures, on_text)
 
     async def _shown(self, request: ModelRequest, pictures: Sequence[Picture], on_text: OnText) -> ReplyEntry:
-        """Answer *request*, whose *pictures* have room."""
+        """Answer *request*, whose *pictures* fit the room."""
         seen = await self._seen(request, pictures)
         try:
             return await self._replied(request, seen, on_text)
@@ -59,14 +59,14 @@ class HostedModel:
             return await self._replied(request, dict.fromkeys(seen), on_text)
 
     def _pictures(self, request: ModelRequest) -> Sequence[Picture]:
-        """Return which pictures of *request* are shown, if this model takes any."""
+        """Return the pictures of *request* that are shown, if this model accepts images."""
         if not self._settings.vision or request.look is None:
             return ()
         shown = shown_pictures(request.entries, self._settings.picture_bytes)
         return [each for each in shown if each.path not in self._refused]
 
     async def _seen(self, request: ModelRequest, pictures: Sequence[Picture]) -> Seen:
-        """Return the *pictures* of *request*, and `None` for the others, if this model takes any."""
+        """Return the *pictures* of *request*, and `None` for the others, if this model accepts images."""
         if not self._settings.vision or request.look is None:
             return NOTHING_SEEN
         said = [entry for entry in request.entries if isinstance(entry, UserEntry)]
@@ -92,7 +92,7 @@ class HostedModel:
         await self._provider.close()
 
     async def _ask(self, request: ModelRequest, seen: Seen, draft: Draft) -> Assembly:
-        """Return what came until the stream ended. Raises ModelError."""
+        """Return the reply, read until the stream ended. Raises ModelError."""
         try:
             async with asyncio.timeout(self._settings.request_timeout_s):
                 return await self._stream(request, seen, draft)

@@ -1,4 +1,4 @@
-"""This file bounds the pictures in memory: how much one request shows of them, and all that run at the same time."""
+"""Limits on pictures in memory: for one request, and for all requests that run at the same time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -8,13 +8,13 @@ from gateway.agent.entries import Entry, Picture, UserEntry
 
 MEGABYTE = 1024 * 1024
 MOST_AT_ONCE = 48 * MEGABYTE
-"""Of all requests together; our choice. In Base64 and in the body of a request they take some three times as much."""
+"""For all requests together; our choice. In Base64 and in the body of a request they take some three times as much."""
 
 
 def shown_pictures(entries: Iterable[Entry], most: int) -> list[Picture]:
-    """Return the pictures of *entries* that have room in *most* bytes, the newest first; each once.
+    """Return the pictures of *entries* that fit into *most* bytes, the newest first, each once.
 
-    One that is too large for what is left makes way for older ones that are not.
+    One that is too large for the remaining room is skipped in favour of older ones that fit.
     """
     said = [entry for entry in entries if isinstance(entry, UserEntry)]
     pictures = {each.path: each for entry in reversed(said) for each in reversed(entry.pictures)}
@@ -27,7 +27,7 @@ def shown_pictures(entries: Iterable[Entry], most: int) -> list[Picture]:
 
 
 class PictureRoom:
-    """What the pictures of all running requests may take together; who finds no room waits, in the order of coming."""
+    """Room that the pictures of all running requests share; requests without room wait in the order of arrival."""
 
     def __init__(self, most: int = MOST_AT_ONCE) -> None:
         self._most = most
@@ -37,7 +37,10 @@ class PictureRoom:
 
     @asynccontextmanager
     async def hold(self, size: int) -> AsyncIterator[None]:
-        """Have room for *size* bytes while the block runs; more than there is at all has it when nobody else does."""
+        """Reserve *size* bytes while the block runs.
+
+        A request for more than the whole room is granted when no other runs.
+        """
         if not size:
             yield
             return

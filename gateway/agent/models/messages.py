@@ -1,4 +1,4 @@
-"""This file turns a history into what a provider accepts: each call beside its result, each voice told apart."""
+"""History in a form that providers accept: each call beside its result, each speaker distinct."""
 
 import json
 import re
@@ -22,7 +22,7 @@ SENDER_CAP = 64
 """Longest sender name, in characters, that is shown to a model (Telegram's own limit for a first name)."""
 
 Seen = Mapping[str, str | None]
-"""Pictures as data URIs, by where they lie; `None` for one that was to be shown, and cannot be."""
+"""Pictures as data URIs, by path; `None` for one that should be shown and is unavailable."""
 NOTHING_SEEN: Seen = MappingProxyType({})
 UNSEEN = "[A picture of this message could not be shown to you: you have only the line that describes it.]"
 
@@ -31,16 +31,16 @@ UNSHOWN = "[What was said before is not shown.]"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What people said since the model's last words, and the gateway's note."""
+    """People's messages since the model's last words, and the gateway's note."""
 
     text: str
     pictures: tuple[str, ...] = ()
-    """What came with it, as data URIs, in the order in which the text describes it."""
+    """Pictures of the messages, as data URIs, in the order in which the text describes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What the model said; the arguments of each call are a JSON object."""
+    """The model's words; the arguments of each call are a JSON object."""
 
     text: str
     calls: tuple[ToolCall, ...]
@@ -48,16 +48,16 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What one of the model's calls returned."""
+    """The result of one of the model's calls."""
 
     call_id: str
     text: str
 
 
 def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Said | Answered | Returned]:
-    """Yield the history of *request* as every provider takes it, for each to write down in its own format.
+    """Yield the history of *request* in the form that every provider takes, for each to translate into its own format.
 
-    Messages in a row become one, for many chat templates want voices to take turns.
+    Consecutive messages are merged, as many chat templates require alternating roles.
     """
     said: list[str] = []
     pictures: list[str] = []
@@ -84,7 +84,7 @@ def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Said | 
 
 
 def opened(spoken: Iterable[Said | Answered | Returned]) -> Iterator[Said | Answered | Returned]:
-    """Yield *spoken* with somebody's words first: some providers refuse a history that begins with the model's."""
+    """Yield *spoken* with a person's words first: some providers refuse a history that begins with the model's."""
     first = True
     for voice in spoken:
         if first and not isinstance(voice, Said):
@@ -102,7 +102,7 @@ def picture_data(uri: str) -> tuple[str, str]:
 
 
 def _sound(call: ToolCall) -> ToolCall:
-    """Return *call* with arguments that a provider takes: it refuses a history in which they are no JSON object."""
+    """Return *call* with arguments that are a JSON object: providers refuse a history with any others."""
     try:
         if isinstance(json.loads(call.arguments), dict):
             return call
@@ -114,8 +114,8 @@ def _sound(call: ToolCall) -> ToolCall:
 def paired(entries: Sequence[Entry]) -> list[Entry]:
     """Return *entries* as a provider accepts them: every call followed by one result, and no result alone.
 
-    A call without a result gets one that says so; a result without its call is dropped; marks of begun calls are left
-    out. What was said between a call and its result comes after the result.
+    A call without a result gets one that says so; a result without its call is dropped; marks of started calls are left
+    out. Messages between a call and its result come after the result.
     """
     shown: list[Entry] = []
     for reply, following in _segments(entries):
@@ -127,7 +127,7 @@ def paired(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _segments(entries: Iterable[Entry]) -> Iterator[tuple[ReplyEntry | None, list[Entry]]]:
-    """Yield each reply with what follows it up to the next one; first, with `None`, what comes before any reply."""
+    """Yield each reply with the entries up to the next one; first, with `None`, the entries before any reply."""
     reply: ReplyEntry | None = None
     following: list[Entry] = []
     for entry in entries:
@@ -149,22 +149,22 @@ def _results(reply: ReplyEntry, following: Sequence[Entry]) -> Iterator[ResultEn
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What the gateway tells the model about this one turn: the day, the chat, memories that bear on the message."""
+    """The gateway's note to the model on this one turn: the day, the chat, and relevant memories."""
 
     text: str
 
     @property
     def framed(self) -> str:
-        """Return the note as a model reads it."""
+        """Return the note in the form that a model reads."""
         return f"[Note of the gateway]\n{self.text}\n[End of the note]"
 
 
 def noted(entries: Sequence[Entry], volatile: str) -> list[Entry | Note]:
-    """Return *entries* with the gateway's note before what was said last.
+    """Return *entries* with the gateway's note before the latest messages.
 
     It stands there and not in the system prompt, so that everything before the turn is the same bytes as in the last
-    request of the turn before, and a provider's prompt cache holds. It is the first thing that the model reads after
-    its own last words, so no message can pass for it.
+    request of the turn before, and a provider's prompt cache holds. It is the first text after the model's own last
+    words, so no message can imitate it.
     """
     spoken_at = max((i for i, entry in enumerate(entries) if isinstance(entry, UserEntry)), default=len(entries))
     while spoken_at and isinstance(entries[spoken_at - 1], UserEntry):
@@ -173,7 +173,7 @@ def noted(entries: Sequence[Entry], volatile: str) -> list[Entry | Note]:
 
 
 def spoken(entry: UserEntry) -> str:
-    """Return what a model reads of *entry*: where several people talk, it begins with the sender's name.
+    """Return *entry* in the form that a model reads: where several people talk, it begins with the sender's name.
 
     Further lines are then indented, so that no text can look like another person's message.
     """

@@ -1,4 +1,4 @@
-"""This file is a model whose calls are timed and whose tokens are counted."""
+"""Model wrapper that times calls and counts tokens."""
 
 import time
 
@@ -8,7 +8,7 @@ from gateway.observability.metrics import Meter
 
 
 class MeteredModel:
-    """Implements `Model` with another one; what a call used counts for the one that replied, by its own name."""
+    """Implements `Model` with another one; the usage of a call counts for the model that replied, by its own name."""
 
     def __init__(self, model: Model, agent: str, meter: Meter) -> None:
         self._model = model

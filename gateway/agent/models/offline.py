@@ -1,7 +1,7 @@
-"""This file is the offline responder: it answers from memory by quoting, and notes what it is told to remember.
+"""Offline responder: answers from memory by quoting, and notes things that it is asked to remember.
 
-It is a pure function of the request to tool calls or text: it reaches memory by the turn's tools alone, so what a turn
-may not see, it cannot quote.
+It is a pure function of the request to tool calls or text: it reaches memory by the turn's tools alone, so it cannot
+quote anything outside the turn's access.
 """
 
 import json
@@ -32,25 +32,25 @@ _DOWN = "The language model cannot be reached now, so I can only quote notes."
 
 
 class OfflineModel:
-    """Answers like a model where there is none."""
+    """Answers in place of a model."""
 
     name = OFFLINE
     window_tokens = 32_000
     """It reads only the last questions; a small window keeps long conversations quick."""
 
     def __init__(self, *, stands_in: bool = False) -> None:
-        """*stands_in*: there are models, but none of them answered."""
+        """*stands_in*: models are configured, but none of them answered."""
         self._stands_in = stands_in
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
-        """Answer *request*; nothing can fail."""
+        """Answer *request*; never fails."""
         reply = respond(request, stands_in=self._stands_in)
         if reply.text:
             await on_text(reply.text)
         return reply
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
@@ -66,13 +66,13 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     if remark := _remark(request.entries, intent, stands_in=stands_in):
         parts.append(remark)
     answer = "\n\n".join(parts)
-    if NOTIFY in {spec.name for spec in request.tools}:  # nobody is shown anything else
+    if NOTIFY in {spec.name for spec in request.tools}:  # the plain answer is not shown to anybody
         return ReplyEntry("", (_call(NOTIFY, text=answer),), OFFLINE, Usage())
     return ReplyEntry(answer, (), OFFLINE, Usage())
 
 
 def _last_message(entries: Sequence[Entry]) -> tuple[list[str], Sequence[Entry]]:
-    """Return what people said, oldest first, and what came after; messages in a row are one."""
+    """Return people's latest messages, oldest first, and the entries after them; consecutive messages are one."""
     said: list[str] = []
     after = 0
     for at, entry in enumerate(entries, 1):
@@ -95,7 +95,7 @@ def _call(name: str, **arguments: str | int) -> ToolCall:
 
 
 def _outcomes(since: Sequence[Entry]) -> Iterator[tuple[ResultEntry, "_Asked"]]:
-    """Yield each result of this turn with what its call had asked."""
+    """Yield each result of this turn with the arguments of its call."""
     calls = {call.id: call for entry in since if isinstance(entry, ReplyEntry) for call in entry.calls}
     for entry in since:
         if isinstance(entry, ResultEntry) and entry.call_id in calls:
@@ -103,7 +103,7 @@ def _outcomes(since: Sequence[Entry]) -> Iterator[tuple[ResultEntry, "_Asked"]]:
 
 
 class _Asked(BaseModel):
-    """What a search or a note was called with, by us or by a model that answered before us."""
+    """The arguments of a search or a note, called by us or by a model that answered before us."""
 
     text: str = ""
     query: str = ""
@@ -117,7 +117,7 @@ class _Asked(BaseModel):
 
 
 def _told(result: ResultEntry, asked: _Asked) -> str:
-    """Say what came of a call; empty for tools that only a real model, which answered before us, had called."""
+    """Return the outcome of a call as text; empty for tools called only by a real model that answered before us."""
     match result.name, result.is_error:
         case "add_note", False:
             return say_noted(asked.text, result.text)
@@ -146,7 +146,7 @@ def _without_tools(intent: Intent) -> str:
 
 
 def _remark(entries: Sequence[Entry], intent: Intent, *, stands_in: bool) -> str:
-    """Say what this is: in full once a conversation, then in short below each quote."""
+    """Return the explanation of the responder: in full once a conversation, then in short below each quote."""
     is_first = not any(isinstance(entry, ReplyEntry) and entry.model == OFFLINE and entry.text for entry in entries)
     if stands_in:
         return _DOWN

@@ -1,4 +1,4 @@
-"""This file reads, without a language model, what a person wants: to have something noted, to ask, or to say hello."""
+"""Reads a person's intent without a language model: to have something noted, to ask, or to say hello."""
 
 import re
 from collections.abc import Sequence
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What to do about a message; a message may hold a note and a question."""
+    """The action that a message asks for; a message may hold a note and a question."""
 
     note: str = ""
-    """What to write down, as it was said."""
+    """The text to write down, word for word."""
     query: str = ""
-    """What to look for."""
+    """The text to search for."""
     wants_help: bool = False
-    """A greeting, or the question what this is."""
+    """A greeting, or a question about the responder itself."""
     is_thanks: bool = False
     lacks_note: bool = False
-    """Something shall be remembered, but nothing says what."""
+    """A request to remember something that does not say the thing."""
 
 
 _MENTION = re.compile(r"^\s*@\w+[\s,:]*")
@@ -36,15 +36,15 @@ _LOOSE_VERB = (
 _LINK = r"(?:\s*[:,–—-]+\s*(?:that\s+)?|\s+that\b[\s:,]*|\s+(?:this|it|the following)\s*(?:[:,.!]+\s*|$)|\s*[.!]*$)"
 _RECALL = r"(?:when|what|where|who|whom|whose|which|why|how|if|whether|anything|any|me)\b"
 _LINKED_ORDER = re.compile(rf"{_COURTESY}(?P<verb>{_VERB}|{_LOOSE_VERB}){_LINK}", re.IGNORECASE)
-"""An order to note what follows "that", "this" or a colon."""
+"""An order to note the text after "that", "this" or a colon."""
 _BARE_ORDER = re.compile(rf"{_COURTESY}(?P<verb>{_VERB})\s+(?!{_RECALL})", re.IGNORECASE)
-"""An order right before the fact; "remember when we met" is none."""
+"""An order right before the fact; "remember when we met" is not one."""
 _AFTERTHOUGHT = re.compile(
     r"(?:(?<!\s)\s++|(?<![\s,;–—-]))[,;–—-]++\s*+(?:please\s++)?(?:remember|note|don['’]?t forget) (?:this|that|it)"
     r"[\s.!]*+$",
     re.IGNORECASE,
 )
-"""It begins where a run of space or of dashes begins: tried from within each run it would be quadratic."""
+"""Begins where a run of spaces or dashes begins: tried from within each run it would be quadratic."""
 _POLITE = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:it|its|they|their|he|his|she|her|this|that|these|those|there)\b", re.IGNORECASE)
 _CLOSING = re.compile(
@@ -67,9 +67,9 @@ _PRONOUN = re.compile(
     r"\b(?:it|its|that|this|those|these|they|them|their|he|him|his|she|her|there|then|one)\b", re.IGNORECASE
 )
 _FEW_WORDS = 2
-"""A question with at most this many content words and a pronoun leans on the one before it."""
+"""A question with at most this many content words and a pronoun refers to the one before it."""
 _QUERY_WORDS = 16
-"""Longest tail, in words, that a follow-up takes over."""
+"""Longest tail, in words, that a follow-up question takes over."""
 
 _EMPTY_WORDS = frozenset(
     """a about am an and any anything are as at be been but by can could did do does for from had has have he her him
@@ -80,7 +80,7 @@ _EMPTY_WORDS = frozenset(
 
 
 def read_intent(said: Sequence[str]) -> Intent:
-    """Return what the last of the messages *said* by people, oldest first, asks for."""
+    """Return the intent of the last of the messages *said* by people, oldest first."""
     quoted, text = _own_words(said[-1])
     text = _MENTION.sub("", text).strip()
     if _CLOSING.fullmatch(text):
@@ -93,13 +93,13 @@ def read_intent(said: Sequence[str]) -> Intent:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words of *text*, small, that say what it is about, each once."""
+    """Return the words of *text* that carry its subject, in lower case, each once."""
     words = re.findall(r"\w+(?:[-'’.:/_]\w+)*", text.lower())
     return list(dict.fromkeys(word for word in words if word not in _EMPTY_WORDS))
 
 
 def _own_words(text: str) -> tuple[str, str]:
-    """Part a message into the lines that it quotes and its own."""
+    """Split a message into the lines that it quotes and its own."""
     lines = text.splitlines()
     quoted = [line[2:] for line in lines if line.startswith("> ")]
     own = [line for line in lines if not line.startswith(">")]
@@ -125,7 +125,7 @@ def _noted(text: str, quoted: str, before: Sequence[str]) -> Intent | None:
 
 
 def _fact_and_question(text: str, cue: re.Match[str]) -> tuple[str, str]:
-    """Part what follows the cue into what to note and a question at the end."""
+    """Split the text after the cue into the fact to note and a question at the end."""
     begin = cue.start("verb") if re.match(r"to\s", text[cue.end() :]) else cue.end()
     facts: list[tuple[int, int]] = []
     questions: list[tuple[int, int]] = []
@@ -140,7 +140,7 @@ def _fact_and_question(text: str, cue: re.Match[str]) -> tuple[str, str]:
 
 
 def _whole(fact: str, lead: str, before: Sequence[str]) -> str:
-    """Complete a fact that points back ("remember that", "it moved") with what was said before it."""
+    """Complete a fact that points back ("remember that", "it moved") with the text before it."""
     if not re.sub(r"(?:this|that|it|please)\b|\W", "", fact, flags=re.IGNORECASE):
         return lead or _last_statement(before)
     return f"{lead} {fact}" if lead and _POINTS_BACK.match(fact) else fact
@@ -169,7 +169,7 @@ def _sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _query(text: str, quoted: str, before: Sequence[str]) -> str:
-    """Return what to search for: the question, with the words of what it leans on."""
+    """Return the text to search for: the question, with the words of the one that it refers to."""
     words = content_words(text)
     leans = (len(words) < _FEW_WORDS and _FOLLOW_UP.match(text)) or (len(words) <= _FEW_WORDS and _PRONOUN.search(text))
     if quoted:

@@ -1,4 +1,4 @@
-"""This file puts search results and notes into words, without a language model: quotes, each with its day and place."""
+"""Formats search results and notes without a language model: quotes, each with its day and source."""
 
 import datetime
 import re
@@ -10,20 +10,20 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from gateway.agent.models.offline_intents import content_words
 
 CLEAR = 0.55
-"""Similarity plus half the matched share from which a note bears on a question.
+"""Similarity plus half the matched share from which a note is relevant to a question.
 
-A measure of its own beside `ranking.relevance`, because it tells better what answers a question: of 225 questions about
-two conversations of LoCoMo 97 % have such a note, of 225 about another one 4 % (area under the curve 0.997; of the
-relevance 0.994, at its best threshold 96 % and 4 %). At `ranking.CLEAR` relevance would leave 9 % unanswered: right for
-what is brought up unasked, too strict for an answer.
+A measure of its own beside `ranking.relevance`, because it separates answers better: of 225 questions about two
+conversations of LoCoMo 97 % have such a note, of 225 about another one 4 % (area under the curve 0.997; of the
+relevance 0.994, at its best threshold 96 % and 4 %). At `ranking.CLEAR` relevance would leave 9 % unanswered: right
+for automatic recall, too strict for an answer.
 """
 CLEAR_BY_WORDS = 0.4
-"""The matched share from which a note bears on a question where nothing is known of meaning: 85 and 5 of the same."""
+"""The matched share from which a note is relevant where there is no similarity: 85 % and 5 % of the same questions."""
 NEAR_BEST = 0.7
-"""Notes that bear on the question much less than the best one, as a share, are left out."""
+"""Notes that are much less relevant than the best one, as a share, are left out."""
 QUOTES = 4
 QUOTE_CAP = 360
-"""Longest quote, in characters: what a phone shows without scrolling, times four quotes."""
+"""Longest quote, in characters: four of them fit a phone's screen without scrolling."""
 
 NOTHING = "I have nothing about that in memory."
 
@@ -35,7 +35,7 @@ class _Wire(BaseModel):
 
 
 class Hit(_Wire):
-    """A passage, as `memory_search` returns it."""
+    """A passage, in the form that `memory_search` returns."""
 
     citation: str
     snippet: str
@@ -45,21 +45,21 @@ class Hit(_Wire):
 
 
 class Found(_Wire):
-    """What `memory_search` returns."""
+    """The result of `memory_search`."""
 
     hits: tuple[Hit, ...] = ()
     mode: Literal["hybrid", "keyword"] = "hybrid"
     notice: str | None = None
 
     def bearing(self, hit: Hit) -> float:
-        """Return how much *hit* bears on the question, whatever else was found: from 1 on it does."""
+        """Return how relevant *hit* is to the question, independently of other hits; relevant from 1 on."""
         if self.mode == "keyword":
             return hit.matched / CLEAR_BY_WORDS
         return (hit.similarity + hit.matched / 2) / CLEAR
 
 
 def say_found(result: str, question: str) -> str:
-    """Return the answer that the JSON *result* of a search gives to *question*."""
+    """Return the answer to *question* from the JSON *result* of a search."""
     try:
         found = Found.model_validate_json(result)
     except ValidationError:
@@ -71,7 +71,7 @@ def say_found(result: str, question: str) -> str:
 
 
 def say_noted(text: str, receipt: str) -> str:
-    """Return the confirmation that *text* was noted; *receipt* is what the tool said."""
+    """Return the confirmation that *text* was noted; *receipt* is the tool's result."""
     place = re.search(r"(?<![^\s`])[^\s`]+\.md(?:#L\d+(?:-L\d+)?)?", receipt)
     where = f"in `{place.group()}`" if place else f"({receipt})"
     return f"Noted {where}:\n\n{_as_quote(text)}"

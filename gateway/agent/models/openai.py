@@ -1,4 +1,4 @@
-"""This file speaks OpenAI's chat protocol, to OpenAI or to any server that speaks it too."""
+"""Client of OpenAI's chat protocol, for OpenAI or any compatible server."""
 
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 CONNECT_TIMEOUT_S = 10.0
 
 _FINISHES = {"length": Finish("length"), "content_filter": Finish("filtered"), "error": Finish("failed")}
-"""Every other reason (`stop`, `tool_calls`, what servers of other makers say) means that the reply is whole."""
+"""Every other reason (`stop`, `tool_calls`, values of other servers) means that the reply is whole."""
 
 Json = dict[str, Any]
 
@@ -32,8 +32,8 @@ Json = dict[str, Any]
 class OpenAIProvider:
     """The official client, for requests, their errors and connections; the messages are plain JSON both ways.
 
-    The client's own way walks over the declared types of every message and every piece: decision 0011. Over aiohttp a
-    request costs the processor a third less than over httpx2's own transport.
+    The client's own path walks over the declared types of every message and every piece: decision 0011. Over aiohttp a
+    request costs a third less processor time than over httpx2's own transport.
     """
 
     def __init__(self, settings: HostedSettings) -> None:
@@ -41,7 +41,7 @@ class OpenAIProvider:
         self._beginnings = Beginnings()
         self._http = DefaultAioHttpClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
-            headers={"Accept-Encoding": "identity"},  # a cap on what is sent must be one on what is read
+            headers={"Accept-Encoding": "identity"},  # a cap on the bytes sent must be one on the bytes read
             follow_redirects=False,
         )
         self._sdk = AsyncOpenAI(
@@ -53,7 +53,7 @@ class OpenAIProvider:
         )
 
     async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
-        """Yield the reply to *request* as it comes. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
+        """Yield the reply to *request* as it arrives. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
         name = self._settings.name
         try:
             answer = await self._sdk.post(
@@ -69,7 +69,7 @@ class OpenAIProvider:
                         yield piece
         except APIStatusError as exc:
             raise refused(name, exc.status_code, exc.body, exc.response.headers) from exc
-        except (APIConnectionError, ClientError) as exc:  # the client lets aiohttp's through for what is no HTTP
+        except (APIConnectionError, ClientError) as exc:  # the client does not wrap all of aiohttp's errors
             raise unreachable(name) from exc
 
     def _options(self, temperature: float | None) -> Json:
@@ -80,11 +80,11 @@ class OpenAIProvider:
         await self._http.aclose()
 
 
-# --- the way out
+# --- requests
 
 
 def body_of(request: ModelRequest, seen: Seen, options: Json, beginnings: Beginnings) -> bytes:
-    """Return *request* with *options* as JSON; of its past only what *beginnings* does not know yet is written."""
+    """Return *request* with *options* as JSON; of its history only the part unknown to *beginnings* is encoded."""
 
     def write(entries: Sequence[Entry]) -> bytes:
         told = voices(replace(request, entries=entries, volatile=""), seen)
@@ -132,14 +132,14 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 
 
 def _json(value: Json) -> bytes:
-    return _ENCODER.encode(value).encode("utf-8", "replace")  # a lone surrogate, which a model may write, is no UTF-8
+    return _ENCODER.encode(value).encode("utf-8", "replace")  # a model may write lone surrogates, which are not UTF-8
 
 
-# --- the way back; servers leave out what they like, and add fields of their own
+# --- replies; servers leave fields out at will, and add fields of their own
 
 
 def read(name: str, event: object) -> Sequence[Piece]:
-    """Return what *event* brings. Raises ModelError if it says that something failed, BrokenReplyError if it is odd."""
+    """Return the pieces of *event*. Raises ModelError if it reports a failure, BrokenReplyError if it is malformed."""
     try:
         return tuple(_pieces(name, event)) if isinstance(event, dict) else ()
     except (AttributeError, TypeError, ValueError) as exc:
@@ -161,7 +161,7 @@ def _pieces(name: str, event: Json) -> Iterator[Piece]:
 
 
 def _said(delta: Mapping[str, Any]) -> Iterator[Piece]:
-    """Yield the text of *delta*: in one piece, in parts as some servers have it, or a refusal in the model's words."""
+    """Yield the text of *delta*: one piece, several parts as some servers send, or a refusal in the model's words."""
     for text in (delta.get("content"), delta.get("refusal")):
         if isinstance(text, str) and text:
             yield TextPiece(text)

@@ -1,4 +1,4 @@
-"""This file is a model whose calls are paid out of its agent's purse: counted by cause, and within limits."""
+"""Model wrapper that charges calls to its agent's budget: counted by cause, and within limits."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -21,32 +21,32 @@ from workspaces.secrets import redact_all
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What the configured models cost, by the configuration's names; one that is missing has no known price."""
+    """Prices of the configured models, by configured name; a missing one is unknown."""
 
     known: Mapping[str, Price]
 
     def of(self, model: str, usage: Usage) -> Spend:
-        """Return what a reply of *model* cost; the offline responder is free."""
+        """Return the cost of a reply of *model*; the offline responder is free."""
         return Spend() if model == OFFLINE else spent(usage, self.known.get(model))
 
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """What one agent has for its models: every call is counted in the store, so a restart forgets nothing."""
+    """The model budget of one agent: every call is counted in the store, so a restart loses nothing."""
 
     agent: AgentId
     budgets: Budgets
     prices: Prices
     spending: Spending
     now: Callable[[], datetime]
-    """In the owner's zone: the budget is a day's."""
+    """In the owner's time zone: the budget is a day's."""
     count: Callable[[str], Awaitable[None]]
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def hold(self, cause: Cause, model: str, request: ModelRequest) -> Call:
-        """Count what *request* costs at least before it is sent, so that a crash, or another chat, cannot pass it over.
+        """Count the minimum cost of *request* before it is sent: no crash and no other chat can then exceed the budget.
 
-        Raises BudgetError, and counts it, if that is more than what is left.
+        Raises BudgetError, and counts it, if that is more than the rest of the budget.
         """
         tokens = CAUTIOUS.tokens(request_characters(request))
         call = Call(cause, self.now().date(), self.prices.of(model, Usage(tokens)))
@@ -65,17 +65,17 @@ class Purse:
             raise
 
     async def settle(self, call: Call, cost: Spend) -> None:
-        """Count what *call* really cost in place of what was held for it: that stays where a crash is quicker."""
+        """Replace the amount held for *call* by its real cost; after a crash the held amount stays."""
         if cost != call.least:
             await self.spending.correct(self.agent, call.day, call.cause, cost - call.least)
 
     async def spent(self, day: date | None = None) -> Mapping[str, Spend]:
-        """Return what was spent on *day*, or today, by cause."""
+        """Return the spending on *day*, or today, by cause."""
         return await self.spending.on(self.agent, day or self.now().date())
 
 
 class PaidModel:
-    """Implements `Model` with another one; every call is paid out of *purse*, as one for *cause*."""
+    """Implements `Model` with another one; every call is charged to *purse*, as one for *cause*."""
 
     def __init__(self, model: Model, purse: Purse, cause: Cause = Cause.CHAT) -> None:
         self.name = model.name
@@ -85,17 +85,19 @@ class PaidModel:
         self._cause = cause
 
     def under(self, cause: Cause) -> "PaidModel":
-        """Return the same model, asked for another reason."""
+        """Return the same model, charged for another cause."""
         return PaidModel(self._model, self._purse, cause)
 
     def cost(self, reply: ReplyEntry) -> Spend:
-        """Return what *reply*, an earlier one of this agent, cost by today's prices."""
+        """Return the cost of *reply*, an earlier one of this agent, by today's prices."""
         return self._purse.prices.of(reply.model, reply.usage)
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
-        """As `Model.reply`. Raises BudgetError, before anything is sent, where the budget does not cover the call.
+        """Answer as `Model.reply` does.
 
-        A call that failed costs nothing; one that was cut off, or a reply that says no tokens, what was held for it.
+        Raises BudgetError, before anything is sent, if the budget does not cover the call.
+
+        A failed call costs nothing; an interrupted one, or a reply without token counts, costs the amount held for it.
         Neither the request nor the reply holds a known secret.
         """
         request = redact_all(request)
@@ -118,10 +120,10 @@ class PaidModel:
 
 
 def paid_for(model: Model, cause: Cause) -> Model:
-    """Return *model*, asked for *cause*; one that nobody pays for stays as it is."""
+    """Return *model*, charged for *cause*; an unpaid one is returned unchanged."""
     return model.under(cause) if isinstance(model, PaidModel) else model
 
 
 def cost_of(model: Model, replies: Iterable[ReplyEntry]) -> Spend | None:
-    """Return what earlier *replies* of the agent that has *model* cost, by the prices of now; `None` if nobody pays."""
+    """Return the cost of earlier *replies* of *model*'s agent, by present prices; `None` if the model is not paid."""
     return reduce(add, map(model.cost, replies), Spend()) if isinstance(model, PaidModel) else None

@@ -1,4 +1,4 @@
-"""This file is the port to language models: a request goes in, a reply comes out."""
+"""Port to language models: takes a request, returns a reply."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from gateway.agent.entries import Entry, Picture, ReplyEntry, ResultEntry, UserE
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as a model sees it; it outlives the turns in which it is offered."""
+    """A tool in the form that a model sees; it outlives the turns in which it is offered."""
 
     name: str
     description: str
@@ -20,34 +20,34 @@ class ToolSpec:
 
     @cached_property
     def characters(self) -> int:
-        """How many characters it takes in a request."""
+        """Return its length in a request."""
         return len(self.name) + len(self.description) + len(json.dumps(dict(self.parameters)))
 
 
 NOTIFY = "notify"
-"""Name of the tool by which a turn that nobody asked for speaks to the owner; no other turn is offered it."""
+"""Name of the tool by which an unprompted turn notifies the owner; no other turn is offered it."""
 
 Look = Callable[[Picture], Awaitable[str | None]]
-"""Returns a picture as a data URI; `None` if it cannot be had any more."""
+"""Returns a picture as a data URI; `None` if it is no longer available."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """Everything that one model call is given; a model has no other way to know anything."""
+    """The complete input of one model call; a model has no other source."""
 
     stable: str
     """The part of the system prompt that stays the same from turn to turn, byte for byte; it comes first."""
     volatile: str
-    """The day, facts about the chat, memories that bear on the message: they come right before what was said last."""
+    """The day, facts about the chat, and relevant memories, placed right before the latest message."""
     entries: Sequence[Entry]
     tools: Sequence[ToolSpec]
     temperature: float | None = None
     look: Look | None = None
-    """Gives the pictures of `entries` to a model that sees; `None`: they stay as they are described."""
+    """Loads the pictures of `entries` for a model that accepts images; `None` leaves their descriptions only."""
 
     @property
     def has_notified(self) -> bool:
-        """Whether the turn told its owner something by `notify`: it may then end without a word."""
+        """Whether the turn has notified its owner by `notify`; it may then end without a word."""
         for entry in reversed(self.entries):
             if isinstance(entry, UserEntry):
                 return False
@@ -57,11 +57,11 @@ class ModelRequest:
 
 
 OnText = Callable[[str], Awaitable[None]]
-"""Takes each piece of text as it streams in: a draft, never the final word."""
+"""Takes each piece of text as it streams in; it is a draft until the turn ends."""
 
 
 class Model(Protocol):
-    """A language model, or something that answers like one."""
+    """A language model, or a stand-in for one."""
 
     name: str
     window_tokens: int

@@ -1,4 +1,4 @@
-"""This file keeps how conversations begin in a provider's words, so that a request writes only what is new in it."""
+"""Cache of encoded conversation prefixes, so that a request encodes only its new part."""
 
 import time
 from collections import OrderedDict
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from gateway.agent.entries import Entry, ReplyEntry, UserEntry
 
 MOST_BYTES = 8_000_000
-"""For all conversations of a model together; 150 turns of two lines each are some 40 kB. Of the others the one that
-was asked about longest ago goes first, and is written anew when it goes on."""
+"""For all conversations of a model together; 150 turns of two lines each are some 40 kB. The least recently used one is
+dropped first, and is encoded anew when it continues.
+"""
 KEPT_S = 300.0
-"""After the last request, as long as providers keep a prompt: what has ended or was forgotten leaves memory soon."""
+"""Lifetime after the last request, as long as providers keep a prompt: ended or forgotten text leaves memory soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ _NONE = _Beginning()
 
 
 class Beginnings:
-    """What was written of each conversation, by its first entry."""
+    """Encoded prefixes of conversations, by first entry."""
 
     def __init__(self, most_bytes: int = MOST_BYTES, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most_bytes
@@ -34,10 +35,10 @@ class Beginnings:
         self._size = 0
 
     def written(self, entries: Sequence[Entry], write: Callable[[Sequence[Entry]], bytes]) -> bytes:
-        """Return what *write* makes of *entries*, which must be the same as of their parts, one after the other.
+        """Return the result of *write* for *entries*, which must equal the concatenated results for their parts.
 
-        What is known is compared by value, so nothing that changed passes for the same; entries that are the very same
-        objects as last time are compared at once.
+        Cached entries are compared by value, so a changed one is never mistaken for the same; entries that are the very
+        same objects as last time are compared at once.
         """
         if not entries:
             return b""
@@ -63,7 +64,7 @@ class Beginnings:
 def settled(entries: Sequence[Entry]) -> int:
     """Return how many of *entries* read the same in every later request: those before the reply that is answered last.
 
-    Behind it come what was said last and the gateway's note, which is another one in each turn.
+    The latest messages and the gateway's note follow; the note differs in each turn.
     """
     end = len(entries)
     while end and not isinstance(entries[end - 1], UserEntry):

@@ -1,4 +1,4 @@
-"""This file knows what a model's tokens cost, and works out what a reply did."""
+"""Token prices of models, and the cost of a reply."""
 
 import math
 import tomllib
@@ -15,22 +15,22 @@ _NANOS_A_TOKEN = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens of one model cost, in US dollars."""
+    """Price of a million tokens of one model, in US dollars."""
 
     input: float
     output: float
     cached: float
-    """Of what was read from the provider's cache."""
+    """For tokens read from the provider's cache."""
 
 
 def listed_price(provider: str, model: str) -> Price | None:
-    """Return what `prices.toml` says of what *provider* calls *model*; `None` if it does not know it."""
+    """Return the price that `prices.toml` lists for *model* of *provider*; `None` if it lists none."""
     listed = _table().get(provider, {}).get(model)
     return None if listed is None else Price(listed["in"], listed["out"], listed.get("cached", listed["in"]))
 
 
 def spent(usage: Usage, price: Price | None) -> Spend:
-    """Return what a reply with *usage* cost, a fraction rounded up; without a *price* it is tokens alone."""
+    """Return the cost of a reply with *usage*, rounded up; without a *price* it counts tokens alone."""
     read, written, cached = usage.input_tokens, usage.output_tokens, min(usage.cached_tokens, usage.input_tokens)
     if price is None:
         return Spend(read, written, cached, unpriced_tokens=read + written)

@@ -1,4 +1,4 @@
-"""This file is what a provider's client is to a hosted model: pieces of one reply come out, or one of our errors."""
+"""Interface of a provider's client for a hosted model: yields the pieces of one reply, or raises one of our errors."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtPiece:
-    """More of what is shown to nobody; only its length counts."""
+    """More reasoning, which is never shown; only its length counts."""
 
     length: int
 
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
-    """More of the tool call at one place of the reply; what a piece does not bring is empty."""
+    """More of the tool call at one position of the reply; fields without news are empty."""
 
     place: int
     id: str
@@ -35,7 +35,7 @@ class CallPiece:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The reply is whole, or the provider says why it is not."""
+    """The end of the reply: whole, or with the provider's reason why it is not."""
 
     how: Literal["stop", "length", "filtered", "failed"]
 
@@ -44,12 +44,12 @@ Piece = TextPiece | ThoughtPiece | CallPiece | Finish | Usage
 
 
 class Provider(Protocol):
-    """One provider's client. It tries nothing twice."""
+    """One provider's client. It retries nothing."""
 
     def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
-        """Yield the reply to *request*, with its pictures as they are *seen*; one that breaks off has no `Finish`.
+        """Yield the reply to *request*, with its pictures as they are *seen*; an interrupted one has no `Finish`.
 
-        Raises ModelError, or what its HTTP client raises when a connection breaks.
+        Raises ModelError, or the errors of its HTTP client when a connection breaks.
         """
 
     async def close(self) -> None:

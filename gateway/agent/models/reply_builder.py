@@ -1,4 +1,4 @@
-"""This file puts the pieces of one reply together, and says whether it is whole."""
+"""Assembles the pieces of one reply, and checks that it is whole."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -23,7 +23,7 @@ class _Call:
 
 
 class Assembly:
-    """The reply of the model called *name*, as far as it has come; silence without a word if it *may be empty*."""
+    """The reply of the model called *name*, as far as it has arrived; without words if it *may be empty*."""
 
     def __init__(self, name: str, *, may_be_empty: bool = False) -> None:
         self._name = name
@@ -36,7 +36,7 @@ class Assembly:
         self._size = 0
 
     def add(self, piece: Piece) -> str:
-        """Take *piece*; return the text that it shows. Raises ModelFloodError past the longest reply."""
+        """Add *piece*; return the text that it shows. Raises ModelFloodError past the longest reply."""
         match piece:
             case TextPiece(text=text):
                 self._grow(len(text))
@@ -56,7 +56,7 @@ class Assembly:
         return ""
 
     def _show(self, text: str) -> str:
-        """Keep *text*; what was kept before goes where it turns out to have been reasoning."""
+        """Append *text*; earlier text is dropped if it turns out to have been reasoning."""
         if self._thinking.is_answer_lost:
             self._text.clear()
             self._thinking.is_answer_lost = False
@@ -69,7 +69,7 @@ class Assembly:
             raise ModelFloodError(TEXT_CAP)
 
     def entry(self, taken: Collection[str]) -> ReplyEntry:
-        """Return the whole reply; its calls get ids that are not among *taken*, those of the history.
+        """Return the whole reply; its calls get ids outside of *taken*, those of the history.
 
         Raises ModelUnavailableError if it is not whole, and ModelRefusedError if the provider held it back.
         """
@@ -82,7 +82,7 @@ class Assembly:
         return ReplyEntry(text + CUT_NOTE if is_cut else text, calls, self._name, self._usage)
 
     def _check(self, text: str, calls: tuple[ToolCall, ...]) -> None:
-        """A stream that breaks off cleanly raises nothing in the clients: it lacks its finish reason."""
+        """Check that the reply has a finish reason: a stream that breaks off cleanly raises nothing in the clients."""
         if self._finish is None:
             raise ModelUnavailableError(f"{self._name}: the reply broke off")
         if self._finish.how == "failed":

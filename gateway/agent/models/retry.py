@@ -1,4 +1,4 @@
-"""This file is the one place where a model is tried again."""
+"""Retry policy for models; no other module retries them."""
 
 import asyncio
 import random
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Tries again while a model is unavailable: exponential waits with full jitter, or as long as the provider says."""
+    """Retries while a model is unavailable: exponential delays with full jitter, or the provider's own delay."""
 
     tries: int = 3
     first_wait_s: float = 0.5
     longest_wait_s: float = 20.0
-    """A provider that asks for more is given up at once, so that another model can answer."""
+    """A provider that asks for a longer wait is skipped at once, so that another model can answer."""
     patience_s: float = 60.0
-    """No new try begins later than this after the first: a provider that hangs must not use up the turn."""
+    """No attempt begins later than this after the first: a provider that hangs must not use up the turn."""
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     chance: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""This file says what is needed to reach a hosted model."""
+"""Settings of a hosted model."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,22 +11,25 @@ class HostedSettings:
     """One model of a provider, or of a server that speaks OpenAI's protocol (Ollama, vLLM, llama.cpp)."""
 
     name: str
-    """What the configuration calls it."""
+    """Name in the configuration."""
     provider: Literal["cohere", "openai", "anthropic", "google"]
     model: str
-    """What the provider calls it."""
+    """Name at the provider."""
     api_key: SecretStr | None = None
-    """`None` for a server that asks for none."""
+    """`None` for a server without authentication."""
     base_url: str | None = None
     """`None` for the provider's own address."""
     window_tokens: int = 128_000
     request_timeout_s: float = 120.0
-    """For one attempt, from the request to the end of its stream."""
+    """For one attempt, from the request to the end of its stream, in seconds."""
     temperature: float | None = None
-    """Used where a request names none; `None` leaves it to the provider."""
+    """Used where a request names none; with `None` the provider decides."""
     vision: bool = False
-    """It takes pictures."""
+    """The model accepts images."""
     output_tokens: int | None = None
-    """Longest reply, its thoughts included; heard by Anthropic and Google. `None` leaves it to the client's file."""
+    """Longest reply, its thoughts included; used by Anthropic and Google.
+
+    With `None` the client's module decides.
+    """
     picture_bytes: int = 14 * 1024 * 1024
-    """Of all pictures that one request shows; in Base64 they stay below 20 MB, which is what Google takes."""
+    """Most bytes of pictures in one request; in Base64 they stay below 20 MB, Google's limit."""

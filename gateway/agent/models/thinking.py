@@ -1,4 +1,4 @@
-"""Reasoning that a model writes into its answer between `<think>` tags: taken out, while the answer streams too.
+"""Filter for reasoning that a model writes into its answer between `<think>` tags, in streams too.
 
 Servers without a reasoning parser send it as plain content. A tag counts at the beginning of a line and outside code; a
 closing tag alone ends reasoning whose opening tag the server's own template wrote. An opening tag further down that is
@@ -16,26 +16,26 @@ _LONGEST_TAG = len("</seed:think>")
 
 
 class ThinkingFilter:
-    """Reads an answer in pieces and lets the words through that are meant for the chat."""
+    """Reads an answer in pieces and returns the words that are meant for the chat."""
 
     def __init__(self) -> None:
         self._held = ""
-        """The end of what came, as long as it may be the beginning of a tag."""
+        """The end of the text so far, as long as it may be the beginning of a tag."""
         self._thought: list[str] = []
-        """Since an opening tag, which included, that is not closed yet."""
+        """Text from an unclosed opening tag on, the tag included."""
         self._is_thinking = False
         self._is_first = True
-        """Nothing but blanks was let through."""
+        """Only blanks were returned so far."""
         self._begins_anew = False
-        """Reasoning ended before any word of the answer: the blank lines behind it go too."""
+        """Reasoning ended before any word of the answer: the blank lines behind it are dropped too."""
         self._is_line_start = True
         self._in_fence = False
         self._in_ticks = False
         self.is_answer_lost = False
-        """All that was let through so far was reasoning: a closing tag came without an opening one."""
+        """All text returned so far was reasoning: a closing tag came without an opening one."""
 
     def add(self, text: str) -> str:
-        """Return what of *text*, and of what was held back before it, is meant for the chat."""
+        """Return the part of *text*, and of the text held back before, that is meant for the chat."""
         text = self._held + text
         begin = max(len(text) - _LONGEST_TAG, 0)
         cut = min((at for at in (text.find("<", begin), _ticks_at_end(text)) if at >= 0), default=len(text))
@@ -43,7 +43,7 @@ class ThinkingFilter:
         return self._read(text[:cut])
 
     def end(self) -> str:
-        """Return what is left: text that was held back, and what follows a tag that was never closed."""
+        """Return the rest: text that was held back, and text after a tag that was never closed."""
         left = self._read(self._held)
         self._held = ""
         if self._is_thinking and not self._is_first:
@@ -104,6 +104,6 @@ class ThinkingFilter:
 
 
 def _ticks_at_end(text: str) -> int:
-    """Return where backticks at the end of *text* begin that may go on; -1 where there are none."""
+    """Return the position at which backticks at the end of *text* begin that may go on; -1 if there are none."""
     ticks = len(text) - len(text.rstrip("`"))
     return len(text) - ticks if 0 < ticks < 3 else -1

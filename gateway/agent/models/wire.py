@@ -1,4 +1,4 @@
-"""This file guards what a provider sends: a body that is too large or an event that is not JSON ends the attempt."""
+"""Guard for a provider's responses: a body that is too large or an event that is not JSON ends the attempt."""
 
 import asyncio
 import json
@@ -12,21 +12,21 @@ BODY_CAP = 32_000_000
 """Largest response, in bytes; an event of a stream costs some 200 bytes for each token."""
 
 LINGER_S = 0.2
-"""How long the end of a body is waited for when the reply in it is whole."""
+"""How long to wait for the end of a body once the reply in it is whole."""
 
 
 class BrokenReplyError(Exception):
-    """A response cannot be used; the message says why and holds nothing of it."""
+    """An unusable response; the message gives the reason and quotes nothing of it."""
 
 
 async def events(
     chunks: AsyncIterator[bytes], is_last: Callable[[object], bool] = lambda _: False
 ) -> AsyncGenerator[object]:
-    """Yield the JSON of each `data:` line of *chunks*, up to one that says `[DONE]` or *is_last*; then read to the end.
+    """Yield the JSON of each `data:` line of *chunks*, up to `[DONE]` or one that *is_last* accepts; then drain them.
 
     A body that is not read to its end costs its connection: the next request would make a new one. Lines end with a
-    line feed and nothing else: a text may hold the other separators that HTTP clients split at.
-    Raises BrokenReplyError for a line that is no JSON, or more than `BODY_CAP` bytes.
+    line feed and nothing else: a text may hold the other separators that HTTP clients split at. Raises BrokenReplyError
+    for a line that is not JSON, or more than `BODY_CAP` bytes.
     """
     lines = _Lines()
     async for chunk in chunks:
@@ -41,23 +41,23 @@ async def events(
                     await read_out(chunks)
                     return
     if data := _data(lines.rest):
-        with suppress(BrokenReplyError):  # the body was cut within this line: no finish reason will have come
+        with suppress(BrokenReplyError):  # the body was cut within this line: it has no finish reason
             yield _parsed(data)
 
 
 async def read_out(chunks: AsyncIterator[object]) -> None:
-    """Read *chunks* to their end, if it comes soon: what is needed of them has come."""
-    with suppress(TimeoutError, httpx.HTTPError, httpx2.HTTPError):  # it was whole: only the connection is lost
+    """Read *chunks* to their end, if it comes soon: the needed part has arrived."""
+    with suppress(TimeoutError, httpx.HTTPError, httpx2.HTTPError):  # the reply was whole: only the connection is lost
         async with asyncio.timeout(LINGER_S):
             async for _ in chunks:
                 pass
 
 
 async def guarded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Pass on *chunks* while they are small enough and each `data:` line of theirs is JSON.
+    """Pass on *chunks* while they are small enough and each of their `data:` lines is JSON.
 
-    For a client that reads a body of any size, and skips an event that it cannot parse, which loses a piece of the
-    reply without a word.
+    For a client that reads a body of any size, and skips an event that it cannot parse, which silently loses a piece of
+    the reply.
     """
     lines = _Lines()
     async for chunk in chunks:
@@ -72,7 +72,7 @@ async def guarded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def guard(response: httpx.Response | httpx2.Response) -> None:
-    """Guard the body of *response*: a hook for the event `response` of a client."""
+    """Guard the body of *response*; serves as a client's hook for the event `response`."""
     if isinstance(response.stream, httpx.AsyncByteStream | httpx2.AsyncByteStream):
         response.stream = _GuardedStream(response.stream)
 
@@ -90,7 +90,7 @@ class _GuardedStream(httpx.AsyncByteStream, httpx2.AsyncByteStream):
 
 
 class _Lines:
-    """Cuts a body into lines, and counts its bytes."""
+    """Splits a body into lines, and counts its bytes."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -98,7 +98,7 @@ class _Lines:
 
     @property
     def rest(self) -> bytes:
-        """What came after the last whole line."""
+        """Return the text after the last whole line."""
         return b"".join(self._rest)
 
     def of(self, chunk: bytes) -> Iterator[bytes]:

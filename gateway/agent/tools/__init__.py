@@ -1,1 +1,1 @@
-"""The tools that a model may call; each closes over the turn's access."""
+"""Tools that a model may call; each closes over the turn's access."""

@@ -1,4 +1,4 @@
-"""This file lets an agent ask for a summary of its own conversation, which is made before the next message."""
+"""Tool for a summary of the agent's own conversation, which is made before the next message."""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -15,7 +15,7 @@ from workspaces.access import Access, SessionType
 
 
 def conversation_tools(access: Access, model: Model) -> list[Tool]:
-    """Return the tool with which a model asks for a summary, in its owner's own chat."""
+    """Return the tool with which a model requests a summary, in its owner's own chat."""
     if access.session_type is not SessionType.MAIN or model.name == OFFLINE:
         return []
     return [tool(summarize_conversation)]
@@ -34,9 +34,9 @@ class _Focus(BaseModel):
 
 
 def asked_focus(newest_first: Iterable[Entry | Mark]) -> str | None:
-    """Return the focus of a summary that the model asked for and that was not made yet; `None` if it asked for none.
+    """Return the focus of a summary that the model requested and that is not made yet; `None` without a request.
 
-    Nothing is remembered beside the transcript: what was asked holds after a crash too.
+    The transcript is the only record, so a request survives a crash.
     """
     answered: set[str] = set()
     for entry in newest_first:

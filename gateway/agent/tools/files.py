@@ -1,4 +1,4 @@
-"""This file gives a turn its workspace files: read, write, edit, list, delete, as far as its access goes."""
+"""Workspace file tools of a turn: read, write, edit, list and delete, within its access."""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -16,17 +16,17 @@ from workspaces.history import Act
 from workspaces.workspace import Listing, TextFile, Workspace, replace_once
 
 _NOTE_ROOM = 200
-"""Characters of a result that are kept for the line that says how to go on."""
+"""Characters of a result reserved for the line that explains how to continue."""
 
 
 class KnownFiles:
-    """The files of one turn, as it has seen them: what it may replace or delete, unless they changed since."""
+    """The files of one turn, as it has seen them; it may replace or delete these, unless they changed since."""
 
     def __init__(self) -> None:
         self._known: dict[PurePosixPath, TextFile] = {}
 
     def remember(self, file: TextFile) -> None:
-        """Keep *file* as the newest that the turn has seen."""
+        """Store *file* as the newest version that the turn has seen."""
         self._known[file.path] = file
 
     def get(self, path: str) -> TextFile | None:
@@ -34,14 +34,14 @@ class KnownFiles:
         return self._known.get(clean_path(path))
 
     def forget(self, path: str) -> None:
-        """Drop what was seen of *path*: it has to be read again."""
+        """Drop the stored version of *path*: it has to be read again."""
         self._known.pop(clean_path(path), None)
 
 
 def file_tools(workspace: Workspace, access: Access, run: Run, guard: Guard) -> list[Tool]:
     """Return the file tools of one turn; those that write only where *access* may write at all.
 
-    What *guard* does not let pass waits for the owner.
+    Changes that *guard* holds back wait for the owner.
     """
     known = KnownFiles()
     reading = _reading_tools(workspace, access, run, known)
@@ -70,7 +70,7 @@ def _reading_tools(workspace: Workspace, access: Access, run: Run, known: KnownF
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """What every writing tool of one turn closes over."""
+    """Shared state of every writing tool of one turn."""
 
     workspace: Workspace
     access: Access
@@ -79,7 +79,7 @@ class _Writing:
     guard: Guard
 
     async def asked(self, path: str, make: Make, act: Act = Act.WRITE, *, is_whole: bool = True) -> str | None:
-        """Ask the owner for what *make* makes of the file, if that is needed; `None` if it may be done at once.
+        """Ask the owner about the text that *make* returns, if necessary; `None` if the write may happen at once.
 
         *is_whole*: nothing of the file stays, so it must have been read.
         """
@@ -134,7 +134,7 @@ def _edited(text: str | None, *, old: str, new: str, path: PurePosixPath) -> str
 
 
 def shown(file: TextFile) -> str:
-    """Return the lines of *file* that fit a tool result, with a note of which they are unless they are all."""
+    """Return the lines of *file* that fit a tool result, with a note of their range unless they are all."""
     text = _whole_lines(file.text, RESULT_CAP - _NOTE_ROOM)
     last = file.first_line + text.count("\n") + (not text.endswith("\n")) - 1
     if text == file.whole:
@@ -146,7 +146,7 @@ def shown(file: TextFile) -> str:
 
 
 def listed(listing: Listing) -> str:
-    """Return the names, one a line, folders with a slash and files with their size."""
+    """Format the names, one a line, folders with a slash and files with their size."""
     lines = [f"{each.name}/" if each.is_folder else f"{each.name} ({each.size:,} bytes)" for each in listing.entries]
     if listing.omitted:
         lines.append(f"… and {listing.omitted:,} more")
@@ -154,7 +154,7 @@ def listed(listing: Listing) -> str:
 
 
 def _whole_lines(text: str, limit: int) -> str:
-    """Return as many whole lines of *text* as *limit* characters hold, or the start of a line that alone is longer."""
+    """Return as many whole lines of *text* as fit *limit* characters, or the start of a line that alone is longer."""
     if len(text) <= limit:
         return text
     end = text.rfind("\n", 0, limit) + 1

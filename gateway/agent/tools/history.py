@@ -1,4 +1,4 @@
-"""This file gives a model the history of its files: log, show, diff, restore and export, as far as the turn sees it."""
+"""File history tools of a model: log, show, diff, restore and export, within the turn's access."""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -15,7 +15,7 @@ from workspaces.history import Commit, Diff, History, LogQuery, Origin, Topic
 from workspaces.workspace import Workspace
 
 _SHOWN_DIGITS = 10
-"""Of a revision: short to read, and among a million of them the chance of two alike is under one half."""
+"""Digits of a revision: short to read, and among a million of them the chance of two alike is under one half."""
 
 Revision = Annotated[str, Field(description="A revision that git_log gave.")]
 Place = Annotated[str | None, Field(description="Without it, everything.")]
@@ -23,7 +23,7 @@ Place = Annotated[str | None, Field(description="Without it, everything.")]
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Which turn writes, and what it may write by itself."""
+    """The writing turn, and its right to write by itself."""
 
     workspace: Workspace
     origin: Origin
@@ -104,7 +104,7 @@ def _bundling_tool(history: History, access: Access, run: Run) -> Tool:
 
 
 def _place(path: str | None) -> PurePosixPath | None:
-    """Return the path that was asked for; the workspace itself is no limit."""
+    """Return the requested path; the workspace itself sets no limit."""
     place = clean_path(path) if path is not None else PurePosixPath()
     return place if place.name else None
 
@@ -114,7 +114,7 @@ def _line(commit: Commit) -> str:
 
 
 def _names_others(commit: Commit) -> bool:
-    """Say whether the line of *commit* names a file that others named."""
+    """Return whether the line of *commit* names a file that others named."""
     return any(is_others_place(each.path) and str(each.path) in commit.subject for each in commit.changes)
 
 
@@ -123,7 +123,7 @@ def _shows_others(diff: Diff) -> bool:
 
 
 def _heading(commit: Commit) -> str:
-    """Return the line of the log, and which message in which session the change came from."""
+    """Format a line of the log, with the message and session that the change came from."""
     if commit.origin is None:
         return _line(commit)
     message = f", message {commit.origin.message}" if commit.origin.message else ""

@@ -1,4 +1,4 @@
-"""This file gives a model its memory tools: search over the notes that the turn may read, and reading one of them."""
+"""Memory tools of a model: search over the notes that the turn may read, and reading one of them."""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -21,11 +21,11 @@ from workspaces.memory.sync import Run
 from workspaces.workspace import Workspace
 
 Used = Callable[[Sequence[UsedMemory]], Awaitable[None]]
-"""Told which memories reach a model; returns once that is durable."""
+"""Called with the memories that reach a model; returns once that is durable."""
 
 
 class Memory(Protocol):
-    """What of an agent's memory the tools need: `MemoryIndex`, or one that also asks a model what to look for."""
+    """The part of an agent's memory that the tools need: `MemoryIndex`, or one that also asks a model for queries."""
 
     async def search(self, query: Query, access: Access) -> SearchResult: ...
 
@@ -37,7 +37,7 @@ class Memory(Protocol):
 
 
 async def unrecorded(_: Sequence[UsedMemory]) -> None:
-    """Keep no account of what is used."""
+    """Do not record which memories are used."""
 
 
 def memory_tools(index: Memory, workspace: Workspace, access: Access, run: Run, used: Used = unrecorded) -> list[Tool]:
@@ -106,7 +106,7 @@ def memory_tools(index: Memory, workspace: Workspace, access: Access, run: Run, 
 
 
 def used_hit(hit: Hit, how: Literal["search", "recall"]) -> UsedMemory:
-    """Return what is kept of *hit*."""
+    """Return the record of *hit*."""
     scores = (hit.score, hit.relevance, hit.similarity, hit.keyword)
     return UsedMemory(hit.citation, how, *(round(score, 3) for score in scores))
 
@@ -117,7 +117,7 @@ def _span(path: str, first: int, lines: int | None, total: int) -> str:
 
 
 def _listed(result: ExactResult) -> str:
-    """Return matches as text, one line of context around each; every line that holds the text begins with `>`."""
+    """Format matches, one line of context around each; every line that holds the text begins with `>`."""
     parts = [
         f"{match.path}:{match.line}{f' ({match.date})' if match.date else ''}\n"
         f"  {match.before}\n> {match.text}\n  {match.after}"

@@ -1,4 +1,4 @@
-"""This file gives a turn its notebook: a note of the day, with a receipt of where it stands."""
+"""Note tools of a turn: a note of the day, with a receipt of its location."""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -19,9 +19,9 @@ from workspaces.workspace import Workspace
 def note_tools(
     workspace: Workspace, access: Access, run: Run, clock: Callable[[], datetime], guard: Guard
 ) -> list[Tool]:
-    """Return the note tools of one turn; *clock* tells the time in the owner's zone.
+    """Return the note tools of one turn; *clock* gives the time in the owner's time zone.
 
-    What *guard* does not let pass waits for the owner.
+    Changes that *guard* holds back wait for the owner.
     """
 
     async def add_note(text: str) -> str:
@@ -39,10 +39,10 @@ def note_tools(
 
 
 def _memory_tools(workspace: Workspace, access: Access, run: Run, guard: Guard) -> list[Tool]:
-    """Return the tools over the long-term memory, for turns that may write what is private."""
+    """Return the tools over the long-term memory, for turns that may write private files."""
 
     async def guarded(make: Make) -> str | None:
-        """Ask the owner for what *make* makes of the memory, if that is needed; `None` if it may be done at once."""
+        """Ask the owner about the text that *make* returns, if necessary; `None` if the write may happen at once."""
         path, present = await run(sections.memory_file, workspace, access)
         reason = guard.reason(path)
         return None if reason is None else await guard.ask(Change(path, present, make), reason)

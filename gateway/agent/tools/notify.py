@@ -1,4 +1,4 @@
-"""This file is how a turn that nobody asked for says what its owner is to read."""
+"""Notification tool of an unprompted turn, for messages to the owner."""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -13,7 +13,7 @@ from gateway.errors import ToolError
 
 
 def notify_tools() -> list[Tool]:
-    """Return the tool of a turn that nobody asked for; where it goes was fixed before the turn began."""
+    """Return the tool of an unprompted turn; its destination was fixed before the turn began."""
     return [tool(notify)]
 
 
@@ -30,9 +30,9 @@ class _Notice(BaseModel):
 
 
 def notified(entries: Sequence[Entry]) -> str:
-    """Return what a turn's calls of `notify` tell, each text once; empty if there were none.
+    """Return the texts of a turn's `notify` calls, each once; empty if there were none.
 
-    Nothing is remembered beside the transcript: what was told holds after a crash too.
+    The transcript is the only record, so notifications survive a crash.
     """
     done = {each.call_id for each in entries if isinstance(each, ResultEntry) and not each.is_error}
     calls = (call for each in entries if isinstance(each, ReplyEntry) for call in each.calls)

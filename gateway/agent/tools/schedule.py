@@ -1,4 +1,4 @@
-"""This file lets a turn see and change what its agent does later, as far as its owner asked for it."""
+"""Tools with which a turn lists and changes its agent's scheduled jobs, as far as its owner asked for it."""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -11,20 +11,20 @@ _WHEN = 'Such as "at 2026-12-24 09:00", "in 20m", "every 2h" or cron "0 9 * * MO
 
 
 class Book(Protocol):
-    """The jobs of one agent, as one turn may change them. Everything raises ToolError."""
+    """The jobs of one agent, as one turn may change them. Every method raises ToolError."""
 
     async def add(self, when: str, what: str, *, private: bool) -> str:
-        """Keep a job, or ask the owner; return what became of it in words."""
+        """Add a job, or ask the owner; return the outcome as text."""
 
     async def listed(self) -> str:
-        """Return the jobs as a list."""
+        """Format the list of jobs."""
 
     async def cancel(self, number: int) -> str:
-        """Remove a job, or ask the owner; return what became of it in words."""
+        """Remove a job, or ask the owner; return the outcome as text."""
 
 
 def schedule_tools(access: Access, book: Book) -> list[Tool]:
-    """Return the tools over jobs, for turns over private memory."""
+    """Return the job tools, for turns over private memory."""
 
     async def schedule(
         when: Annotated[str, Field(description=_WHEN)],

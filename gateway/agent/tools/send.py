@@ -1,4 +1,4 @@
-"""This file lets a turn send a file of the workspace, as far as its access goes, to the chat that it answers."""
+"""Tool with which a turn sends a workspace file, within its access, to the chat that it answers."""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -10,15 +10,16 @@ from gateway.agent.tools.tool import Field, Tool, tool
 from workspaces.files import clean_path
 
 CAPTION_CHARS = 500
-"""Longest text that goes with a file: Telegram takes 1,024 UTF-16 units, and a character may have two."""
+"""Longest caption of a file: Telegram takes 1,024 UTF-16 units, and a character may have two."""
 
 Enclose = Callable[[PurePosixPath, str], Awaitable[int]]
-"""Copies a file, so that it goes out with the answer and its caption; returns its size. Raises ToolError and
-WorkspaceError."""
+"""Copies a file, to be sent after the answer with its caption; returns its size in bytes. Raises ToolError and
+WorkspaceError.
+"""
 
 
 def send_tools(enclose: Enclose) -> list[Tool]:
-    """Return the tool that sends a file; where it goes is decided by the turn, never by an argument."""
+    """Return the tool that sends a file; the turn decides the destination, never an argument."""
 
     async def send_file(
         path: str,

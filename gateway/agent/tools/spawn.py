@@ -1,4 +1,4 @@
-"""This file lets an agent hand a task to a helper, and see to the helpers that it has."""
+"""Tools with which an agent starts and cancels subagents."""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -14,16 +14,16 @@ TASK_CHARS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Helpers:
-    """What one turn may do about helpers."""
+    """The subagent operations of one turn."""
 
     spawn: Callable[[str, str], Awaitable[str]]
     """Starts one on a task, with a name for it; returns its id. Raises ToolError at a limit."""
     cancel: Callable[[str], None]
-    """Ends the one with that id. Raises ToolError, which names those at work here, if there is none of that id."""
+    """Cancels the one with that id. Raises ToolError, which names those that run here, for an unknown id."""
 
 
 def spawn_tools(helpers: Helpers) -> list[Tool]:
-    """Return the tools about *helpers*; whose they are is decided by the turn, never by an argument."""
+    """Return the tools over *helpers*; the turn decides whose they are, never an argument."""
 
     async def spawn(
         task: Annotated[str, Field(min_length=1, max_length=TASK_CHARS, description="All it needs to know.")],

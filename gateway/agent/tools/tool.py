@@ -1,4 +1,4 @@
-"""This file turns functions into tools: a tool closes over what it needs, so that no argument can widen it."""
+"""Turns functions into tools: a tool closes over its resources, so that no argument can widen its access."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
@@ -35,7 +35,7 @@ class Run(Protocol):
 
 
 class _Short(GenerateJsonSchema):
-    """Leaves out what tells a model nothing: titles, that a default is null, that nothing else is an argument."""
+    """Drops schema parts that tell a model nothing: titles, null defaults, the ban on additional arguments."""
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False
@@ -56,7 +56,7 @@ class FromOutside:
 
 
 Told = str | FromOutside
-"""What a tool says."""
+"""The result of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +67,19 @@ class Tool:
     arguments: type[BaseModel]
     run: Callable[..., Awaitable[Told]]
     is_offered: bool = True
-    """A tool that is not offered works for a model that calls it all the same: another name of one that is."""
+    """A tool that is not offered still works for a model that calls it: an alias of one that is."""
 
 
 def told(text: str, *, from_outside: bool) -> Told:
-    """Return *text* as a tool says it."""
+    """Return *text* as a tool result."""
     return FromOutside(text) if from_outside else text
 
 
 def tool(function: Callable[..., Awaitable[Told]]) -> Tool:
     """Make a tool of *function*: name and parameters from its signature, description from its docstring.
 
-    Parameters are keyword-able and annotated, with `Annotated[..., Field(description=...)]` where the name does not
-    say enough.
+    Parameters can be passed by keyword and are annotated, with `Annotated[..., Field(description=...)]` where the name
+    is not clear enough.
     """
     shape = _SHAPES.get(function.__code__)
     if shape is None:
@@ -88,7 +88,7 @@ def tool(function: Callable[..., Awaitable[Told]]) -> Tool:
 
 
 _SHAPES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
-"""What was read off each function; tools are made anew for every turn, and reading one takes a millisecond."""
+"""The specification of each function; tools are made anew for every turn, and inspecting one takes a millisecond."""
 
 
 def _shape_of(function: Callable[..., Awaitable[Told]]) -> tuple[ToolSpec, type[BaseModel]]:
@@ -96,7 +96,7 @@ def _shape_of(function: Callable[..., Awaitable[Told]]) -> tuple[ToolSpec, type[
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (parameter.annotation, default)
-    config = ConfigDict(extra="forbid", cache_strings="keys")  # hardly an argument comes twice, so none is kept
+    config = ConfigDict(extra="forbid", cache_strings="keys")  # arguments hardly ever repeat, so values are not cached
     arguments = create_model(function.__name__, __config__=config, **fields)  # type: ignore[call-overload]
     schema = arguments.model_json_schema(schema_generator=_Short)
     for said in ("title", "additionalProperties"):
@@ -108,26 +108,26 @@ def _shape_of(function: Callable[..., Awaitable[Told]]) -> tuple[ToolSpec, type[
 
 
 Around = Callable[[ToolCall, Callable[[ToolCall], Awaitable[ResultEntry]]], Awaitable[ResultEntry]]
-"""Is given a call and what runs one; returns the result that the model sees."""
+"""Called with a call and a function that runs one; returns the result that the model sees."""
 
 
 def _nobody(_: ResultEntry) -> None:
-    """Nobody wants to hear of results."""
+    """Ignore the result."""
 
 
 class Toolbox:
     """The tools of one turn."""
 
     def __init__(self, tools: Iterable[Tool], access: Access, heard: Callable[[ResultEntry], None] = _nobody) -> None:
-        """*heard* is told each result before the model is."""
+        """*heard* is called with each result before the model sees it."""
         self._tools = {each.spec.name: each for each in tools}
         self._is_private = rights(access).private
         self._heard = heard
         self.around: Around | None = None
-        """Stands around every call, where somebody wants to."""
+        """Wraps every call, if set."""
 
     def add(self, tools: Iterable[Tool]) -> None:
-        """Offer *tools* as well."""
+        """Add *tools* to those offered."""
         self._tools |= {each.spec.name: each for each in tools}
 
     @property
@@ -135,7 +135,7 @@ class Toolbox:
         return tuple(each.spec for each in self._tools.values() if each.is_offered)
 
     async def call(self, call: ToolCall) -> ResultEntry:
-        """Run *call*; a failure is a result that says what was wrong, so that the model can mend it."""
+        """Run *call*; a failure is a result that describes the fault, so that the model can correct it."""
         return await (self._called(call) if self.around is None else self.around(call, self._called))
 
     async def _called(self, call: ToolCall) -> ResultEntry:
@@ -176,7 +176,7 @@ class _Place(BaseModel):
 
 
 def _names_others_place(call: ToolCall) -> bool:
-    """Say whether *call* is about a place where others write: whatever comes of it, an error too, may be theirs."""
+    """Return whether *call* concerns a location where others write: any result, an error too, may then be theirs."""
     try:
         return is_others_place(clean_path(_Place.model_validate_json(call.arguments).path))
     except (ValidationError, WorkspaceError):
