@@ -1,1 +1,1 @@
-"""The wing that is the agents' home: their files, what may be read of them, and the memory over them."""
+"""Agent workspaces: their files, access rules, and the memory index over them."""

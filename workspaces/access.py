@@ -1,7 +1,7 @@
-"""This file decides what a turn may read and write: the matrix of session types, and nothing else does.
+"""Read and write permissions of a turn: the one matrix of session types.
 
-A path's audience is its scope. `memory/shared/<chat>/…` belongs to that chat; everything else is private. The scope
-is taken from the path, never from a text.
+A path's audience is its scope. `memory/shared/<chat>/…` belongs to that chat; everything else is private. The scope is
+derived from the path, never from a text.
 """
 
 from collections.abc import Mapping
@@ -15,17 +15,17 @@ from urllib.parse import unquote
 
 AgentId = NewType("AgentId", str)
 Scope = NewType("Scope", str)
-"""The audience a text belongs to: `private`, or `shared:<chat>`, where `<chat>` is opaque to this wing."""
+"""Audience of a text: `private`, or `shared:<chat>`, where `<chat>` is opaque to this package."""
 
 PRIVATE = Scope("private")
 SHARED_FOLDER = PurePosixPath("memory/shared")
 ATTACHMENTS = "attachments"
-"""Holds, in the workspace or in a chat's own folder, the files that came with messages."""
+"""Folder for files that came with messages, in the workspace or in a chat's own folder."""
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 class SessionType(StrEnum):
-    """The kinds of conversation that differ in what they may see."""
+    """Kinds of conversations with different permissions."""
 
     MAIN = "main"
     GUEST = "guest"
@@ -36,34 +36,34 @@ class SessionType(StrEnum):
 
 
 class Grant(StrEnum):
-    """What the configuration may add to a row of the matrix."""
+    """A configured extension of a row of the matrix."""
 
     USER_FILE_IN_GROUPS = "user_file_in_groups"
-    """A group sees `USER.md`."""
+    """Groups may read `USER.md`."""
     FULL_HEARTBEAT = "full_heartbeat"
-    """A heartbeat sees what main sees (`light = false`)."""
+    """A heartbeat has the permissions of main (`light = false`)."""
     PRIVATE_JOB = "private_job"
-    """A cron job works over private memory and delivers to the owner."""
+    """A cron job works on private memory and delivers to the owner."""
     APPROVED = "approved"
-    """The owner has seen this very change and approved it: a private turn's may go into the notes that others read."""
+    """The owner has approved this exact change: a private turn may write it to notes that others read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What one turn may read and write.
+    """Read and write permissions of one turn.
 
-    It is computed in one place when a turn starts, from the platform's own facts, and required by everything that
-    reads; it has no default, and it cannot be stored.
+    Computed in one place when a turn starts, from facts stated by the platform, and required by every reader; it has no
+    default, and it cannot be stored.
     """
 
     agent: AgentId
     session_type: SessionType
     scope: Scope
-    """The audience of the chat that the turn answers: `private` for the owner's own."""
+    """Audience of the chat that the turn answers: `private` for the owner's own."""
     principal: str
-    """Who asked, as `<channel>:<numeric id>`, or the cause of a turn that nobody asked for."""
+    """The requester, as `<channel>:<numeric id>`, or the cause of a turn without one."""
     depth: int
-    """0 for a turn that a person started, 1 for a subagent of it."""
+    """0 for a turn started by a person, 1 for its subagent."""
     grants: frozenset[Grant]
 
     def __reduce__(self) -> Never:
@@ -71,26 +71,26 @@ class Access:
 
 
 def owner_access(agent: AgentId, via: str, grants: frozenset[Grant] = frozenset()) -> Access:
-    """Return the whole owner's access to *agent*, without a turn; *via* names the cause, such as `terminal:owner`."""
+    """Return the owner's full access to *agent*, outside a turn; *via* names the cause, such as `terminal:owner`."""
     return Access(agent, SessionType.MAIN, PRIVATE, via, depth=0, grants=grants)
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """One row of the matrix, with the grants of a turn applied."""
+    """One row of the matrix, with a turn's grants applied."""
 
     files: frozenset[str]
-    """Workspace files, by name, that the prompt shows and the tools may read."""
+    """Workspace files, by name, that appear in the prompt and that tools may read."""
     private: bool
-    """`MEMORY.md`, daily notes and transcripts of direct chats are readable."""
+    """May read `MEMORY.md`, daily notes and transcripts of direct chats."""
     own_scope: bool
-    """The notes shared in this chat are readable and searchable."""
+    """May read and search the notes shared in this chat."""
     memory_tools: bool
     writes: bool
-    """It may write: if `private`, everywhere but among the notes that others read; else among its own chat's only."""
+    """May write: if `private`, everywhere except notes that others read; else only its own chat's notes."""
     flush: bool
     memory_in_prompt: bool
-    """`MEMORY.md` and the days' notes go into the prompt; what is `private` without it is reached by the tools."""
+    """`MEMORY.md` and daily notes go into the prompt; with `private` alone only tools can read them."""
 
 
 _INSTRUCTIONS = frozenset({"AGENTS.md", "TOOLS.md"})
@@ -146,11 +146,11 @@ _MATRIX: Mapping[SessionType, Rights] = MappingProxyType(
 """The table "The matrix" of the requirements, in code."""
 
 _NAMED = frozenset[str]().union(*(row.files for row in _MATRIX.values()))
-"""The workspace files that a row gives or withholds by name."""
+"""The workspace files that some row permits or withholds by name."""
 
 
 def rights(access: Access) -> Rights:
-    """Return what *access* allows: its session type's row of the matrix, widened by its grants."""
+    """Return the permissions of *access*: its session type's row of the matrix, extended by its grants."""
     row = _MATRIX[access.session_type]
     match access.session_type:
         case SessionType.GROUP if Grant.USER_FILE_IN_GROUPS in access.grants:
@@ -172,9 +172,9 @@ def readable_scopes(access: Access) -> frozenset[Scope] | None:
 
 
 def scope_of(path: PurePosixPath) -> Scope:
-    """Return the audience that the file at *path*, relative to the workspace, belongs to.
+    """Return the audience of the file at *path*, relative to the workspace.
 
-    A folder of shared notes whose name is not the one that `scope_folder` gives belongs to no chat: it is private.
+    A folder of shared notes with a name that `scope_folder` does not produce belongs to no chat: it is private.
     """
     parts = path.parts
     if len(parts) <= 3 or parts[:2] != SHARED_FOLDER.parts:
@@ -183,7 +183,7 @@ def scope_of(path: PurePosixPath) -> Scope:
     return Scope(f"shared:{chat}") if _folder_name(chat) == parts[2] else PRIVATE
 
 
-@lru_cache(maxsize=512)  # each file that a turn looks for asks
+@lru_cache(maxsize=512)  # called for each file of a turn
 def scope_folder(scope: Scope) -> PurePosixPath:
     """Return the folder, relative to the workspace, that holds the notes of a shared *scope*.
 
@@ -196,9 +196,9 @@ def scope_folder(scope: Scope) -> PurePosixPath:
 
 
 def attachments_folder(access: Access) -> PurePosixPath:
-    """Return where the files lie that come with the messages of a turn: where only it and the owner's chats read them.
+    """Return the folder for files that come with the messages of a turn: only it and the owner's chats read them.
 
-    Raises ValueError for a turn that has no place of its own.
+    Raises ValueError for a turn without a folder of its own.
     """
     if rights(access).private:
         return PurePosixPath(ATTACHMENTS)
@@ -206,13 +206,13 @@ def attachments_folder(access: Access) -> PurePosixPath:
 
 
 def is_attachment(path: PurePosixPath) -> bool:
-    """Say whether *path* lies where files that came with messages are kept; letter case is ignored."""
+    """Tell whether *path* is in a folder for files that came with messages; letter case is ignored."""
     parts = [part.casefold() for part in path.parts]
     return (parts[3:] if _is_shared(path) else parts)[:1] == [ATTACHMENTS]
 
 
 def may_read(access: Access, path: PurePosixPath) -> bool:
-    """Say whether *access* may read the file, or list the folder, at *path* (normalised, relative)."""
+    """Tell whether *access* may read the file, or list the folder, at *path* (normalised, relative)."""
     row = rights(access)
     if row.private:
         return True
@@ -224,7 +224,7 @@ def may_read(access: Access, path: PurePosixPath) -> bool:
 
 
 def may_write(access: Access, path: PurePosixPath) -> bool:
-    """Say whether *access* may create, change or delete the file at *path* (normalised, relative)."""
+    """Tell whether *access* may create, change or delete the file at *path* (normalised, relative)."""
     row = rights(access)
     if row.private:
         return row.writes and (not _is_shared(path) or (Grant.APPROVED in access.grants and scope_of(path) != PRIVATE))
@@ -232,7 +232,7 @@ def may_write(access: Access, path: PurePosixPath) -> bool:
 
 
 def may_show(access: Access, path: PurePosixPath) -> bool:
-    """Say whether the prompt of a turn with *access* may hold the file at *path* (normalised, relative)."""
+    """Tell whether the prompt of a turn with *access* may contain the file at *path* (normalised, relative)."""
     row = rights(access)
     if len(path.parts) == 1 and path.name in _NAMED:
         return path.name in row.files
@@ -240,12 +240,12 @@ def may_show(access: Access, path: PurePosixPath) -> bool:
 
 
 def _is_shared(path: PurePosixPath) -> bool:
-    """Say whether others may come to read *path*; letter case is ignored, as some file systems do."""
+    """Tell whether other audiences may read *path*; letter case is ignored, as in some file systems."""
     return tuple(part.casefold() for part in path.parts[:2]) == SHARED_FOLDER.parts
 
 
 def _folder_name(chat: str) -> str:
-    """Percent-encode *chat*, capital letters too: two chats never share a folder where letter case is ignored."""
+    """Percent-encode *chat*, capital letters too: no two chats share a folder on a case-insensitive file system."""
     return "".join(chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in chat.encode())
 
 

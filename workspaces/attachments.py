@@ -1,4 +1,4 @@
-"""This file puts files that came with messages beside the notes: once each, under names that harm nobody."""
+"""Storage of files that came with messages, beside the notes: each once, under a harmless name."""
 
 import hashlib
 import mimetypes
@@ -14,28 +14,28 @@ from workspaces.files import clean_path
 from workspaces.workspace import Workspace
 
 _DIGITS = 16
-"""Of the content's SHA-256, in a name: no two files of one chat share them by chance."""
+"""Characters of the content's SHA-256 in a name: enough to rule out collisions within a chat."""
 _LONGEST = 60
-"""Characters of the sender's own name for a file that are kept; its ending is."""
+"""Longest part kept of the sender's file name, in characters; its extension is always kept."""
 _KEPT = frozenset("._-()")
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A file that was fetched, not yet in the workspace."""
+    """A downloaded file, not yet in the workspace."""
 
     place: Path
     name: str
-    """Cleaned."""
+    """Sanitised name."""
     size: int
     digest: str
     """SHA-256 of its content, in hex."""
 
 
 def store(workspace: Workspace, access: Access, incoming: Incoming) -> PurePosixPath:
-    """Put *incoming* where only the turn's own audience reads it, and return its path; it may be there already.
+    """Store *incoming* where only the turn's own audience reads it, and return its path; it may be there already.
 
-    Raises TooLargeError where there is no room for it, and WorkspaceUnusableError when the system refuses.
+    Raises TooLargeError over a quota, and WorkspaceUnusableError on an I/O error.
     """
     folder, mark = attachments_folder(access), incoming.digest[:_DIGITS]
     for name in _names(workspace, folder):
@@ -47,14 +47,14 @@ def store(workspace: Workspace, access: Access, incoming: Incoming) -> PurePosix
 
 
 def is_content_of(path: PurePosixPath, digest: str) -> bool:
-    """Say whether the file that `store` put at *path* had the SHA-256 *digest*, in hex."""
+    """Tell whether the file that `store` put at *path* had the SHA-256 *digest*, in hex."""
     return path.name.partition("-")[0] == digest[:_DIGITS]
 
 
 def cleaned_name(name: str, mime: str) -> str:
-    """Return *name*, others' words, as one word that holds nothing but letters, digits and what joins them.
+    """Return *name*, which is untrusted text, as one word of letters, digits and joining characters.
 
-    Without a name it is `file`, with the ending that *mime* is known by.
+    Without a name it is `file`, with the extension of *mime*.
     """
     last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
     plain = "".join(char if _is_kept(char) else "_" for char in last.strip()).strip(".")
@@ -70,7 +70,7 @@ def _is_kept(char: str) -> bool:
 
 
 def _within(text: str, most: int) -> str:
-    """Return the beginning of *text* that fits *most* characters, and a name of 255 bytes whatever its script."""
+    """Return the longest prefix of *text* within *most* characters and within a file name's 255 bytes in any script."""
     return text[:most].encode()[:180].decode(errors="ignore")
 
 
@@ -82,7 +82,7 @@ def _names(workspace: Workspace, folder: PurePosixPath) -> Iterable[str]:
 
 
 def _holds(workspace: Workspace, path: PurePosixPath, access: Access, incoming: Incoming) -> bool:
-    """Say whether the file at *path* is the very same: its name alone proves nothing."""
+    """Tell whether the file at *path* has the same content: an equal name proves nothing."""
     found = hashlib.sha256()
     try:
         for piece in workspace.pieces(path, access, incoming.size):

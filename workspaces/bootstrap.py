@@ -1,4 +1,4 @@
-"""This file chooses the workspace files that go into a turn's prompt: which, in which order, cut to which lengths."""
+"""Selection of the workspace files for a turn's prompt, their order and their limits."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +15,12 @@ from workspaces.workspace import Workspace
 
 _ORDER = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md")
 _MEMORY_NAMES = ("MEMORY.md", "memory.md")
-"""The alias counts where the name is missing, never beside it."""
+"""The alias is used where the first name is missing, never in addition to it."""
 _ONECLAW_BORDER = "--- Your Memory ---"
 
 
 class Part(StrEnum):
-    """What a bootstrap file is to the limits."""
+    """Role of a bootstrap file in the limits."""
 
     FILE = "file"
     MEMORY = "memory"
@@ -30,23 +30,23 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Lengths in characters. The defaults of files, total and days are the reference systems'; the shares are ours."""
+    """Limits in characters. The defaults for files, total and days are the reference systems'; the shares are ours."""
 
     file_chars: int = 20_000
     total_chars: int = 24_000
     today_chars: int = 4_000
     yesterday_chars: int = 2_000
     memory_share_chars: int = 8_000
-    """What the files before `MEMORY.md` leave to it, if it is that long; the days' notes keep their whole length."""
+    """Reserved for `MEMORY.md` if it is that long; daily notes keep their full length."""
     file_share_chars: int = 500
-    """What every other file is left by those before it: a long `AGENTS.md` does not push out who the agent is."""
+    """Reserved for every other file: a long `AGENTS.md` does not crowd out the files that describe the agent."""
     daily_notes: bool = True
-    """Today's and yesterday's notes go into the prompt."""
+    """Put today's and yesterday's notes into the prompt."""
     oneclaw: bool = False
-    """The OneClaw look: the end is cut off, and memory stands in one block between markers."""
+    """OneClaw style: the end is cut off, and memory is one block between markers."""
 
     def of(self, part: Part) -> int:
-        """Return the longest text that *part* may be."""
+        """Return the limit of *part*."""
         match part:
             case Part.TODAY:
                 return self.today_chars
@@ -56,7 +56,7 @@ class Limits:
                 return self.file_chars
 
     def reserved(self, part: Part) -> int:
-        """Return what earlier files must leave to *part*."""
+        """Return the length that earlier files must leave for *part*."""
         match part:
             case Part.FILE:
                 return self.file_share_chars
@@ -67,27 +67,27 @@ class Limits:
 
 
 ONECLAW = Limits(file_chars=4_000, today_chars=4_000, yesterday_chars=2_000, oneclaw=True)
-"""The preset with OneClaw's numbers."""
+"""Preset with OneClaw's limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class BootstrapFile:
-    """A workspace file that goes into the prompt."""
+    """A workspace file for the prompt."""
 
     name: str
-    """Its path in the workspace."""
+    """Path in the workspace."""
     text: str
     part: Part = Part.FILE
     identity: Identity | None = None
-    """Which file on disk the text was read from; `None` when it comes from no file."""
+    """The file on disk that the text was read from; `None` without one."""
     is_cut: bool = False
 
 
 def bootstrap_files(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:
-    """Return what the prompt of a turn shows, in order, within *limits*; *today* is the owner's day.
+    """Return the prompt's files for a turn, in order, within *limits*; *today* is the owner's day.
 
-    The filter comes last of all that chooses, so that nothing that adds or renames files can widen what is shown, and
-    before the cut, so that what is left out takes no room either.
+    The access filter is the last step of the selection, so that adding or renaming files cannot widen it, and precedes
+    the cut, so that removed files take no room.
     """
     files = gather(workspace, access, today, limits)
     return choose(workspace, access, files, limits)
@@ -100,18 +100,18 @@ def choose(
     limits: Limits,
     withheld: Collection[Identity] = (),
 ) -> list[BootstrapFile]:
-    """Return those of *files* that a turn with *access* may show, within *limits*.
+    """Return those of *files* that the prompt of a turn with *access* may contain, within *limits*.
 
-    *withheld* are files on disk that were not for it before others touched the folder, whatever they are called now.
+    *withheld* are files on disk that were off limits before others changed the folder, whatever their present names.
     """
     hidden = hidden_files(workspace, access, files) | frozenset(withheld)
     return fit(filter_for(access, files, hidden), limits)
 
 
 def gather(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:
-    """Read what *access* may read of the files that prompts are made of, whole and in order, without empty ones.
+    """Read all prompt files that *access* may read, whole and in order, without empty ones.
 
-    A private turn may read more than its prompt shows: the filter decides.
+    A private turn may read more than its prompt contains: the filter decides.
     """
     files = [read_file(workspace, name, Part.FILE, access) for name in _ORDER]
     files.append(next(filter(None, (read_file(workspace, name, Part.MEMORY, access) for name in _MEMORY_NAMES)), None))
@@ -122,7 +122,7 @@ def gather(workspace: Workspace, access: Access, today: date, limits: Limits) ->
 
 
 def filter_for(access: Access, files: Sequence[BootstrapFile], hidden: Collection[Identity]) -> list[BootstrapFile]:
-    """Return those of *files* that a turn with *access* may show: by name, and by identity, none that is *hidden*."""
+    """Return those of *files* that the prompt may contain: permitted by name, and not *hidden* by identity."""
     return [
         file
         for file in files
@@ -131,10 +131,10 @@ def filter_for(access: Access, files: Sequence[BootstrapFile], hidden: Collectio
 
 
 def hidden_files(workspace: Workspace, access: Access, files: Sequence[BootstrapFile]) -> frozenset[Identity]:
-    """Return which files on disk are not for *access*, whatever they are called when they are shown.
+    """Return the files on disk withheld from *access*, whatever their names in the prompt.
 
-    A file has one name. Where all *files* are what stands under their own names, none can be another: nothing is
-    hidden then, and the workspace is not walked.
+    A file has one name. If each of *files* was read under its own name, none can be another: nothing is hidden then,
+    and the workspace is not walked.
     """
     if rights(access).private or all(_is_itself(workspace, access, file) for file in files):
         return frozenset()
@@ -142,7 +142,7 @@ def hidden_files(workspace: Workspace, access: Access, files: Sequence[Bootstrap
 
 
 def withheld_files(workspace: Workspace, access: Access) -> frozenset[Identity]:
-    """Return which files on disk *access* may not read, by walking the workspace."""
+    """Return the files on disk that *access* may not read, by walking the workspace."""
     return frozenset(found.identity for found in workspace.folder.walk() if not may_read(access, found.path))
 
 
@@ -151,9 +151,9 @@ def _is_itself(workspace: Workspace, access: Access, file: BootstrapFile) -> boo
 
 
 def fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
-    """Return *files* cut to *limits*, in order: each takes what the reserves of the later ones leave it.
+    """Return *files* cut to *limits*, in order: each takes the room left after the later ones' reserves.
 
-    Where the reserves alone are more than the total, the earlier files are served; one without any room is dropped.
+    If the reserves exceed the total, earlier files are served first; a file without any room is dropped.
     """
     reserves = [min(len(file.text), limits.of(file.part), limits.reserved(file.part)) for file in files]
     left, later = limits.total_chars, sum(reserves)
@@ -175,7 +175,7 @@ def _cut_file(file: BootstrapFile, size: int, limits: Limits) -> BootstrapFile:
 
 
 def _in_one_block(files: Sequence[BootstrapFile]) -> list[BootstrapFile]:
-    """Put memory and days' notes into one block; without any of them there is no block."""
+    """Put memory and daily notes into one block; without any of them there is no block."""
     memory = [file for file in files if file.part is not Part.FILE]
     others = [file for file in files if file.part is Part.FILE]
     if not memory:
@@ -186,9 +186,9 @@ def _in_one_block(files: Sequence[BootstrapFile]) -> list[BootstrapFile]:
 
 
 def read_file(workspace: Workspace, name: str, part: Part, access: Access) -> BootstrapFile | None:
-    """Read a file for the prompt; one that is there and is no readable text says so in its place.
+    """Read a file for the prompt; an unreadable one is replaced by a line that reports it.
 
-    A name that is left out says so to those alone who may know of all files.
+    A name that leads to no readable file is reported only to turns that may know of all files.
     """
     try:
         file = workspace.read(name, access)

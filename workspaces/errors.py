@@ -1,14 +1,14 @@
-"""This file draws the error tree of a workspace.
+"""Errors of a workspace.
 
 WorkspaceError
-├── NoSuchFileError     absent or not for this turn: the two are told in the same words
+├── NoSuchFileError     absent or withheld from this turn, with the same message
 ├── BadPathError        not a path inside the workspace
-├── FileChangedError    the file is not what the caller last read; nothing was written
+├── FileChangedError    the file is not the version that the caller last read; nothing was written
 ├── EditError           no match, or more than one; nothing was written
 ├── TooLargeError       over a size cap or a quota
 ├── NotTextError        binary or not UTF-8
-├── NoSuchRevisionError  absent, ambiguous or not for this turn: told in the same words
-└── UnusableError       something does not work; why, is for the owner
+├── NoSuchRevisionError  absent, ambiguous or withheld, with the same message
+└── UnusableError       something does not work; the reason is for the owner only
     ├── WorkspaceUnusableError  the folder itself cannot be used (missing, read-only, disk full)
     ├── HistoryUnusableError  the history cannot be read or written; the files are as they were
     └── MemoryUnavailableError  the index cannot answer now (`workspaces/memory/client.py`)
@@ -20,15 +20,15 @@ class WorkspaceError(Exception):
 
 
 class NoSuchFileError(WorkspaceError):
-    """There is no such file for this turn."""
+    """No such file for this turn."""
 
 
 class BadPathError(WorkspaceError):
-    """The path does not name a place inside the workspace."""
+    """The path is outside the workspace or malformed."""
 
 
 class FileChangedError(WorkspaceError):
-    """The file changed since it was read; `current` is what stands there now, `None` if it is gone."""
+    """The file changed since it was read; `current` is its present version, `None` if it is gone."""
 
     def __init__(self, message: str, current: bytes | None = None) -> None:
         super().__init__(message)
@@ -36,11 +36,11 @@ class FileChangedError(WorkspaceError):
 
 
 class EditError(WorkspaceError):
-    """The text to replace was found never, or more than once."""
+    """The text to replace does not occur, or occurs more than once."""
 
 
 class TooLargeError(WorkspaceError):
-    """A size cap or a quota would be passed."""
+    """A size cap or a quota would be exceeded."""
 
 
 class NotTextError(WorkspaceError):
@@ -48,14 +48,14 @@ class NotTextError(WorkspaceError):
 
 
 class NoSuchRevisionError(WorkspaceError):
-    """There is no such revision for this turn."""
+    """No such revision for this turn."""
 
 
 class UnusableError(WorkspaceError):
-    """Something does not work now. The message is the owner's alone: it may name folders of the machine."""
+    """Something does not work now. The message is for the owner only: it may name folders of the machine."""
 
     told_to_others = "this cannot be done now"
-    """What everybody else is told, whatever the trouble is."""
+    """Message for everybody else, whatever the cause."""
 
 
 class WorkspaceUnusableError(UnusableError):

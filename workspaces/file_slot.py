@@ -1,4 +1,4 @@
-"""This file reads and changes one name in an open folder, judging what it opens by the opened handle."""
+"""Reads and writes of one name in an open folder, checked on the opened handle."""
 
 import errno
 import hashlib
@@ -16,22 +16,22 @@ from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.paths import OWN_PREFIX
 
 ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP})
-"""What the system answers where nothing is, or where a link, a folder or a socket is in a file's place."""
+"""Error codes for a missing name, and for a link, a folder or a socket in place of a file."""
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""No link is followed, and opening a FIFO does not wait for its other end."""
+"""Links are not followed, and opening a FIFO does not wait for its other end."""
 
 
 PIECE = 65_536
-"""Most bytes that are in memory at once of a file that passes through."""
+"""Most bytes of a streamed file held in memory at once."""
 _TRIES = 10
-"""How often a file is opened that an editor has just replaced by another one, or that gets or loses a name."""
+"""Attempts to open a file that an editor has just replaced, or whose link count changes."""
 _TICK_S = 0.01
-"""Longest step of the clock that file systems take times from (Linux: 1 to 10 ms)."""
+"""Longest clock tick of file system timestamps (Linux: 1 to 10 ms)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A file as the system knows it, whatever it is called."""
+    """A file's identity in the operating system, independent of its name."""
 
     device: int
     inode: int
@@ -39,7 +39,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file as it was read."""
+    """Content of a file as read."""
 
     data: bytes
     digest: str
@@ -48,36 +48,36 @@ class Content:
     mode: int
     """Permission bits."""
     changed_ns: int
-    """When it was last changed, by the system's clock."""
+    """Time of the last change, by the system's clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """Lines that were added to a file."""
+    """Lines appended to a file."""
 
     line: int
-    """Where the first of them stands, from 1."""
+    """Number of the first line, from 1."""
     before: bytes | None
-    """What the file held; `None` when there was none."""
+    """The file before; `None` if it did not exist."""
     after: bytes
-    """What it holds, read back."""
+    """The file afterwards, read back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A name in an open folder. Its methods let OSError through; the folder's owner turns it into ours."""
+    """A name in an open folder. OSError passes through its methods; the folder's owner translates it."""
 
     folder: int
     """The open folder's handle."""
     name: str
     path: PurePosixPath
-    """Where that is, for messages."""
+    """Its path, for messages."""
     cap: int
-    """Largest file, in bytes, that is read or written."""
+    """Largest file, in bytes, that can be read or written."""
     checkpoint: Checkpoint = unchecked
 
     def read(self) -> Content | None:
-        """Return what is here; `None` for nothing, and for everything that is not a plain file."""
+        """Return the file; `None` if missing or not a plain file."""
         try:
             with self._opened(os.O_RDONLY) as (handle, facts):
                 return self._content(handle, facts)
@@ -87,7 +87,7 @@ class Place:
             raise
 
     def pieces(self, most: int) -> Iterator[bytes]:
-        """Yield the plain file here, of at most *most* bytes, piece by piece. Raises TooLargeError over that."""
+        """Yield the plain file, of at most *most* bytes, piece by piece. Raises TooLargeError above that."""
         with self._opened(os.O_RDONLY) as (handle, facts):
             if facts.st_size > most:
                 raise TooLargeError(f"{self.path}: {facts.st_size:,} bytes; at most {most:,} are taken")
@@ -96,14 +96,14 @@ class Place:
                 yield piece
 
     def size(self) -> int | None:
-        """Return how many bytes the plain file here has; `None` where there is none."""
+        """Return the size of the plain file in bytes; `None` if there is none."""
         facts = facts_of(self.folder, self.name)
         return facts.st_size if facts is not None and is_plain(facts) else None
 
     def replace(self, data: bytes, expected: str | None) -> bytes | None:
-        """Put *data* here in one step and return what it replaced.
+        """Replace the file by *data* atomically and return the old content.
 
-        *expected* is the digest of that, `None` where nothing may be.
+        *expected* is the old content's digest, `None` if there must be no file.
         """
         self._refuse_size(len(data))
         with self._staged([data]) as (staged, name):
@@ -118,7 +118,7 @@ class Place:
         return now.data if now is not None else None
 
     def create(self, pieces: Iterable[bytes]) -> None:
-        """Put a new file that holds *pieces* here in one step; nothing may be here yet."""
+        """Create a file from *pieces* atomically; there must be none yet."""
         with self._staged(pieces) as (_, name):
             if facts_of(self.folder, self.name) is not None:
                 raise FileChangedError(f"{self.path} exists already; nothing was written")
@@ -127,9 +127,9 @@ class Place:
             self._sync(self.folder)
 
     def append(self, lines: str, heading: str) -> Appended | None:
-        """Add *lines* at the end and return where they stand, read back; a new file appears with them, or not at all.
+        """Append *lines* and return their position, read back; a new file appears complete or not at all.
 
-        `None`: another program put a new file here meanwhile, or took the old one away, and the lines are not in it.
+        `None`: another program replaced or removed the file meanwhile, and the lines are not in it.
         """
         before = self._read_or_refuse()
         old = before.data if before else b""
@@ -153,7 +153,7 @@ class Place:
         self._sync(self.folder)
 
     def remove(self, expected: str) -> bytes | None:
-        """Remove the file whose digest is *expected* and return what it held; `None` when nothing is here."""
+        """Remove the file with digest *expected* and return its content; `None` if there is none."""
         now = self._read_or_refuse()
         if now is None:
             return None
@@ -165,7 +165,7 @@ class Place:
 
     @contextmanager
     def _opened(self, flags: int) -> Iterator[tuple[int, os.stat_result]]:
-        """Open the plain file here and yield its handle and facts; for anything else raise FileNotFoundError."""
+        """Open the plain file and yield its handle and stat result; raise FileNotFoundError for anything else."""
         for _ in range(_TRIES):
             handle = os.open(self.name, _FLAGS | flags, 0o600, dir_fd=self.folder)
             try:
@@ -177,12 +177,12 @@ class Place:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
     def _sole(self, handle: int) -> os.stat_result | None:
-        """Return the facts of the open file if the name here is its only one; `None` while its names change.
+        """Return the stat result of the open file if this is its only name; `None` while its names change.
 
-        One look at the handle and one at the name prove nothing: a name of a file outside can be put here and taken
-        away between any two calls. But each change of a file's names gives it a new time of change. Once that time is
-        older than a tick of the clock, a later change shows; so where it stays the same while the name is looked up,
-        the number of names was the same too. Raises FileNotFoundError for a file of several names, or no plain one.
+        One look at the handle and one at the name prove nothing: a name of a file outside can be added and removed
+        between any two calls. But each change of a file's names updates its change time. Once that time is older than a
+        tick of the clock, a later change shows; so where it stays the same while the name is looked up, the number of
+        names was the same too. Raises FileNotFoundError for a file with several names, or not a plain one.
         """
         first = os.fstat(handle)
         if first.st_nlink and not is_plain(first):
@@ -215,14 +215,14 @@ class Place:
         return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode), facts.st_ctime_ns)
 
     def _read_or_refuse(self) -> Content | None:
-        """Read, but refuse where something is that is not a plain file."""
+        """Read, but refuse anything that is not a plain file."""
         content = self.read()
         if content is None and facts_of(self.folder, self.name) is not None:
             raise self._wrong_kind()
         return content
 
     def _addition(self, old: bytes, lines: str, heading: str) -> bytes:
-        """Return the bytes that add *lines* after the last line of *old*, with the file's own line ends."""
+        """Return the bytes that append *lines* to *old*, with the file's own line endings."""
         if b"\0" in old:
             raise NotTextError(f"{self.path} is not UTF-8 text")
         lead = "" if old.endswith(b"\n") else "\n"
@@ -236,7 +236,7 @@ class Place:
             rest = rest[os.write(handle, rest[:size]) :]
 
     def _append(self, handle: int, data: bytes) -> None:
-        """Write *data* at the end; when the disk fills up halfway, take the half back."""
+        """Append *data*; if the disk fills up halfway, truncate again."""
         size = os.fstat(handle).st_size
         try:
             self._write(handle, data)
@@ -259,7 +259,7 @@ class Place:
             raise FileChangedError(f"{self.path} is not what was read; nothing was written", now.data if now else None)
 
     def _refuse_newer(self, read: Content | None) -> None:
-        """Refuse where an editor saved since the file was *read*: hashing a large one takes milliseconds."""
+        """Refuse if an editor saved since the file was *read*: hashing a large one takes milliseconds."""
         facts = facts_of(self.folder, self.name)
         now = (identity_of(facts), facts.st_size, facts.st_ctime_ns) if facts is not None else None
         if now != ((read.identity, len(read.data), read.changed_ns) if read is not None else None):
@@ -273,7 +273,7 @@ class Place:
 
 
 def _line_of(written: bytes, old: bytes, now: bytes, height: int) -> int | None:
-    """Return the line of *now*, from 1, on which *written* begins; `None` if *old* holds it as often."""
+    """Return the line of *now*, from 1, at which *written* begins; `None` if *old* contains it as often."""
     if now.count(written) <= old.count(written):
         return None
     end = now.rfind(written) + len(written)
@@ -281,17 +281,17 @@ def _line_of(written: bytes, old: bytes, now: bytes, height: int) -> int | None:
 
 
 def digest_of(data: bytes) -> str:
-    """Return the SHA-256 of *data* in hex: what every precondition on a file is told in."""
+    """Return the SHA-256 of *data* in hex, the form of every file precondition."""
     return hashlib.sha256(data).hexdigest()
 
 
 def names_in(folder: int) -> list[str]:
-    """Return the names in an open folder, in order; the system may list one twice that is replaced meanwhile."""
+    """Return the names in an open folder, sorted; the system may list a name twice while it is replaced."""
     return sorted(set(os.listdir(folder)))
 
 
 def facts_of(folder: int, name: str) -> os.stat_result | None:
-    """Return what the system knows of a name in an open folder, of a link itself; `None` where nothing is."""
+    """Return the stat result of a name in an open folder, of a link itself; `None` if missing."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -299,12 +299,12 @@ def facts_of(folder: int, name: str) -> os.stat_result | None:
 
 
 def is_plain(facts: os.stat_result) -> bool:
-    """Say whether it is a regular file that has one name: no link, folder, device, FIFO or socket."""
+    """Tell whether it is a regular file with one name: no link, folder, device, FIFO or socket."""
     return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
 
 
 def identity_of(facts: os.stat_result) -> Identity:
-    """Return which file it is."""
+    """Return the file's identity."""
     return Identity(facts.st_dev, facts.st_ino)
 
 

@@ -1,4 +1,4 @@
-"""This file is the one opener of a workspace: nothing else reads or writes there.
+"""Access to the files of a workspace: nothing else reads or writes there.
 
 Every access walks from the handle of the workspace's folder, component by component, and follows no link.
 """
@@ -37,12 +37,12 @@ _APPEND_TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class FileCaps:
-    """The sizes that a workspace takes; the defaults are ours."""
+    """Size limits of a workspace; the defaults are ours."""
 
     file_bytes: int = 2 * 1024 * 1024
     """Largest file that is read or written."""
     names: int = 5_000
-    """Most names that a folder may hold before new files in it are refused."""
+    """Most names in a folder before new files in it are refused."""
     quotas: Quotas = field(default_factory=Quotas)
 
 
@@ -51,26 +51,25 @@ DEFAULT_CAPS = FileCaps()
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A change that was made through a folder."""
+    """A change made through a folder."""
 
     path: PurePosixPath
     before: bytes | None
-    """What stood there; `None` for no file."""
+    """The previous content; `None` for no file."""
     after: bytes | None
 
 
 def no_such_file(path: PurePosixPath) -> NoSuchFileError:
-    """Return the one refusal for what is absent and for what is not for this turn."""
+    """Return the error shared by missing and withheld files."""
     return NoSuchFileError(f"{path}: there is no such file, or it is not for this conversation")
 
 
 class Folder:
     """The files below one folder, reached only through its handle.
 
-    Writers of all processes take turns by a lock file beside the folder. Methods raise NoSuchFileError where nothing
-    readable is, BadPathError where something else than a plain file is in the way of a write, TooLargeError over a
-    cap, and WorkspaceUnusableError when the system refuses (disk full, read-only, no permission); the file is then as
-    it was.
+    Writers of all processes take turns by a lock file beside the folder. Methods raise NoSuchFileError for a missing or
+    unreadable file, BadPathError when anything but a plain file is in the way of a write, TooLargeError over a cap, and
+    WorkspaceUnusableError on an I/O error (disk full, read-only, no permission); the file is then unchanged.
     """
 
     def __init__(self, root: Path, caps: FileCaps = DEFAULT_CAPS) -> None:
@@ -82,20 +81,20 @@ class Folder:
             raise WorkspaceUnusableError(f"the workspace {root} cannot be opened: {exc.strerror}") from exc
         self._release = weakref.finalize(self, os.close, self._handle)
         self.on_change: Callable[[PurePosixPath], None] = _nothing
-        """Called with the path, on the thread that wrote, after every change through this object, or try at one."""
+        """Called with the path, on the writing thread, after every change or attempt through this object."""
         self.on_written: Callable[[Written], None] = _nothing
-        """Called with every change that was made through this object, while its lock still keeps other writers out."""
+        """Called with every change made through this object, while its lock still excludes other writers."""
         self.on_trouble: Callable[[WorkspaceUnusableError], None] = _nothing
-        """Called, on the thread that tried, whenever the system refuses a write."""
+        """Called, on the calling thread, whenever the system refuses a write."""
         self.on_left_out: Callable[[LeftOut], None] = _nothing
-        """Called, on the thread that read, with a name that would be read if it led to a plain file."""
+        """Called, on the reading thread, with a name that would be read if it led to a plain file."""
         self.checkpoint: Checkpoint = unchecked
-        """Passed by every durable step of a write through this object."""
+        """Called at every durable step of a write through this object."""
         self._usage = Usage(self.walk, caps.quotas)
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
     def close(self) -> None:
-        """Release the handle; every later access raises WorkspaceUnusableError."""
+        """Release the handle; later accesses raise WorkspaceUnusableError."""
         self._handle = -1
         self._release()
 
@@ -110,23 +109,23 @@ class Folder:
         return content
 
     def obstacle(self, path: PurePosixPath) -> LeftOut | None:
-        """Return what is in the way of a file at *path*; `None` for nothing, a plain file and a folder."""
+        """Return the entry that blocks a file at *path*; `None` for nothing, a plain file and a folder."""
         with suppress(NoSuchFileError), _told(path), self._place(path) as place:
             facts = facts_of(place.folder, place.name)
             return left_out(path, facts) if facts is not None else None
         return None
 
     def identity(self, path: PurePosixPath) -> Identity | None:
-        """Return which plain file is at *path*; `None` if there is none."""
+        """Return the identity of the plain file at *path*; `None` if there is none."""
         with _told(path), self._place(path) as place:
             facts = facts_of(place.folder, place.name)
         return identity_of(facts) if facts is not None and is_plain(facts) else None
 
     def write(self, path: PurePosixPath, data: bytes, expected: str | None) -> str:
-        """Put *data* in the place of the file whose digest is *expected* and return the new digest.
+        """Replace the file with digest *expected* by *data* and return the new digest.
 
         Atomic: a crash leaves the old file or the new one. `None` expects that there is no file yet. Raises
-        FileChangedError, with what is there, when the expectation fails. Known secrets are not written.
+        FileChangedError, with the present content, when the expectation fails. Known secrets are not written.
         """
         data = redact_bytes(data)
         with self._changing(path) as place:
@@ -135,14 +134,14 @@ class Folder:
         return digest_of(data)
 
     def pieces(self, path: PurePosixPath, most: int) -> Iterator[bytes]:
-        """Yield the file, of at most *most* bytes, piece by piece: it may be larger than what `read` takes."""
+        """Yield the file, of at most *most* bytes, piece by piece: it may be larger than `read` allows."""
         with _told(path), self._place(path) as place:
             yield from place.pieces(most)
 
     def add(self, path: PurePosixPath, size: int, pieces: Iterable[bytes]) -> None:
-        """Make a new file of *pieces*, *size* bytes together, in one step. No history hears of it.
+        """Create a file from *pieces*, *size* bytes in total, atomically. It is not recorded in the history.
 
-        Raises FileChangedError where something is.
+        Raises FileChangedError if the path exists.
         """
         with self._changing(path) as place:
             self._usage.refuse_over(place.path, size, present=None)
@@ -150,7 +149,7 @@ class Folder:
             self._usage.changed(place.path, None, size)
 
     def append(self, path: PurePosixPath, lines: str, heading: str) -> int:
-        """Add *lines*, which end with a line end, and return the number, from 1, of the first of them, read back.
+        """Append *lines*, which end with a line ending, and return the number, from 1, of the first one, read back.
 
         A new file begins with *heading*. Two processes that append at once lose nothing. Known secrets are not added.
         """
@@ -166,7 +165,7 @@ class Folder:
         raise FileChangedError(f"{path} is being replaced by another program again and again; try later")
 
     def delete(self, path: PurePosixPath, expected: str) -> None:
-        """Remove the file whose digest is *expected*, and the folders that it leaves empty.
+        """Remove the file with digest *expected*, and the folders that become empty.
 
         Raises FileChangedError as `write` does.
         """
@@ -185,7 +184,7 @@ class Folder:
             return tuple(entry for name in names if (entry := entry_of(name, facts_of(folder, name))))
 
     def names(self) -> list[str]:
-        """Return every name in the workspace itself, whatever it leads to."""
+        """Return every name in the workspace's top folder, of any type."""
         with _told(PurePosixPath()), self._opened(PurePosixPath()) as folder:
             return names_in(folder)
 
@@ -195,7 +194,7 @@ class Folder:
             yield path
 
     def holds_folder(self, path: PurePosixPath) -> bool:
-        """Say whether there is a folder at *path*."""
+        """Tell whether there is a folder at *path*."""
         try:
             with _told(path), self._opened(path):
                 return True
@@ -203,16 +202,16 @@ class Folder:
             return False
 
     def walk(self) -> Iterator[FoundFile]:
-        """Yield every plain file; a folder's own files come before those of its folders, each in order of name."""
+        """Yield every plain file; a folder's own files precede those of its folders, each sorted by name."""
         for _, files, _ in self._tour():
             yield from files
 
     def left_out(self) -> list[LeftOut]:
-        """Return every name that leads to no plain file of one name, and to no folder, in the order of `walk`."""
+        """Return every name that is neither a folder nor a plain file with one name, in the order of `walk`."""
         return [each for *_, found in self._tour() for each in found]
 
     def sweep(self) -> int:
-        """Remove what a crash left half written and return how many files that were."""
+        """Remove files left half-written by a crash and return their number."""
         with _told(PurePosixPath()), self.resting():
             return sum(self._sweep(path) for path in self.folders())
 
@@ -224,7 +223,7 @@ class Folder:
         return len(left)
 
     def _tour(self) -> Iterator[tuple[PurePosixPath, list[FoundFile], list[LeftOut]]]:
-        """Yield every folder with its own plain files and what is left out; no handle stays open in between."""
+        """Yield every folder with its own plain files and the entries left out; no handle stays open in between."""
         waiting = [PurePosixPath()]
         while waiting:
             path = waiting.pop()
@@ -242,7 +241,7 @@ class Folder:
             waiting.extend(reversed(folders))
 
     def _scan(self, path: PurePosixPath) -> list[tuple[str, os.stat_result]]:
-        """Return what is known of each name in one folder; nothing where there is none any more."""
+        """Return the stat result of each name in one folder; nothing if it is gone."""
         with suppress(NoSuchFileError), _told(path), self._opened(path) as folder:
             known = [(name, facts_of(folder, name)) for name in filter(is_taken, names_in(folder))]
             return [(name, facts) for name, facts in known if facts is not None]
@@ -250,9 +249,9 @@ class Folder:
 
     @contextmanager
     def _opened(self, path: PurePosixPath, *, create: bool = False) -> Iterator[int]:
-        """Open the folder at *path*, one component at a time; the handle that is yielded is closed afterwards."""
+        """Open the folder at *path*, one component at a time; the yielded handle is closed afterwards."""
         parts = clean_path(str(path)).parts
-        # Opened anew: copies of a handle share how far a listing has come, and two threads would see a part, or none.
+        # Opened anew: copies of a handle share the position of a listing, and two threads would see a part, or nothing.
         handle = os.open(".", _FOLDER, dir_fd=self._handle)
         try:
             for part in parts:
@@ -277,16 +276,16 @@ class Folder:
         path = clean_path(str(path))
         if not path.name:
             raise no_such_file(path)
-        # Of the workspace itself nothing is listed here, so the handle at hand will do.
+        # The workspace itself is never listed here, so its own handle will do.
         is_here = len(path.parts) == 1 and not create
         with nullcontext(self._handle) if is_here else self._opened(path.parent, create=create) as folder:
             yield Place(folder, path.name, path, self.caps.file_bytes, self.checkpoint)
 
     @contextmanager
     def _changing(self, path: PurePosixPath) -> Iterator[Place]:
-        """Hold the lock and open the place of a file that is about to be written, with the folders above it.
+        """Hold the lock and open the slot of a file to be written, creating its folders.
 
-        Folders that were made for a file that then was refused go again: nobody fills a disk with them.
+        Folders created for a file that is then refused are removed: nobody fills a disk with them.
         """
         path = clean_path(str(path))
         with self._telling(path), _told(path, writing=True):
@@ -300,7 +299,7 @@ class Folder:
                 self._remove_empty(missing)
 
     def _remove_empty(self, folders: Iterable[PurePosixPath]) -> None:
-        """Remove *folders*, the innermost first, until one holds something."""
+        """Remove *folders*, innermost first, until one is not empty."""
         with suppress(OSError):
             for folder in folders:
                 with self._opened(folder.parent) as above:
@@ -308,7 +307,7 @@ class Folder:
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """Keep every writer of ours out, of all processes: what is read meanwhile is nobody's half of a change."""
+        """Exclude all our writers, in all processes: a reader never sees half a change."""
         try:
             self._lock.acquire()
         except Timeout as exc:
@@ -322,7 +321,7 @@ class Folder:
 
     @contextmanager
     def _telling(self, path: PurePosixPath) -> Iterator[None]:
-        """Hold the lock, and tell afterwards of a change or a try at one."""
+        """Hold the lock; then notify listeners of the change or attempt."""
         try:
             with self.resting():
                 yield
@@ -345,7 +344,7 @@ class Folder:
 
 @contextmanager
 def _told(path: PurePosixPath, *, writing: bool = False) -> Iterator[None]:
-    """Turn what the system refuses into our errors."""
+    """Translate system errors into ours."""
     try:
         yield
     except OSError as exc:
@@ -358,7 +357,7 @@ def _told(path: PurePosixPath, *, writing: bool = False) -> Iterator[None]:
 
 
 def _refuse_twin(folder: int, name: str, path: PurePosixPath) -> None:
-    """Refuse a name that is new in the folder and differs from one there only in letter case or normal form."""
+    """Refuse a new name that differs from an existing one only in letter case or Unicode normal form."""
     names = names_in(folder)
     twin = next((other for other in names if fold(other) == fold(name)), None)
     if twin is not None and name not in names:
@@ -381,4 +380,4 @@ __all__ = [
 
 
 def _nothing(_: object) -> None:
-    """Nobody wants to hear of changes."""
+    """No-op listener."""

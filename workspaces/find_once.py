@@ -1,4 +1,4 @@
-"""This file finds the one place of a passage in a text, or refuses with the lines that are concerned."""
+"""Search for the only occurrence of a passage in a text; a refusal names the lines concerned."""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -8,16 +8,16 @@ from workspaces.errors import EditError
 _SHOWN_MATCHES = 10
 _SHOWN_CHARS = 200
 _COMPARED_LINES = 2_000
-"""Most lines among which the nearest is looked for: each costs up to 0.1 ms."""
+"""Most lines searched for the nearest one: each costs up to 0.1 ms."""
 _NEAR = 0.6
-"""How alike a line must be to be shown (difflib's own default)."""
+"""Similarity from which a line is shown (difflib's own default)."""
 
 
 def only_place(text: str, passage: str, name: str) -> int:
-    """Return where *passage* occurs in *text*, which is the file called *name*.
+    """Return the position of *passage* in *text*, the content of the file called *name*.
 
-    Raises EditError unless it is there once: with the nearest lines where it is not, with every match's line where
-    there are several (overlapping ones too).
+    Raises EditError unless it occurs once: with the nearest lines if it is missing, with every match's line if there
+    are several (overlapping ones too).
     """
     if not passage:
         raise EditError(f"{name}: the text to replace is empty")
@@ -43,7 +43,7 @@ def _occurrences(text: str, passage: str) -> Iterator[int]:
 
 
 def _nearest(text: str, passage: str) -> list[int]:
-    """Return the numbers, from 0, of the lines most like the longest line of *passage*."""
+    """Return the numbers, from 0, of the lines most similar to the longest line of *passage*."""
     wanted = max(passage.split("\n"), key=len).strip()[:_SHOWN_CHARS]
     lines = [line.strip()[:_SHOWN_CHARS] for line in text.split("\n")[:_COMPARED_LINES]]
     found = difflib.get_close_matches(wanted, list(dict.fromkeys(lines)), n=2, cutoff=_NEAR)

@@ -1,4 +1,4 @@
-"""Names in a workspace: folders, plain files, and those left out because they lead to neither, with the mend."""
+"""Entries of a workspace: folders, plain files, and other names, which are left out, with their fix."""
 
 import os
 import shlex
@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from workspaces.file_slot import Identity, identity_of, is_plain
 
 SHOWN = 5
-"""Most paths that are named at once; our choice."""
+"""Most paths listed in one message; our choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file that a walk came by."""
+    """A file found by a walk."""
 
     path: PurePosixPath
     size: int
@@ -45,14 +45,14 @@ class LeftOut:
     why: str
     """Such as "it has 2 names (hard links)"."""
     is_file: bool
-    """It leads to a regular file, of which a copy can take its place."""
+    """It leads to a regular file, which can be replaced by a copy of itself."""
     identity: Identity
     changed_ns: int
-    """When what is there last got or lost a name, by the system's clock."""
+    """Time of the last change of the target's names, by the system's clock."""
 
 
 def entry_of(name: str, facts: os.stat_result | None) -> FolderEntry | None:
-    """Return what a listing shows of a name; `None` where nothing is, and for what is left out."""
+    """Return a name's entry in a listing; `None` if it is missing or left out."""
     if facts is not None and stat.S_ISDIR(facts.st_mode):
         return FolderEntry(name, is_folder=True, size=0)
     if facts is not None and is_plain(facts):
@@ -61,9 +61,9 @@ def entry_of(name: str, facts: os.stat_result | None) -> FolderEntry | None:
 
 
 def left_out(path: PurePosixPath, facts: os.stat_result) -> LeftOut | None:
-    """Return why the name at *path* is left out; `None` for a plain file and for a folder.
+    """Return the reason for leaving out *path*; `None` for a plain file and for a folder.
 
-    Hidden links are nobody's notes: editors lock files by them.
+    Hidden links are never notes: editors use them as locks.
     """
     is_file = stat.S_ISREG(facts.st_mode)
     if is_plain(facts) or stat.S_ISDIR(facts.st_mode) or (path.name.startswith(".") and not is_file):
@@ -74,13 +74,13 @@ def left_out(path: PurePosixPath, facts: os.stat_result) -> LeftOut | None:
 
 
 def named(found: Sequence[LeftOut]) -> str:
-    """Return the paths and why each is left out, the first few by name."""
+    """Return the paths and the reasons for leaving them out, the first few by name."""
     shown = [f"{each.path} ({each.why})" for each in found[:SHOWN]]
     return ", ".join(shown) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
 
 
 def mend(root: Path, found: Sequence[LeftOut]) -> str:
-    """Return what the owner can do about the names *found* in the workspace at *root*: a command for hard links."""
+    """Return the owner's fix for the names *found* in the workspace at *root*: a command for hard links."""
     files, others = ([each for each in found if each.is_file is kind] for kind in (True, False))
     ways = []
     if len(files) == 1:

@@ -1,4 +1,4 @@
-"""This file takes notes out of the files that a turn may write, each whole, and leaves everything around them."""
+"""Removal of whole notes from the files that a turn may write."""
 
 import hashlib
 import re
@@ -22,26 +22,26 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A passage that stands in the files."""
+    """A passage in the files."""
 
     path: PurePosixPath
     first_line: int
-    """From 1; both ends belong to it."""
+    """From 1; both ends are included."""
     last_line: int
     text: str
     mark: str
-    """`#` and eight hex digits of where and what it is: names it still when lines above it come or go."""
+    """`#` and eight hex digits of its place and text: identifies it even when lines above are added or removed."""
     is_part: bool
     """It shares a line with another one, as parts of long prose do."""
 
     @property
     def citation(self) -> str:
-        """Where it stands, as `path#Lx-Ly`."""
+        """Location, as `path#Lx-Ly`."""
         return f"{self.path}#L{self.first_line}-L{self.last_line}"
 
 
 def forgettable(workspace: Workspace, access: Access) -> list[PurePosixPath]:
-    """Return the files of notes that *access* may write, the latest names first."""
+    """Return the note files that *access* may write, in descending order of name."""
     if access.agent != workspace.agent:
         return []
     paths = (found.path for found in workspace.folder.walk() if is_note(found.path))
@@ -49,7 +49,7 @@ def forgettable(workspace: Workspace, access: Access) -> list[PurePosixPath]:
 
 
 def notes_in(workspace: Workspace, access: Access, path: PurePosixPath) -> list[Note]:
-    """Return the notes of one file, in order; none where it is gone or no text."""
+    """Return the notes of one file, in order; none if it is gone or not text."""
     try:
         whole = workspace.read(path, access).whole
     except (NoSuchFileError, BadPathError, NotTextError, TooLargeError):
@@ -58,7 +58,7 @@ def notes_in(workspace: Workspace, access: Access, path: PurePosixPath) -> list[
 
 
 def notes_of(path: PurePosixPath, whole: str) -> list[Note]:
-    """Return the notes of the file at *path* whose text is *whole*, in order."""
+    """Return the notes of the file at *path* with the text *whole*, in order."""
     entries = entries_of(Document(str(path), scope_of(path), whole.removeprefix(_BOM), None, ""))
     lines = Counter(line for entry in entries for line in _lines_of(entry))
     seen: Counter[str] = Counter()
@@ -100,16 +100,16 @@ def take_out(workspace: Workspace, access: Access, redaction: Redaction) -> int:
 
 
 def holding(notes: Iterable[Note], words: str) -> list[Note]:
-    """Return those of *notes* that hold each of the *words*, in any case and order; none without a word."""
+    """Return those of *notes* that contain each of the *words*, in any case and order; none without a word."""
     wanted = _folded(words).split()
     return [note for note in notes if wanted and all(word in _folded(note.text) for word in wanted)]
 
 
 def forget(workspace: Workspace, access: Access, notes: Collection[Note]) -> None:
-    """Take *notes* out of their files; a file is written once.
+    """Remove *notes* from their files; each file is written once.
 
-    Raises EditError for a note that is a part of a longer passage or no longer stands there, what `Workspace.write`
-    does, and NoSuchFileError where *access* may not write.
+    Raises EditError for a note that is a part of a longer passage or no longer there, the errors of `Workspace.write`,
+    and NoSuchFileError where *access* may not write.
     """
     for part in (note for note in notes if note.is_part):
         raise EditError(f"{part.citation} is part of a longer passage; take it out of the file itself")

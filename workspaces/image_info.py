@@ -1,26 +1,26 @@
-"""This file tells by a file's first bytes whether it is a picture that models take, and how large that is.
+"""Type and size of a picture from its first bytes, for the types that models accept.
 
-Only what is needed of each format is read, and nothing is unpacked: JPEG (ITU T.81, B.2), PNG (ISO 15948, 11.2.2), GIF
-(GIF89a, 18) and WebP (RFC 9649, 2.5 to 2.7). A library that does more would unpack what strangers send.
+Only the necessary header fields are read, and nothing is decoded: JPEG (ITU T.81, B.2), PNG (ISO 15948, 11.2.2), GIF
+(GIF89a, 18) and WebP (RFC 9649, 2.5 to 2.7). A library that does more would decode files sent by strangers.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 _FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
-"""The markers of a JPEG that tell its size."""
+"""JPEG markers with the size."""
 _BARE = frozenset({0x01, *range(0xD0, 0xD9)})
-"""Those that no length follows."""
+"""Markers without a length field."""
 _FILL = 0xFF
-"""What may stand before a marker, any number of times."""
+"""Fill byte, which may precede a marker any number of times."""
 _MOST_MARKERS = 10_000
-"""That are looked through: cameras and editors write some hundred. Megabytes of nothing else would take seconds."""
+"""Most markers read: cameras and editors write some hundred. Megabytes of them would take seconds."""
 _MASK14 = 0x3FFF
 
 
 @dataclass(frozen=True, slots=True)
 class PictureFacts:
-    """What a picture says of itself."""
+    """Header data of a picture."""
 
     mime: str
     width: int
@@ -29,7 +29,7 @@ class PictureFacts:
 
 
 def picture_facts(data: bytes) -> PictureFacts | None:
-    """Return what *data*, a file or enough of its beginning, says; `None` if it is none of the four, or broken."""
+    """Return the header data of *data*, a file or enough of its start; `None` if it is none of the four, or broken."""
     for mime, magic, size_of in _KINDS:
         if data.startswith(magic):
             try:
@@ -95,4 +95,4 @@ _KINDS: tuple[tuple[str, bytes, Callable[[bytes], tuple[int, int]]], ...] = (
     ("image/gif", b"GIF89a", _gif),
     ("image/webp", b"RIFF", _webp),
 )
-"""Each type with how its files begin, and what reads their width and height."""
+"""Each type with its signature and the function that reads width and height."""

@@ -1,4 +1,4 @@
-"""This file writes the days' notes: one file a day and audience, one list item a note, each with its time of day."""
+"""Writing of daily notes: one file per day and audience, one list item per note, each with its time of day."""
 
 import re
 import unicodedata
@@ -10,23 +10,23 @@ from workspaces.access import PRIVATE, Access, rights, scope_folder
 from workspaces.workspace import Workspace
 
 _FORGERY = re.compile(r"\A(?:#{1,6}(?:\s|$)|=+\s*$|-+\s*$|[-*+]\s+\d\d:\d\d\b)")
-"""The start of a line that would read as a heading, as the rule below one, or as a note of its own."""
+"""Line starts that would read as a heading, a rule below one, or a note of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteReceipt:
-    """Where a note stands, as read back from disk."""
+    """Location of a note, as read back from disk."""
 
     path: PurePosixPath
     line: int
-    """From 1: the note's first line."""
+    """Number of the note's first line, from 1."""
 
 
 def append_note(workspace: Workspace, access: Access, text: str, at: datetime) -> NoteReceipt:
-    """Add *text* to the notes of the day of *at*, which carries the owner's zone, and return where it stands.
+    """Append *text* to the daily notes of *at*, which carries the owner's zone, and return its location.
 
     The note goes to the turn's own audience. Raises ValueError for an empty text or a time without a zone, and
-    NoSuchFileError when *access* may write no notes.
+    NoSuchFileError when *access* may not write notes.
     """
     if at.tzinfo is None:
         raise ValueError("the time of a note carries its zone")
@@ -36,16 +36,16 @@ def append_note(workspace: Workspace, access: Access, text: str, at: datetime) -
 
 
 def day_path(access: Access, day: date) -> PurePosixPath:
-    """Return the file that the notes of a turn with *access* go to."""
+    """Return the path of a turn's daily notes with *access*."""
     if rights(access).private or access.scope == PRIVATE:
         return PurePosixPath("memory") / f"{day}.md"
     return scope_folder(access.scope) / f"{day}.md"
 
 
 def format_note(text: str, at: datetime) -> str:
-    """Return *text* as one list item, `- HH:MM text`; its further lines are indented and can forge no other note.
+    """Return *text* as one list item, `- HH:MM text`; its further lines are indented and cannot forge another note.
 
-    Raises ValueError when there is nothing to write.
+    Raises ValueError for an empty text.
     """
     return list_item(text, f"{at:%H:%M} ")
 
@@ -53,7 +53,7 @@ def format_note(text: str, at: datetime) -> str:
 def list_item(text: str, lead: str = "") -> str:
     """Return *text* as one list item, after *lead*; no line of it can pass as a heading or as another note.
 
-    Raises ValueError when there is nothing to write.
+    Raises ValueError for an empty text.
     """
     lines = [_plain(line) for line in text.splitlines()]
     lines = [line for line in lines if line.strip()]
@@ -69,6 +69,6 @@ def _plain(line: str) -> str:
 
 
 def _tamed(line: str) -> str:
-    """Escape what would read as a heading or as another note; indentation, as of nested lists, stays."""
+    """Escape text that would read as a heading or as another note; indentation, as of nested lists, stays."""
     body = line.lstrip()
     return line[: len(line) - len(body)] + ("\\" if _FORGERY.match(body) else "") + body

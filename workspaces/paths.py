@@ -1,4 +1,4 @@
-"""This file says which names a workspace takes: a text becomes a path inside it, or a clear refusal."""
+"""Validation of workspace paths: a text becomes a path inside the workspace, or a clear refusal."""
 
 import re
 import unicodedata
@@ -8,25 +8,25 @@ from pathlib import PurePosixPath
 from workspaces.errors import BadPathError
 
 COMPONENT_BYTES = 255
-"""Longest name of one file or folder; what Linux and macOS take."""
+"""Longest name of one file or folder; the limit of Linux and macOS."""
 DEPTH = 16
 """Most components of a path."""
 
 OWN_PREFIX = ".strandline-"
-"""Names that begin so are ours (a file that is being written); they are neither read, written nor listed."""
+"""Prefix of our own names (files being written); they are neither read, written nor listed."""
 
 _USUAL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ .-]{0,200}")
-"""Names that need no closer look: a walk meets thousands of them."""
+"""Common names that need no closer look: a walk meets thousands of them."""
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
-"""Characters that some file systems ignore when they compare names."""
+"""Characters ignored by some file systems in comparisons of names."""
 
 
-@lru_cache(maxsize=512)  # a turn asks for the same dozen files, each several times
+@lru_cache(maxsize=512)  # a turn asks for the same dozen files several times
 def clean_path(text: str) -> PurePosixPath:
     """Return *text* as a relative path without `.` components; the workspace itself is the path without components.
 
-    Raises BadPathError, which depends on *text* alone and so tells nothing of what exists.
+    Raises BadPathError, which depends on *text* alone and so reveals nothing about existing files.
     """
     _refuse_characters(text)
     if text.startswith("/"):
@@ -40,7 +40,7 @@ def clean_path(text: str) -> PurePosixPath:
 
 
 def is_taken(name: str) -> bool:
-    """Say whether *name*, as found on disk, is one that `clean_path` would take as a component."""
+    """Tell whether `clean_path` would accept *name*, as found on disk, as a component."""
     if _USUAL.fullmatch(name):
         return True
     try:
@@ -50,7 +50,7 @@ def is_taken(name: str) -> bool:
 
 
 def fold(name: str) -> str:
-    """Return the key under which a name and its twins (letter case, Unicode normal form) are one."""
+    """Return the key under which names that differ only in letter case or Unicode normal form are equal."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
 

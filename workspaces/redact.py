@@ -1,4 +1,4 @@
-"""Redaction of passages: how they are taken out of notes, transcripts and JSON, in whatever form they stand there."""
+"""Redaction of passages in notes, transcripts and JSON, whatever their formatting."""
 
 import json
 import re
@@ -23,7 +23,7 @@ LONGEST_LEAD = 120
 _WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W{UNSPACED}][\u0300-\u036f]*)+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _MARKS = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?")
-"""What may stand before a note on its line: quotation, list mark, box."""
+"""Possible marks before a note on its line: quotation, list mark, checkbox."""
 _REST_OF_LINE = re.compile(r"[^\w\r\n]*(?:\r\n|\r|\n|\Z)")
 _ELLIPSIS = re.compile(r"[^\w\n]{0,3}(?:…|\.\.\.|\Z)")
 _COMMAND = re.compile(r"(?P<name>/\w{1,32}(?:@\w{1,32})?)\s+(?P<words>\S.*)", re.DOTALL)
@@ -31,7 +31,7 @@ _COMMAND = re.compile(r"(?P<name>/\w{1,32}(?:@\w{1,32})?)\s+(?P<words>\S.*)", re
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The words of a text, folded, and where each stands in it."""
+    """Folded words of a text, and their positions."""
 
     words: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
@@ -43,24 +43,24 @@ class _Words:
 
 
 class Redaction:
-    """Passages, wherever they stand, in any case and punctuation. The same told in other words is another passage."""
+    """Passages in any case and punctuation. The same statement in other words is another passage."""
 
     def __init__(self, *passages: str) -> None:
-        """Raises ValueError for a passage that is too short to be told from other words."""
+        """Raises ValueError for a passage too short to be distinctive."""
         self._passages = [_words_of(passage) for passage in passages]
         if any(_weight(words) < SHORTEST for words in self._passages):
             raise ValueError(f"a passage of less than {SHORTEST} letters would go from everywhere")
 
     def is_in(self, text: str) -> bool:
-        """Say whether *text* holds one of the passages."""
+        """Tell whether *text* contains one of the passages."""
         return bool(self._spans(text))
 
     def out_of(self, text: str) -> str:
-        """Return a note's *text* without the passages; lines that hold nothing else go with them."""
+        """Return a note's *text* without the passages; lines with nothing else are removed too."""
         return _without(text, [_whole_lines(text, span) or (*span, "") for span in self._spans(text)])
 
     def over(self, value: object) -> object:
-        """Return *value*, as JSON is read, with passages marked as purged in every text, also in JSON in a text.
+        """Return *value*, parsed JSON, with passages marked as purged in every text, also in JSON within a text.
 
         The words of a command that names a passage are part of it.
         """
@@ -82,7 +82,7 @@ class Redaction:
         return _without(text, [(*span, PURGED) for span in self._spans(text)])
 
     def _over_json(self, text: str) -> str | None:
-        """Return the JSON in *text* redacted; `None` if it is none."""
+        """Return the JSON in *text* redacted; `None` if it is not JSON."""
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
@@ -91,7 +91,7 @@ class Redaction:
         return text if redacted == value else json.dumps(redacted, ensure_ascii=False)
 
     def _over_call(self, record: dict[str, object]) -> dict[str, object]:
-        """Return a *record* that may be the call of a command, without the words that name a passage."""
+        """Return a *record*, possibly a command's call, without the words that name a passage."""
         name, arguments = record.get("name"), record.get("arguments")
         if not (isinstance(name, str) and name.startswith("/") and isinstance(arguments, str)):
             return record
@@ -105,12 +105,12 @@ class Redaction:
         return record | {"arguments": json.dumps({**given, "arguments": PURGED})}
 
     def _names(self, text: str) -> bool:
-        """Say whether each word of *text* is one of the same passage."""
+        """Tell whether each word of *text* belongs to the same passage."""
         words = set(_Words.of(text).words)
         return bool(words) and any(words <= set(passage) for passage in self._passages)
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where passages stand in *text*, in order and apart from each other."""
+        """Return the ranges of passages in *text*, in order and disjoint."""
         found = _Words.of(text)
         joined = _joined(found.words)
         starts = [0]
@@ -134,13 +134,13 @@ def _words_of(passage: str) -> tuple[str, ...]:
 
 
 def _unmarked(text: str) -> str:
-    """Return *text* without the marks that it begins with."""
+    """Return *text* without its leading marks."""
     marks = _MARKS.match(text)
     return text[marks.end() :] if marks else text
 
 
 def _places(joined: str, words: Sequence[str], starts: Sequence[int]) -> Iterator[int]:
-    """Give the number of each word at which *words* stand in *joined*; `str.find` takes linear time."""
+    """Yield the number of each word at which *words* occur in *joined*; `str.find` takes linear time."""
     wanted = _joined(words)
     place = joined.find(wanted)
     while place >= 0:
@@ -149,7 +149,7 @@ def _places(joined: str, words: Sequence[str], starts: Sequence[int]) -> Iterato
 
 
 def _end(text: str, found: _Words, passage: Sequence[str], first: int) -> int | None:
-    """Return where the passage that begins with word number *first* ends in *text*; `None` if it is not all there."""
+    """Return the end in *text* of the passage that begins with word number *first*; `None` if it is incomplete."""
     last = first
     for number, word in enumerate(passage[1:], 1):
         place = first + number
@@ -161,7 +161,7 @@ def _end(text: str, found: _Words, passage: Sequence[str], first: int) -> int | 
 
 
 def _cut_end(text: str, found: _Words, passage: Sequence[str], first: int, matched: int) -> int | None:
-    """Return where a passage ends of which only *matched* words, and a part of the next, are left."""
+    """Return the end of a truncated passage with only *matched* words, and a part of the next."""
     end = found.spans[first + matched - 1][1]
     place = first + matched
     if place < len(found.words) and passage[matched].startswith(found.words[place]):
@@ -172,7 +172,7 @@ def _cut_end(text: str, found: _Words, passage: Sequence[str], first: int, match
 
 
 def _whole_lines(text: str, span: tuple[int, int]) -> tuple[int, int, str] | None:
-    """Return *span* with the lines that it stands on, if they hold nothing else but marks, time and speaker."""
+    """Return *span* extended to whole lines, if they hold nothing else but marks, time and speaker."""
     begin = max(text.rfind("\n", 0, span[0]), text.rfind("\r", 0, span[0])) + 1
     after = _REST_OF_LINE.match(text, span[1])
     if after is None or span[0] - begin > LONGEST_LEAD:
@@ -192,7 +192,7 @@ def _without(text: str, cuts: Sequence[tuple[int, int, str]]) -> str:
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return *spans* in order, those that touch as one."""
+    """Return *spans* in order, adjacent ones merged."""
     merged: list[tuple[int, int]] = []
     for begin, end in sorted(spans):
         if merged and begin <= merged[-1][1]:

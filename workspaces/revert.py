@@ -1,7 +1,7 @@
-"""This file takes one change of a text back, or puts other words in its place, whatever was written around it.
+"""Reverting or rewording of one change of a text, whatever was written around it; pure.
 
-It is pure. Texts are compared line by line, and what others wrote since then stays. Where they touched the very lines
-that the change wrote, or the place from which it took some, nothing is done and EditError says so.
+Texts are compared line by line, and later changes by others stay. If others changed the very lines that the change
+wrote, or the place from which it removed some, nothing is done and EditError is raised.
 """
 
 import re
@@ -17,13 +17,13 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ITEM = re.compile(r"(?P<margin>[ \t]*)(?P<bullet>[-*+] )?(?P<time>\d\d:\d\d )?.*", re.DOTALL)
 _HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(\s|$)")
 _MOST_PAIRS = 4_000_000
-"""Of like lines in two texts that are compared with each other: the time grows with them. Takes about a second."""
+"""Most pairs of equal lines in two compared texts: the time grows with them. Takes about a second."""
 _TOUCHED = "it has changed there since, so nothing was written"
 
 
 @dataclass(frozen=True, slots=True)
 class _Hunk:
-    """Lines that a change took away, and those that it put there."""
+    """Lines removed by a change, and the lines in their place."""
 
     old: Sequence[str]
     new: Sequence[str]
@@ -33,7 +33,7 @@ class _Hunk:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """Lines that a change wrote and that belong together: an item of a list, or a stretch of prose."""
+    """Lines written by a change that belong together: a list item, or a stretch of prose."""
 
     at: int
     """The number, from 0, of the first one in the text after the change."""
@@ -41,22 +41,22 @@ class _Passage:
 
 
 def passages(before: str | None, after: str | None) -> tuple[str, ...]:
-    """Return what the change from *before* to *after* wrote, without headings; `None` stands for no file."""
+    """Return the passages written by the change from *before* to *after*, without headings; `None` is no file."""
     return tuple("".join(each.lines).rstrip("\r\n") for each in _passages(_hunks(before, after)))
 
 
 def taken_back(before: str | None, after: str | None, now: str | None) -> str | None:
-    """Return the text *now* as it would be had it never changed from *before* to *after*; `None` stands for no file.
+    """Return the text *now* without the change from *before* to *after*; `None` stands for no file.
 
-    Where others wrote more into a text, headings that the change brought stay: what they wrote may stand below them.
-    Raises EditError where *now* is not as the change left it in that place.
+    If others added to the text, headings from the change stay: the additions may belong below them. Raises EditError if
+    *now* differs from the change's result in that place.
     """
     if now == after:
         return before
     if now == before:
         raise EditError("it is as it was before already")
     lines, places = _lines(now), _places(_lines(after), _lines(now))
-    for hunk in reversed(_hunks(before, after)):  # from the end, so that places before it stay
+    for hunk in reversed(_hunks(before, after)):  # from the end, so that earlier positions stay valid
         if not hunk.new:
             at = _gap(hunk.at, places, len(_lines(after)), len(lines))
             lines[at:at] = hunk.old
@@ -71,10 +71,10 @@ def taken_back(before: str | None, after: str | None, now: str | None) -> str | 
 
 
 def corrected(before: str | None, after: str | None, now: str | None, words: str) -> str:
-    """Return the text *now* with *words* in the place of the one passage that the change from *before* wrote.
+    """Return the text *now* with *words* in place of the one passage written by the change from *before*.
 
-    A list item stays one, with its time. Raises EditError where the change wrote none, or several, or where *now* is
-    not as it left it; ValueError for *words* that are none.
+    A list item stays one, with its time. Raises EditError if the change wrote no passage, or several, or if *now*
+    differs from its result; ValueError for empty *words*.
     """
     written = list(_passages(_hunks(before, after)))
     if len(written) != 1:
@@ -87,7 +87,7 @@ def corrected(before: str | None, after: str | None, now: str | None, words: str
 
 
 def _reworded(line: str, words: str) -> str:
-    """Return *words* as what *line* begins: an item with its time, or plain text with its margin."""
+    """Return *words* with the start of *line*: an item with its time, or plain text with its margin."""
     begun = _ITEM.match(line)
     margin, bullet, time = (begun["margin"], begun["bullet"], begun["time"]) if begun else ("", None, None)
     item = list_item(words, time or "")
@@ -123,13 +123,13 @@ def _passages(hunks: Sequence[_Hunk]) -> Iterator[_Passage]:
 
 
 def _begins(line: str, first: str) -> bool:
-    """Say whether *line* is an item of its own beside the one that *first* begins."""
+    """Tell whether *line* is a separate item beside the one that *first* begins."""
     item, above = _ITEM.match(line), _ITEM.match(first)
     return bool(item and above and item["bullet"] and len(item["margin"]) <= len(above["margin"]))
 
 
 def _standing(passage: _Passage, lines: Sequence[str], places: Mapping[int, int]) -> tuple[int, int]:
-    """Return from where to where *passage* stands in *lines*, alone: nobody has written more below it."""
+    """Return the start and end of *passage* in *lines*, alone: nobody has extended it."""
     at = _run(range(passage.at, passage.at + len(passage.lines)), places)
     end = at + len(passage.lines)
     if end < len(lines) and lines[end].strip() and lines[end][0] in " \t":
@@ -138,7 +138,7 @@ def _standing(passage: _Passage, lines: Sequence[str], places: Mapping[int, int]
 
 
 def _run(wanted: range, places: Mapping[int, int]) -> int:
-    """Return where the *wanted* lines stand now, one after the other."""
+    """Return the present position of the *wanted* lines, one after the other."""
     at = places.get(wanted.start)
     if at is None or any(places.get(line) != at + number for number, line in enumerate(wanted)):
         raise EditError(_TOUCHED)
@@ -146,7 +146,7 @@ def _run(wanted: range, places: Mapping[int, int]) -> int:
 
 
 def _gap(line: int, places: Mapping[int, int], total: int, now: int) -> int:
-    """Return where now what stood before *line* ends, if nothing has come in between; *total* and *now* are lengths."""
+    """Return the present end of the text before *line*, if nothing was inserted; *total* and *now* are lengths."""
     above = places.get(line - 1) if line else -1
     below = places.get(line) if line < total else now
     if above is None or below != above + 1:
@@ -155,7 +155,7 @@ def _gap(line: int, places: Mapping[int, int], total: int, now: int) -> int:
 
 
 def _places(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
-    """Return where each line of *old* that is still there stands in *new*."""
+    """Return the position in *new* of each line of *old* that is still there."""
     return {
         first + number: begin + number
         for kind, first, last, begin, _ in _compared(old, new)
@@ -165,9 +165,9 @@ def _places(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
 
 
 def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """Give the stretches of two texts that are equal or differ, as `difflib` does; like ends are quick.
+    """Yield the equal and differing ranges of two texts, as `difflib` does; equal ends are quick.
 
-    Between the ends all differs, where the same lines stand so often that a comparison would take minutes.
+    Everything between the ends counts as different if lines repeat so often that a comparison would take minutes.
     """
     least = min(len(old), len(new))
     head = next((n for n in range(least) if old[n] != new[n]), least)
@@ -186,7 +186,7 @@ def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int
 
 
 def _pairs(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many lines of *old* are like one of *new*, each with each."""
+    """Return the number of pairs of equal lines in *old* and *new*."""
     there = Counter(new)
     return sum(count * there[line] for line, count in Counter(old).items())
 

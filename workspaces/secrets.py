@@ -1,8 +1,8 @@
-"""Known secrets, taken out of every text that is stored, indexed, sent, shown or logged.
+"""Redaction of known secrets from every text that is stored, indexed, sent, shown or logged.
 
-The secrets that are known belong to the process, not to an object: texts leave by functions that are called from
-everywhere (the codecs of the store and the transcripts, the opener of files), and a constructor that somebody forgot to
-give a redactor would be a leak that no test sees.
+Known secrets belong to the process, not to an object: texts leave through functions that are called from everywhere
+(the codecs of the store and the transcripts, the opener of files), and a constructor without its redactor would be a
+leak that no test sees.
 """
 
 import base64
@@ -20,29 +20,30 @@ T = TypeVar("T")
 
 REMOVED = "[secret removed]"
 SHORTEST = 8
-"""Shorter secrets, in characters, are left alone: they would blacken ordinary words."""
+"""Shorter secrets, in characters, are not redacted: they would black out ordinary words."""
 SHORTEST_NUMBER = 12
 SHORTEST_WORD = 16
-"""The same of digits alone and of lower-case letters alone: a year and a day, `telegram` or `password` are no secrets
-that could be told from other texts."""
+"""The same for digits alone and for lower-case letters alone: a year and a day, `telegram` or `password` cannot be told
+from ordinary text.
+"""
 _ALPHABETS = (base64.b64encode, base64.urlsafe_b64encode)
 
 
 class Redactor:
-    """Replaces every occurrence of its secrets: plain, and as JSON, HTML, URLs and base64 write them."""
+    """Replaces every occurrence of its secrets: plain, and as encoded in JSON, HTML, URLs and base64."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         found = {form for secret in secrets if is_guarded(secret) for form in forms_of(secret)}
         forms = sorted(found, key=len, reverse=True)
         self._needles = [form for form in forms if not any(other in form for other in forms if other != form)]
-        """Whatever holds a form holds one of these."""
+        """A text that contains any form contains one of these."""
         self._pattern = re.compile("|".join(map(re.escape, forms)))
         self._begins = frozenset(form[:length] for form in forms for length in range(1, len(form)))
         self._longest = max(map(len, forms), default=0)
         self._shortest = min(map(len, forms), default=0)
 
     def finds(self, text: str) -> bool:
-        """Say whether *text* holds a secret."""
+        """Tell whether *text* contains a secret."""
         return len(text) >= self._shortest and any(map(text.__contains__, self._needles))
 
     def __call__(self, text: str) -> str:
@@ -50,19 +51,19 @@ class Redactor:
         return self._pattern.sub(REMOVED, text) if self.finds(text) else text
 
     def end_of(self, text: str) -> int:
-        """Return how many characters at the end of *text* may be the beginning of a secret."""
+        """Return the number of characters at the end of *text* that may begin a secret."""
         lengths = range(min(self._longest - 1, len(text)), 0, -1)
         return next((length for length in lengths if text[-length:] in self._begins), 0)
 
 
 class Sieve:
-    """Redacts a text that comes in pieces: an end that may be the beginning of a secret waits for the next piece."""
+    """Redacts a streamed text: an end that may begin a secret waits for the next piece."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def __call__(self, piece: str) -> str:
-        """Take *piece* and return what may be shown now."""
+        """Take *piece* and return the text that may be shown now."""
         text = _known.redactor(self._held + piece)
         begin = len(text) - _known.redactor.end_of(text)
         self._held = text[begin:]
@@ -70,14 +71,14 @@ class Sieve:
 
 
 class _Known:
-    """The secrets of all that runs in this process."""
+    """Known secrets of this process."""
 
     def __init__(self) -> None:
         self.groups: list[tuple[str, ...]] = []
         self.redactor = Redactor(())
 
     def changed(self) -> None:
-        """Make the redactor anew."""
+        """Rebuild the redactor."""
         self.redactor = Redactor({secret for group in self.groups for secret in group})
 
 
@@ -86,7 +87,7 @@ _known = _Known()
 
 @contextmanager
 def guarding(secrets: Iterable[str]) -> Iterator[None]:
-    """Take *secrets* out of everything that `redact` and its kin are given, while the block runs."""
+    """Redact *secrets* in `redact` and related functions while the block runs."""
     group = tuple(secrets)
     _known.groups.append(group)
     _known.changed()
@@ -103,7 +104,7 @@ def redact(text: str) -> str:
 
 
 def redact_bytes(data: bytes) -> bytes:
-    """Return *data* without any known secret, if it is UTF-8 text; anything else stays as it is."""
+    """Return *data* without any known secret, if it is UTF-8 text; other data is returned unchanged."""
     if b"\0" in data:
         return data
     try:
@@ -114,12 +115,12 @@ def redact_bytes(data: bytes) -> bytes:
 
 
 def holds_secret(text: str) -> bool:
-    """Say whether *text* holds a known secret."""
+    """Tell whether *text* contains a known secret."""
     return _known.redactor.finds(text)
 
 
 def redact_all(value: T) -> T:
-    """Return *value* with every text in it redacted, in lists, mappings and dataclasses too; itself if there is none.
+    """Return *value* with every text in it redacted, in lists, mappings and dataclasses too; itself if none changes.
 
     A `StrEnum` is one of a few known words and stays.
     """
@@ -155,14 +156,14 @@ def _is(one: object, two: object) -> bool:
 
 
 def is_guarded(secret: str) -> bool:
-    """Say whether *secret* is long enough to be told from other words."""
+    """Tell whether *secret* is long enough to be distinctive."""
     if secret.isdecimal():
         return len(secret) >= SHORTEST_NUMBER
     return len(secret) >= (SHORTEST_WORD if secret.isalpha() and secret.islower() else SHORTEST)
 
 
 def forms_of(secret: str) -> set[str]:
-    """Return *secret* as it may stand in a text."""
+    """Return the forms of *secret* in a text."""
     escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
     quoted = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
     forms = {secret, html.escape(secret), *escaped, *quoted, *map(_small_hex, quoted)}
@@ -171,12 +172,12 @@ def forms_of(secret: str) -> set[str]:
 
 
 def _small_hex(quoted: str) -> str:
-    """Return a URL's text with its escapes in small letters."""
+    """Return a URL's text with its escapes in lower case."""
     return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
 
 
 def _in_base64(secret: bytes) -> Iterator[str]:
-    """Give base64 of *secret* alone, and what stays the same of it wherever it stands in longer base64."""
+    """Yield the base64 of *secret* alone, and the part of it that is the same at any offset in longer base64."""
     for encode in _ALPHABETS:
         yield encode(secret).decode().rstrip("=")
         for before in range(3):

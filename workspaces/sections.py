@@ -1,6 +1,6 @@
-"""This file keeps `MEMORY.md` in its sections: an entry goes into one of them, and nothing else moves.
+"""Sections of `MEMORY.md`: an entry goes into one of them, and nothing else moves.
 
-Sections are found by their headings, whatever their level; an owner's own sections and words stay as they are.
+Sections are found by their headings, at any level; an owner's own sections and texts stay unchanged.
 """
 
 import re
@@ -23,7 +23,7 @@ _BARE_ITEM = re.compile(r"[ \t]*+([-*+]|\d+[.)])?[ \t]*+")
 
 
 class Category(StrEnum):
-    """What an entry of the long-term memory is about; each has a section of that name."""
+    """Category of an entry in long-term memory; each has a section of that name."""
 
     PROFILE = "profile"
     PREFERENCES = "preferences"
@@ -34,10 +34,10 @@ class Category(StrEnum):
 
 
 def save_memory(workspace: Workspace, access: Access, text: str, category: Category) -> NoteReceipt:
-    """Add *text* as an entry of its section and return where it stands; the file and the section are made if missing.
+    """Add *text* as an entry of its section and return its location; the file and the section are created if missing.
 
-    Raises ValueError for an empty text, NoSuchFileError when *access* may not write there, FileChangedError when
-    somebody else writes at the same time.
+    Raises ValueError for an empty text, NoSuchFileError when *access* may not write there, FileChangedError on a
+    concurrent write.
     """
     current = _current(workspace, access)
     whole = current.whole if current is not None else _BEGINNING
@@ -49,7 +49,7 @@ def save_memory(workspace: Workspace, access: Access, text: str, category: Categ
 
 
 def update_memory(workspace: Workspace, access: Access, old: str, new: str | None) -> NoteReceipt:
-    """Replace the only occurrence of *old* by *new*, or delete it, and return where that was.
+    """Replace the only occurrence of *old* by *new*, or delete it, and return its location.
 
     Raises EditError, with the lines, when *old* occurs never or more than once; else as `save_memory` does.
     """
@@ -62,20 +62,20 @@ def update_memory(workspace: Workspace, access: Access, old: str, new: str | Non
 
 
 def memory_file(workspace: Workspace, access: Access) -> tuple[PurePosixPath, str | None]:
-    """Return where the long-term memory stands, or would begin, and its text; `None` while there is none."""
+    """Return the path of the long-term memory and its text; `None` if the file does not exist yet."""
     current = _current(workspace, access)
     return (_NAMES[0], None) if current is None else (current.path, current.whole)
 
 
 def saved(whole: str | None, entry: str, category: Category) -> str:
-    """Return what `save_memory` makes of the text *whole*, without writing it; `None` stands for no file."""
+    """Return the result of `save_memory` on the text *whole*, without writing it; `None` stands for no file."""
     text = _BEGINNING if whole is None else whole
     at, added = placed(text, entry, category)
     return text[:at] + added + text[at:]
 
 
 def updated(whole: str | None, old: str, new: str | None) -> str:
-    """Return what `update_memory` makes of the text *whole*, without writing it."""
+    """Return the result of `update_memory` on the text *whole*, without writing it."""
     if whole is None:
         raise _nothing_yet()
     at, end, put = replaced(whole, old, new)
@@ -83,9 +83,9 @@ def updated(whole: str | None, old: str, new: str | None) -> str:
 
 
 def placed(whole: str, entry: str, category: Category) -> tuple[int, str]:
-    """Return where in *whole* to insert what, so that *entry* is the last item of its section.
+    """Return the position and the text to insert into *whole* so that *entry* is the last item of its section.
 
-    Without such a section one is added at the end. Raises ValueError for an empty entry.
+    A missing section is added at the end. Raises ValueError for an empty entry.
     """
     end = _line_end(whole)
     item = list_item(entry)
@@ -107,10 +107,10 @@ def placed(whole: str, entry: str, category: Category) -> tuple[int, str]:
 
 
 def replaced(whole: str, old: str, new: str | None) -> tuple[int, int, str]:
-    """Return from where to where *whole* is to be replaced by what, so that *old* becomes *new*.
+    """Return the range of *whole* to replace and its replacement, so that *old* becomes *new*.
 
-    Without *new* it goes, with its line if that holds nothing else. Raises EditError unless *old* occurs once, and
-    ValueError for a *new* that is empty.
+    Without *new* it is deleted, with its line if that holds nothing else. Raises EditError unless *old* occurs once,
+    and ValueError for an empty *new*.
     """
     end = _line_end(whole)
     old = old.strip().replace("\r\n", "\n").replace("\n", end)
@@ -139,7 +139,7 @@ def _current(workspace: Workspace, access: Access) -> TextFile | None:
 
 
 def _headings(lines: list[str]) -> dict[int, str]:
-    """Return the titles by the number, from 0, of their lines; what stands in a closed code fence is none."""
+    """Return the headings by line number, from 0; text in a closed code fence does not count."""
     fenced = _fenced(lines)
     found = {}
     for number, line in enumerate(lines):
@@ -170,7 +170,7 @@ def _line_end(text: str) -> str:
 
 
 def _ends_blank(lines: list[str]) -> int:
-    """Return how many of the two line ends that part a section from what is above are there."""
+    """Return how many of the two line endings that separate a section from the text above are present."""
     if not lines[-1].endswith("\n"):
         return 0
     return 1 if lines[-1].strip() else 2

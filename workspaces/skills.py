@@ -1,4 +1,4 @@
-"""This file finds an agent's skills: instructions for one kind of task each, which a turn reads when it needs them."""
+"""An agent's skills: instructions for one kind of task each, read by a turn when needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ FOLDER = PurePosixPath("skills")
 FILE = "SKILL.md"
 MOST_SKILLS = 50
 DESCRIPTION_CHARS = 200
-"""What the prompt lists at most, as each line stands in every request; our choice."""
+"""Longest description in the prompt, as each one is part of every request; our choice."""
 _NAME_CHARS = 64
 _BORDER = "---"
 _FOLDED = frozenset({">", ">-", ">+", "|", "|-", "|+"})
-"""How YAML begins a text of several lines."""
+"""YAML markers of multi-line texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill as the prompt lists it."""
+    """A skill as listed in the prompt."""
 
     name: str
     description: str
@@ -31,19 +31,19 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """An agent's skills by name, and what is wrong with those that are not listed."""
+    """An agent's skills by name, and the faults of those not listed."""
 
     listed: tuple[Skill, ...] = ()
     broken: tuple[str, ...] = ()
-    """In words, a line each."""
+    """Messages, one line each."""
 
 
 class BrokenSkillError(ValueError):
-    """The head of a skill's file does not say what it is for; the text says what is missing."""
+    """The head of a skill's file has no description; the text names the missing part."""
 
 
 def read_skills(workspace: Workspace, access: Access) -> Skills:
-    """Return the skills that a turn with *access* is told of: those that are told how to work, by `AGENTS.md`."""
+    """Return the skills for a turn with *access*: turns that get `AGENTS.md` get skills too."""
     if "AGENTS.md" not in rights(access).files:
         return Skills()
     try:
@@ -66,7 +66,7 @@ def read_skills(workspace: Workspace, access: Access) -> Skills:
 
 
 def read_head(text: str, path: PurePosixPath) -> Skill:
-    """Return the skill whose file at *path* begins with *text*. Raises BrokenSkillError."""
+    """Return the skill of the file at *path* with the content *text*. Raises BrokenSkillError."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != _BORDER:
         raise BrokenSkillError("it must begin with a line ---, then name: and description:, then a line ---")
@@ -89,7 +89,7 @@ _EXAMPLES = {"name": "weekly-report", "description": "How to write the report on
 
 
 def _fields(lines: list[str]) -> Mapping[str, str]:
-    """Return the head's fields, each on one line; of YAML only what such heads use: plain, quoted and folded texts."""
+    """Return the head's fields, each on one line; the supported YAML is plain, quoted and folded texts."""
     fields: dict[str, str] = {}
     key = ""
     for line in lines:

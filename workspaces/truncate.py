@@ -1,18 +1,17 @@
-"""This file cuts a long text to a limit, says what was left out, and never splits a visible character."""
+"""Truncation of long texts, with a marker and without splitting a visible character."""
 
 import unicodedata
 
 _HEAD, _TAIL = 0.7, 0.2
-"""What a cut keeps of a limit; the rest is for the marker (the reference system's ratio)."""
+"""Shares of a limit kept at both ends; the rest is for the marker (the reference system's ratio)."""
 _END_MARKER = "\n[...truncated]"
 _LONGEST_CLUSTER = 32
-"""How far a cut moves to keep a visible character whole."""
+"""Longest shift of a cut to keep a visible character whole."""
 
 
 def cut(text: str, limit: int, name: str) -> str:
-    """Return *text* in at most *limit* characters: 70 % head, 20 % tail, and a marker that says how to read the rest.
-
-    No visible character is split; a limit too small for the marker leaves only the head.
+    """Return *text* in at most *limit* characters: 70 % head, 20 % tail, and a marker that tells how to read the
+    rest.
     """
     limit = max(limit, 0)
     if len(text) <= limit:
@@ -42,18 +41,18 @@ def cut_end(text: str, limit: int) -> str:
 
 
 def _boundary_before(text: str, at: int) -> int:
-    """Return the nearest place at or before *at* where *text* may be parted."""
+    """Return the nearest position at or before *at* where *text* may be split."""
     return next((place for place in range(at, max(at - _LONGEST_CLUSTER, 0) - 1, -1) if _may_part(text, place)), at)
 
 
 def _boundary_after(text: str, at: int) -> int:
-    """Return the nearest place at or after *at* where *text* may be parted."""
+    """Return the nearest position at or after *at* where *text* may be split."""
     end = min(at + _LONGEST_CLUSTER, len(text))
     return next((place for place in range(at, end + 1) if _may_part(text, place)), at)
 
 
 def _may_part(text: str, at: int) -> bool:
-    """Say whether no visible character (accents, emoji sequences, flags, CRLF) spans the place *at*."""
+    """Tell whether no visible character (accents, emoji sequences, flags, CRLF) spans the position *at*."""
     if at <= 0 or at >= len(text):
         return True
     before, after = text[at - 1], text[at]
@@ -63,7 +62,7 @@ def _may_part(text: str, at: int) -> bool:
 
 
 def _joins(char: str) -> bool:
-    """Say whether *char* belongs to what stands before it: a mark, a joiner, a skin tone, a tag."""
+    """Tell whether *char* belongs to the character before it: a mark, a joiner, a skin tone, a tag."""
     is_mark = unicodedata.category(char).startswith("M")
     return is_mark or char == "\u200d" or "\U0001f3fb" <= char <= "\U0001f3ff" or "\U000e0020" <= char <= "\U000e007f"
 

@@ -1,6 +1,6 @@
-"""This file keeps a workspace within its quotas: how much each audience's files may hold together.
+"""Storage quotas of a workspace, one for each audience's files.
 
-Audiences are counted apart, so that a refusal tells a group nothing of how much there is that it may not see.
+Audiences are counted separately, so that a refusal tells a group nothing about the files that it may not see.
 """
 
 import time
@@ -14,15 +14,15 @@ from workspaces.access import PRIVATE, Scope, is_attachment, scope_of
 from workspaces.errors import TooLargeError
 
 COUNT_EVERY_S = 600.0
-"""How long what was counted is relied on: others than the gateway add and remove files, too."""
+"""How long a count is reused: other programs than the gateway add and remove files, too."""
 _COUNT_AGAIN_S = 1.0
-"""How soon it is counted again before something is refused: the owner may just have made room."""
+"""Shortest interval for a new count before a refusal: the owner may just have made room."""
 _MB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How much an audience's files may hold together; settings name it, `[limits] <name>_mb` and `<name>_files`."""
+    """Quota of an audience's files; the settings are `[limits] <name>_mb` and `<name>_files`."""
 
     name: str
     mb: int
@@ -34,11 +34,11 @@ class Quotas:
     """The quotas of a workspace; the defaults are ours: some hundred years of notes, and a few of a busy group."""
 
     private: Quota = Quota("workspace", mb=512, files=20_000)
-    """Of all that belongs to no other chat."""
+    """Quota of all files that belong to no other chat."""
     shared: Quota = Quota("shared", mb=16, files=1_000)
-    """Of each group's and guest's own notes."""
+    """Quota of each group's and guest's own notes."""
     attachments: Quota = Quota("attachments", mb=512, files=5_000)
-    """Of the files that came with messages, each audience's apart: they leave the room for its notes alone."""
+    """Quota of the files that came with messages, per audience: they leave room for its notes alone."""
 
     def of(self, pile: "Pile") -> Quota:
         if pile.is_attachments:
@@ -48,7 +48,7 @@ class Quotas:
 
 @dataclass(frozen=True, slots=True)
 class Pile:
-    """The files that are counted together."""
+    """Files counted together."""
 
     scope: Scope
     is_attachments: bool
@@ -59,7 +59,7 @@ def _pile_of(path: PurePosixPath) -> Pile:
 
 
 class Sized(Protocol):
-    """A file of a walk."""
+    """A file found by a walk."""
 
     @property
     def path(self) -> PurePosixPath: ...
@@ -69,7 +69,7 @@ class Sized(Protocol):
 
 
 class Usage:
-    """How much there is, by audience: counted now and then, and kept in step with every write in between."""
+    """Storage in use, by audience: recounted at intervals, and updated with every write in between."""
 
     def __init__(
         self, walk: Callable[[], Iterable[Sized]], quotas: Quotas, clock: Callable[[], float] = time.monotonic
@@ -82,9 +82,9 @@ class Usage:
         self._files = Counter[Pile]()
 
     def refuse_over(self, path: PurePosixPath, size: int, *, present: int | None) -> None:
-        """Raise TooLargeError unless the file at *path* may have *size* bytes; it has *present*, if it is there.
+        """Raise TooLargeError unless the file at *path* may have *size* bytes; *present* is its size now, if it exists.
 
-        What does not grow is never refused.
+        A file that does not grow is never refused.
         """
         if present is not None and size <= present:
             return
@@ -103,14 +103,14 @@ class Usage:
             )
 
     def _lacks(self, pile: Pile, more_files: int, more_bytes: int) -> str:
-        """Return what there is no room for, by the ending of its setting's name; empty if there is room."""
+        """Return the exceeded quota, by the suffix of its setting's name; empty if there is room."""
         quota = self._quotas.of(pile)
         if self._files[pile] + more_files > quota.files:
             return "files"
         return "mb" if self._bytes[pile] + more_bytes > quota.mb * _MB else ""
 
     def changed(self, path: PurePosixPath, before: int | None, after: int | None) -> None:
-        """Take in a change of a file's size; `None` is no file."""
+        """Record a change of a file's size; `None` is no file."""
         pile = _pile_of(path)
         self._bytes[pile] += (after or 0) - (before or 0)
         self._files[pile] += (after is not None) - (before is not None)

@@ -1,4 +1,4 @@
-"""This file is an agent's home: a folder of Markdown files, of which each turn sees what its access allows."""
+"""An agent's workspace: a folder of Markdown files, of which each turn sees the part that its access allows."""
 
 import difflib
 import os
@@ -36,25 +36,25 @@ from workspaces.secrets import redact
 _HERE = PurePosixPath()
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _LISTED = 500
-"""Most names that a listing shows."""
+"""Most names in a listing."""
 _COMPARED_LINES = 2_000
-"""Longest texts whose difference is worked out: the time grows with the square."""
+"""Longest texts, in lines, that are compared: the time grows with the square."""
 _SHOWN_DIFF_LINES = 40
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text file as it was read: also the proof, for a later write, of what the writer knew."""
+    """A text file as read: also the precondition of a later write."""
 
     path: PurePosixPath
     text: str
-    """The lines that were asked for, with their own line ends."""
+    """The requested lines, with their own line endings."""
     first_line: int
-    """The number of the first of them, from 1."""
+    """Number of the first of them, from 1."""
     total_lines: int
-    """How many lines the whole file has."""
+    """Number of lines in the whole file."""
     whole: str
-    """Without known secrets."""
+    """The whole text without known secrets."""
     digest: str
     """SHA-256 of the whole file's bytes, in hex."""
     identity: Identity
@@ -62,31 +62,31 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a turn sees of a folder, by name."""
+    """A folder's names visible to a turn."""
 
     entries: tuple[FolderEntry, ...]
     omitted: int
-    """How many more there are."""
+    """Number of further names."""
 
 
 class Workspace:
-    """One agent's files. Every method takes the turn's access; what it does not allow looks absent.
+    """One agent's files. Every method takes the turn's access; anything it does not allow looks absent.
 
     Raises NoSuchFileError and BadPathError for a path that leads nowhere, TooLargeError over a cap, NotTextError for
-    what is not UTF-8 text, and WorkspaceUnusableError when the system refuses.
+    content other than UTF-8 text, and WorkspaceUnusableError on an I/O error.
     """
 
     def __init__(self, folder: Folder, agent: AgentId) -> None:
         self.folder = folder
-        """All files, whoever asks: for index and history, which keep each file's scope, and for nothing else."""
+        """All files, without an access check: only for index and history, which keep each file's scope."""
         self.agent = agent
 
     @classmethod
     def create(cls, folder: Path, agent: AgentId, caps: FileCaps = DEFAULT_CAPS) -> "Workspace":
-        """Make the folder (mode 0700) and put every template there whose file is missing.
+        """Create the folder (mode 0700) and every template file that is missing.
 
-        A folder that holds files already belongs to somebody known: it gets no `BOOTSTRAP.md`. A name that leads to
-        no plain file is taken all the same, and left out.
+        A folder with files already belongs to a known person: it gets no `BOOTSTRAP.md`. A name that leads to no plain
+        file is accepted, and left out.
         """
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -101,10 +101,10 @@ class Workspace:
 
     @classmethod
     def open(cls, folder: Path, agent: AgentId, caps: FileCaps = DEFAULT_CAPS) -> "Workspace":
-        """Open what `create` made and clear away what a crash left half written.
+        """Open a created workspace and remove files left half-written by a crash.
 
-        Raises WorkspaceUnusableError, before anything is touched, when the folder is missing, is no folder, or cannot
-        be read and written.
+        Raises WorkspaceUnusableError, before any change, when the folder is missing, is not a folder, or cannot be read
+        and written.
         """
         if not folder.is_dir():
             raise WorkspaceUnusableError(f"the workspace {folder} is not a folder; `strandline init` makes one")
@@ -117,9 +117,9 @@ class Workspace:
     def read(
         self, path: str | PurePosixPath, access: Access, first_line: int | None = None, lines: int | None = None
     ) -> TextFile:
-        """Return the file, or *lines* of its lines from *first_line* on; lines beyond the end are none.
+        """Return the file, or *lines* of its lines from *first_line* on; lines beyond the end are omitted.
 
-        A known secret that its owner wrote there by hand is not shown.
+        A known secret that its owner wrote there by hand is redacted.
         """
         place = self._readable(path, access)
         content = self.folder.read(place)
@@ -131,7 +131,7 @@ class Workspace:
         return TextFile(place, shown, first, len(every), whole, content.digest, content.identity)
 
     def identity(self, path: str | PurePosixPath, access: Access) -> Identity | None:
-        """Return which file on disk is at *path*; `None` if there is none that *access* may read."""
+        """Return the identity of the file at *path*; `None` if there is none that *access* may read."""
         with suppress(NoSuchFileError):
             return self.folder.identity(self._readable(path, access))
         return None
@@ -141,14 +141,14 @@ class Workspace:
         yield from self.folder.pieces(self._readable(path, access), most)
 
     def add(self, path: PurePosixPath, size: int, pieces: Iterable[bytes], access: Access) -> None:
-        """Make a new file of *pieces*, *size* bytes together. Raises FileChangedError where something is."""
+        """Create a file from *pieces*, *size* bytes in total. Raises FileChangedError if the path exists."""
         self.folder.add(self._writable(path, access), size, pieces)
 
     def write(self, path: str | PurePosixPath, text: str, access: Access, expected: TextFile | None) -> TextFile:
-        """Make *text* the whole of the file and return it as it is now.
+        """Replace the file's text by *text* and return the new file.
 
         *expected* is the file as the writer read it; `None` stands for a file that does not exist. Raises
-        FileChangedError with the difference when something else is there.
+        FileChangedError with the difference if the present file is another.
         """
         place = self._writable(path, access)
         data = _bytes_of(text, place)
@@ -161,10 +161,10 @@ class Workspace:
     def edit(
         self, path: str | PurePosixPath, old: str, new: str, access: Access, expected: TextFile | None = None
     ) -> TextFile:
-        """Replace the only occurrence of *old* by *new* and return the file as it is now.
+        """Replace the only occurrence of *old* by *new* and return the new file.
 
-        Every byte outside stays. Raises EditError when *old* occurs never or more than once, FileChangedError with
-        the difference when the file is not *expected* any more.
+        Every byte outside stays. Raises EditError when *old* occurs never or more than once, FileChangedError with the
+        difference when the file is not *expected* any more.
         """
         place = self._writable(path, access)
         current = self.read(place, access)
@@ -181,22 +181,22 @@ class Workspace:
             raise _changed(place, expected, exc.current) from exc
 
     def present(self, path: str | PurePosixPath, access: Access) -> TextFile | None:
-        """Return the file as it is now; `None` if there is none that *access* may read."""
+        """Return the present file; `None` if there is none that *access* may read."""
         try:
             return self.read(path, access)
         except NoSuchFileError:
             return None
 
     def obstacle(self, path: str | PurePosixPath, access: Access) -> LeftOut | None:
-        """Return what is in the way of a file that *access* may read at *path*, if anything."""
+        """Return the entry that blocks a file that *access* may read at *path*, if any."""
         with suppress(NoSuchFileError):
             return self.folder.obstacle(self._readable(path, access))
         return None
 
     def compare(self, path: str | PurePosixPath, access: Access, expected: TextFile | None) -> TextFile | None:
-        """Return the file as it is now, `None` if there is none, for a change that is not made yet.
+        """Return the present file, `None` if there is none, for a change that is not made yet.
 
-        Raises FileChangedError with the difference, as `edit` does, when something else was *expected*.
+        Raises FileChangedError with the difference, as `edit` does, when another one was *expected*.
         """
         place, current = clean_path(str(path)), self.present(path, access)
         if expected is not None and (current is None or current.digest != expected.digest):
@@ -204,7 +204,7 @@ class Workspace:
         return current
 
     def check(self, path: PurePosixPath, text: str) -> None:
-        """Raise what `write` would for a *text* that is never stored: NotTextError, TooLargeError."""
+        """Raise the errors of `write` for a *text* that can never be stored: NotTextError, TooLargeError."""
         if (size := len(_bytes_of(text, path))) > self.folder.caps.file_bytes:
             raise TooLargeError(f"{path}: {size:,} bytes; files of at most {self.folder.caps.file_bytes:,} are taken")
 
@@ -215,7 +215,7 @@ class Workspace:
         return self.folder.append(place, lines, heading)
 
     def list(self, path: str | PurePosixPath, access: Access) -> Listing:
-        """Return what *access* may see of the folder at *path*; `.` is the workspace itself."""
+        """Return the entries of the folder at *path* that *access* may see; `.` is the workspace itself."""
         place = clean_path(str(path))
         if access.agent != self.agent:
             raise no_such_file(place)
@@ -227,7 +227,7 @@ class Workspace:
         return Listing(tuple(seen[:_LISTED]), omitted=len(seen[_LISTED:]))
 
     def _way_to_own(self, access: Access) -> frozenset[PurePosixPath]:
-        """Return the folders that lead to the notes of the turn's own chat: a way that is there once they are."""
+        """Return the folders above the notes of the turn's own chat: visible once those notes exist."""
         row = rights(access)
         if row.private or not row.own_scope:
             return frozenset()
@@ -248,9 +248,8 @@ class Workspace:
 
 
 def replace_once(text: str, old: str, new: str, name: str) -> str:
-    """Return *text* with the only occurrence of *old* replaced; where all its line ends are CRLF, *new*'s are too.
-
-    Raises EditError, with *name* for the file, unless there is one.
+    """Return *text* with the only occurrence of *old* replaced; if all its line endings are CRLF, those of *new* are
+    too.
     """
     if "\r\n" in text and text.count("\r\n") == text.count("\n"):
         old, new = _crlf(old), _crlf(new)
@@ -284,7 +283,7 @@ def _bytes_of(text: str, path: PurePosixPath) -> bytes:
 
 
 def _changed(path: PurePosixPath, expected: TextFile, current: bytes | None) -> FileChangedError:
-    """Return the refusal of a write to what is not *expected* any more, with the difference."""
+    """Return the error for a write to a file that is not *expected* any more, with the difference."""
     if current is None:
         return FileChangedError(f"{path} was removed since it was read; nothing was written")
     difference = _difference(expected.whole.splitlines(), current.decode(errors="replace").splitlines())

@@ -1,4 +1,4 @@
-"""This room keeps every version of an agent's text files, and shows of them what a turn's access allows."""
+"""Version history of an agent's text files, filtered by a turn's access."""
 
 from workspaces.history.commits import Commit, CommitId, Diff, FileChange, FileDiff
 from workspaces.history.filtered_view import LogQuery, Shown, View

@@ -1,4 +1,4 @@
-"""This file names what a history consists of, and reads it from git's own words."""
+"""Types of the history, and the parser of git's log output."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,42 +9,42 @@ from typing import NewType
 from workspaces.history.messages import Act, Origin, parse
 
 CommitId = NewType("CommitId", str)
-"""40 hex digits. For whoever sees the whole history git's own id, for others one made of what they see."""
+"""40 hex digits. Git's own id for turns that see the whole history, for others one derived from their part."""
 
 LOG_FORMAT = "%H%x00%aI%x00%B"
-"""What `read_log` reads, with `git log -z --raw --no-abbrev --no-renames`."""
+"""Format read by `read_log`, with `git log -z --raw --no-abbrev --no-renames`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a commit did to one file."""
+    """A commit's change of one file."""
 
     path: PurePosixPath
     act: Act
     content: str
-    """Git's id of the new content; zeros where the file was deleted."""
+    """Git's id of the new content; zeros for a deleted file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One step of the history, as far as whoever asked may see it."""
+    """One step of the history, as far as the reader may see it."""
 
     id: CommitId
     at: datetime
-    """In the owner's zone of that time."""
+    """In the owner's zone at that time."""
     subject: str
     origin: Origin | None
-    """The turn it came from, or the owner's editor; `None` for what was found at a start, and for who sees a part."""
+    """The turn it came from, or the owner's editor; `None` for changes found at startup, and in a partial view."""
     changes: tuple[FileChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """How one file differs between two revisions."""
+    """Difference of one file between two revisions."""
 
     path: PurePosixPath
     added: int
-    """Lines that only the newer one has."""
+    """Number of added lines."""
     removed: int
     text: str
     """A unified diff with three lines of context, its two header lines included."""
@@ -52,11 +52,11 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """How the files differ between two revisions, in order of path."""
+    """Differences between two revisions, sorted by path."""
 
     files: tuple[FileDiff, ...]
     omitted: int
-    """How many more files differ."""
+    """Number of further files that differ."""
 
 
 def read_log(fields: Iterable[bytes]) -> Iterator[Commit]:

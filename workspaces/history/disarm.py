@@ -1,4 +1,4 @@
-"""Taking out of a history's repository everything by which git's program could be made to run another one."""
+"""Removal of everything in a history's repository that could make git run another program."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 _KEPT = frozenset({"HEAD", "config", "packed-refs", "refs", "objects", "description"})
-"""All that Strandline makes; `hooks`, `info` (attributes name drivers), `commondir`, `config.worktree` are not."""
+"""All that Strandline creates; `hooks`, `info` (attributes name drivers), `commondir`, `config.worktree` are not."""
 _OURS = re.compile(r"^\s*(agent|maintained)\s*=\s*([A-Za-z0-9:+.-]{1,64})\s*$")
 _SETTINGS = """\
 [core]
@@ -21,9 +21,9 @@ _SETTINGS = """\
 
 
 def disarm(repository: Path) -> None:
-    """Keep of the bare *repository* what Strandline itself wrote: objects, references, and settings by known names.
+    """Keep of the bare *repository* only Strandline's own content: objects, references, and settings by known names.
 
-    Git obeys the settings of a repository: a dozen of them name programs that it runs when it packs or shows commits.
+    Git obeys the settings of a repository: a dozen of them name programs that it runs to pack or show commits.
     """
     for path in repository.iterdir():
         if path.name not in _KEPT:

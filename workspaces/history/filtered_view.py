@@ -1,4 +1,4 @@
-"""This file is the history as one turn sees it: logs, diffs and earlier texts, bound to the turn's access."""
+"""The history as one turn sees it: logs, diffs and earlier texts, restricted by the turn's access."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 _REVISION = re.compile(r"[0-9a-f]{7,40}")
 _BLAMED = re.compile(rb"^([0-9a-f]{40}) \d+ \d+", re.MULTILINE)
-"""A line of `git blame --porcelain` that names a commit; the text of a file stands behind a tab there."""
+"""A line of `git blame --porcelain` that names a commit; the text of a file follows a tab there."""
 _LOG_DEADLINE_S = 20.0
 _COMPARED = 50
-"""Most files of which one diff shows the lines."""
+"""Most files with line differences in one diff."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """Which commits somebody asks for, newest first."""
+    """Query for commits, newest first."""
 
     path: PurePosixPath | None = None
-    """Those that touch this file, or a file below this folder."""
+    """Only commits that touch this file, or a file below this folder."""
     topic: Topic = Topic.ALL
     before: str | None = None
-    """Those older than this revision."""
+    """Only commits older than this revision."""
     limit: int = 20
 
     def takes(self, commit: Commit) -> bool:
-        """Say whether *commit* is among them, apart from `before`."""
+        """Tell whether *commit* matches, apart from `before`."""
         if self.path is None and self.topic is Topic.ALL:
             return True
         return any(
@@ -59,16 +59,16 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A commit, and what it changed."""
+    """A commit and its changes."""
 
     commit: Commit
     diff: Diff
 
 
 class View:
-    """What one turn sees of its agent's history; what its access does not allow looks absent.
+    """One turn's view of its agent's history; anything its access does not allow looks absent.
 
-    Made for a turn and dropped with it. Methods raise NoSuchRevisionError for a revision that is not 7 to 40 hex
+    Created for a turn and dropped with it. Methods raise NoSuchRevisionError for a revision that is not 7 to 40 hex
     digits of one commit that the turn sees, and HistoryUnusableError when the history cannot be read.
     """
 
@@ -78,7 +78,7 @@ class View:
         self._access = access
 
     def log(self, query: LogQuery) -> tuple[Commit, ...]:
-        """Return the commits that *query* asks for, newest first."""
+        """Return the commits that match *query*, newest first."""
         newest = self._repository.parent(self.resolve(query.before)) if query.before else self._repository.head()
         if newest is None:
             return ()
@@ -86,19 +86,19 @@ class View:
             return tuple(islice((commit for _, commit in listed if query.takes(commit)), query.limit))
 
     def show(self, revision: str, path: PurePosixPath | None = None) -> Shown:
-        """Return a commit with what it changed, or with what of that lies at or below *path*."""
+        """Return a commit with its changes, or only those at or below *path*."""
         git_id = self.resolve(revision)
         with closing(self._listed(git_id, ())) as listed:
             _, commit = next(listed)
         return Shown(commit, self._compared(self._repository.parent(git_id), git_id, path))
 
     def diff(self, older: str, newer: str | None = None, path: PurePosixPath | None = None) -> Diff:
-        """Return how the files at or below *path* differ between two revisions; without a second, to the newest."""
+        """Return the differences at or below *path* between two revisions; without *newer*, to the newest."""
         first = self.resolve(older)
         return self._compared(first, self.resolve(newer) if newer else self._repository.head(), path)
 
     def text_at(self, revision: str, path: str | PurePosixPath) -> str:
-        """Return the text that the file at *path* had. Raises NoSuchFileError when it was not there, BadPathError."""
+        """Return the text of the file at *path*. Raises NoSuchFileError if it did not exist, and BadPathError."""
         git_id, place = self.resolve(revision), clean_path(str(path))
         content = self._repository.files(git_id).get(place) if sees_path(self._access, place) else None
         if content is None:
@@ -106,16 +106,16 @@ class View:
         return self._repository.contents([content])[0].decode()
 
     def as_of(self, moment: datetime) -> Mapping[PurePosixPath, str]:
-        """Return every file's text at *moment*, which carries its zone, as the history knows it."""
+        """Return every file's text at *moment*, which carries its zone, as recorded in the history."""
         files = self._repository.files(self._repository.newest_at(moment))
         allowed = {path: content for path, content in files.items() if sees_path(self._access, path)}
         texts = self._repository.contents(list(allowed.values()))
         return {path: text.decode(errors="replace") for path, text in zip(allowed, texts, strict=True)}
 
     def recorded(self, path: str | PurePosixPath, until: datetime | None = None) -> tuple[str, ...]:
-        """Return the lines of the file at *path* as it was at *until*, by default in the newest commit.
+        """Return the lines of the file at *path* at *until*, by default in the newest commit.
 
-        Raises NoSuchFileError when there was none, and BadPathError.
+        Raises NoSuchFileError if it did not exist, and BadPathError.
         """
         place = clean_path(str(path))
         newest = self._repository.newest_at(until) if until else self._repository.head()
@@ -127,10 +127,10 @@ class View:
     def blame(
         self, path: str | PurePosixPath, lines: Sequence[int], until: datetime | None = None
     ) -> tuple[Commit, ...]:
-        """Return the commits that wrote *lines*, from 1, of what `recorded` returns, newest first.
+        """Return the commits that wrote *lines*, from 1, of the result of `recorded`, newest first.
 
-        Who only moved or indented a line did not write it. For turns that see everything; for others no line has an
-        author. Raises NoSuchFileError, also for a line that is not there, and BadPathError.
+        Moving or indenting a line does not count as writing it. For turns with a full view; for others no line has an
+        author. Raises NoSuchFileError, also for a line beyond the end, and BadPathError.
         """
         place = clean_path(str(path))
         newest = self._repository.newest_at(until) if until else self._repository.head()
@@ -142,9 +142,9 @@ class View:
         return self._authors(newest, place, lines) if lines else ()
 
     def writing(self, session: str, mark: str | None = None) -> Writing | None:
-        """Return what the turn *mark* of *session*, or the last one there, wrote into notes that this turn sees.
+        """Return the changes by the turn *mark* of *session*, or by its last turn, to notes visible to this turn.
 
-        `None` where that is nothing, and for what is longer ago than `FAR_BACK` changes of notes.
+        `None` if there are none, and for changes further back than `FAR_BACK` changes of notes.
         """
         found, undone, since = list[FileWriting](), set[str](), 0
         notes = (*sorted(LONG_TERM), NOTES_FOLDER)
@@ -173,7 +173,7 @@ class View:
                     yield change.path, self._repository.contents([change.content])[0].decode()
 
     def _written(self, commit: Commit) -> list[FileWriting]:
-        """Return how *commit* changed the notes that this turn sees."""
+        """Return the changes of *commit* to the notes visible to this turn."""
         paths = [each.path for each in commit.changes if topic_of(each.path) is not Topic.FILES]
         before, after = self._repository.files(self._repository.parent(commit.id)), self._repository.files(commit.id)
         return [
@@ -186,7 +186,7 @@ class View:
         return None if content is None else self._repository.contents([content])[0].decode()
 
     def resolve(self, revision: str) -> str:
-        """Return git's own id, which is not for everybody to see, of the commit that *revision* means here."""
+        """Return git's own id, which is not visible to every reader, of the commit meant by *revision*."""
         found = self._find(revision) if _REVISION.fullmatch(revision) else None
         if found is None:
             raise NoSuchRevisionError(
@@ -203,7 +203,7 @@ class View:
         return found[0] if len(found) == 1 else None
 
     def _listed(self, newest: str, folders: tuple[PurePosixPath, ...]) -> Generator[tuple[str, Commit]]:
-        """Yield git's own id and what this turn sees of each commit from *newest* back; the rest is not seen."""
+        """Yield git's own id and the visible part of each commit from *newest* back; others are skipped."""
         if sees_all(self._access):
             with closing(self._logged(newest, folders)) as logged:
                 for commit in logged:

@@ -1,4 +1,4 @@
-"""This file runs git's own program on one bare repository: nobody's configuration, no hook, no prompt, a deadline."""
+"""Git's own program on one bare repository: without anybody's configuration, hooks or prompts, and with a timeout."""
 
 import os
 import selectors
@@ -17,29 +17,29 @@ from workspaces.errors import HistoryUnusableError
 _ALWAYS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "--no-pager")
 _CHUNK = 65_536
 _SAID = 300
-"""Most characters of git's complaint that a message of ours carries."""
+"""Longest part of git's error output in our messages, in characters."""
 
 
 class Git:
-    """Git's program, for one bare repository. Raises HistoryUnusableError when it fails or passes its deadline."""
+    """Git's program for one bare repository. Raises HistoryUnusableError on failure or timeout."""
 
     def __init__(self, git_dir: Path) -> None:
         self._git_dir = git_dir
 
     def run(self, *arguments: str, deadline_s: float) -> None:
-        """Run git to its end."""
+        """Run git until it ends."""
         for _ in self.fields(*arguments, deadline_s=deadline_s):
             pass
 
     def succeeds(self, *arguments: str, deadline_s: float) -> bool:
-        """Say whether git ends well; past its deadline it raises as `run` does."""
+        """Tell whether git succeeds; past its deadline it raises as `run` does."""
         with self._started(arguments) as (process, _):
             for _ in _pieces(process, time.monotonic() + deadline_s):
                 pass
             return process.wait() == 0
 
     def fields(self, *arguments: str, deadline_s: float) -> Generator[bytes]:
-        """Yield the NUL-separated fields that git prints, while it prints; closing the iterator ends git."""
+        """Yield the NUL-separated fields of git's output while it runs; closing the iterator ends git."""
         with self._started(arguments) as (process, complaint):
             rest = b""
             for piece in _pieces(process, time.monotonic() + deadline_s):
@@ -88,7 +88,7 @@ class Git:
 
 
 def _pieces(process: subprocess.Popen[bytes], end: float) -> Iterator[bytes]:
-    """Yield what *process* prints, as it comes, until it closes its output or the clock is at *end*."""
+    """Yield the output of *process* as it arrives, until it closes its output or the clock reaches *end*."""
     output = process.stdout
     if output is None:
         return
@@ -103,7 +103,7 @@ def _pieces(process: subprocess.Popen[bytes], end: float) -> Iterator[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git and the programs that it started, and close its output."""
+    """End git and its child processes, and close its output."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""This file is an agent's history: every write of a text file becomes a commit, outside the workspace."""
+"""An agent's history: every write of a text file becomes a commit, outside the workspace."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 _LONG_DEADLINE_S = 300.0
 _BUNDLES_KEPT = 5
 _LONGEST_SPAN = 200
-"""Lines whose authors are looked for at once; more is no passage."""
+"""Most lines whose authors are looked up at once; a longer range is not a passage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A file after it was brought back."""
+    """A restored file."""
 
     file: TextFile
     changed: bool
-    """`False`: it was so already, and nothing was written."""
+    """`False`: the file already had this text, and nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authors:
-    """Some lines, and the commits that wrote them."""
+    """Some lines and the commits that wrote them."""
 
     text: str
     commits: tuple[Commit, ...]
-    """The newest first; none while the lines are not in the history yet."""
+    """Newest first; empty while the lines are not in the history yet."""
 
 
 class History:
-    """The versions of one agent's text files; what is left out, `kept.py` says.
+    """The versions of one agent's text files; `tracked_files.py` lists the exceptions.
 
     Several processes may write: they take turns by a lock file beside the repository. Methods raise
-    HistoryUnusableError when it can be neither used nor mended. No method but `restore` changes a file.
+    HistoryUnusableError when it can be neither used nor repaired. No method but `restore` changes a file.
     """
 
     def __init__(self, repository: "Repository", workspace: Workspace, clock: Callable[[], datetime]) -> None:
@@ -66,9 +66,9 @@ class History:
 
     @classmethod
     def open(cls, git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> "History":
-        """Open the history in *git_dir*; begin it where there is none; mend it where it is damaged or foreign.
+        """Open the history in *git_dir*; create it if missing; repair it if it is damaged or foreign.
 
-        *git_dir* lies outside the workspace, and *clock* tells the time in the owner's zone.
+        *git_dir* is outside the workspace, and *clock* gives the time in the owner's zone.
         """
         from workspaces.history.repository import Repository
 
@@ -78,35 +78,35 @@ class History:
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
-        """What was mended since this history was opened."""
+        """Repairs since this history was opened."""
         return tuple(self._mender.repairs)
 
     def spare(self, pending: Pending) -> None:
-        """Take off *pending*, from now on, what `record` or a new beginning takes in as it is on disk."""
+        """From now on, remove from *pending* the files that `record` or a new history takes from disk."""
         self._on_recorded, self._mender.on_begun = pending.recorded, pending.clear
         if self._mender.has_begun:
             pending.clear()
 
     def view(self, access: Access) -> View:
-        """Return the history as a turn with *access* sees it: there is no other way to read it."""
+        """Return the history as visible to a turn with *access*: there is no other way to read it."""
         if access.agent != self._workspace.agent:
             raise NoSuchRevisionError("there is no history, or it is not for this conversation")
         return View(self._repository, self._git, access)
 
     def end_of(self, day: date) -> datetime:
-        """Return the last second of *day* in the owner's zone; of a day to come, that of today."""
+        """Return the last second of *day* in the owner's zone; for a future day, that of today."""
         now = self._clock()
         midnight = datetime.combine(min(day, now.date()) + timedelta(days=1), time(), now.tzinfo)
         return midnight.astimezone(UTC) - timedelta(seconds=1)
 
     def as_of(self, day: date, access: Access) -> Mapping[PurePosixPath, str]:
-        """Return every file's text at the end of *day*, as far as *access* sees it."""
+        """Return every file's text at the end of *day* that is visible to *access*."""
         return self.view(access).as_of(self.end_of(day))
 
     def authors(self, path: str, lines: range, access: Access, day: date | None = None) -> Authors:
-        """Return who wrote *lines*, from 1, of the file at *path* as it is now, or as it was at the end of *day*.
+        """Return the authors of *lines*, from 1, of the file at *path* as it is now, or as it was at the end of *day*.
 
-        Raises NoSuchFileError, also for a first line that is not there and for who does not see everything.
+        Raises NoSuchFileError, also for a first line beyond the end and in a partial view.
         """
         view, until = self.view(access), self.end_of(day) if day else None
         if not sees_all(access):
@@ -124,9 +124,9 @@ class History:
         return Authors(text, view.blame(path, [place for place in places if place], until))
 
     def record(self, changes: Sequence[PurePosixPath], message: str | None, origin: Origin | None) -> CommitId | None:
-        """Commit the files at *changes* as they are on disk now; `None` when the history has them so already.
+        """Commit the files at *changes* as they are on disk now; `None` if the history already has them.
 
-        Without *message* the subject is made of what changed. The id is git's own: not for everybody to see.
+        Without *message* the subject is derived from the changes. The id is git's own: not visible to every reader.
         """
         paths = [clean_path(str(path)) for path in changes]
 
@@ -138,11 +138,11 @@ class History:
         return self._mender.attempt(commit)
 
     def record_all(self, message: str | None, origin: Origin | None) -> CommitId | None:
-        """Commit every difference between the workspace and the history: what the owner's own editor did, too."""
+        """Commit every difference between the workspace and the history, including edits in the owner's editor."""
         return self._mender.attempt(lambda: self._commit(self._differences(), message, origin))
 
     def record_first(self, pending: Pending) -> bool:
-        """Commit the first step of *pending* and take it off there; say whether there was one."""
+        """Commit the first step of *pending* and remove it there; tell whether there was one."""
 
         def commit() -> bool:
             step = pending.first()
@@ -154,9 +154,9 @@ class History:
         return self._mender.attempt(commit)
 
     def look(self, pending: Pending, origin: Origin | None) -> None:
-        """Find what stands on disk and not in the history, and give *pending* what of it nobody here wrote.
+        """Find changes on disk that are not in the history, and add those with an unknown author to *pending*.
 
-        *origin* is who did that: the owner's editor, or nobody knows who.
+        *origin* is their author: the owner's editor, or unknown.
         """
 
         def find() -> None:
@@ -168,10 +168,10 @@ class History:
         self._mender.attempt(find)
 
     def restore(self, revision: str, path: str | PurePosixPath, access: Access, origin: Origin) -> Restored:
-        """Give the file at *path* the text that it had, after what it is now was committed.
+        """Restore the earlier text of the file at *path*, after committing its present one.
 
-        Raises NoSuchRevisionError, NoSuchFileError, and what `Workspace.write` does: FileChangedError when somebody
-        else writes at the same time. TooLargeError: the present text is too large to be kept, so it stays.
+        Raises NoSuchRevisionError, NoSuchFileError, and the errors of `Workspace.write`: FileChangedError on a
+        concurrent write. TooLargeError: the present text is too large for the history, so it stays.
         """
         view, place = self.view(access), clean_path(str(path))
         git_id, text = view.resolve(revision), view.text_at(revision, place)
@@ -187,7 +187,7 @@ class History:
     def bundle(self, access: Access) -> Path:
         """Write the whole history into one file beside the repository, for `git clone`, and return its path.
 
-        The newest five are kept. Raises NoSuchRevisionError for who does not see all of it.
+        The newest five are kept. Raises NoSuchRevisionError in a partial view.
         """
         self.view(access)
         if not sees_all(access):
@@ -196,9 +196,9 @@ class History:
             return self._bundled(self._repository.head())
 
     def purge(self, redaction: Redaction, access: Access) -> Purged:
-        """Take a passage out of every version of every file, for good; commits keep author, time and message.
+        """Remove a passage permanently from every version of every file; commits keep author, time and message.
 
-        Raises EditError while a file holds it still, and NoSuchRevisionError for who does not see all of the history.
+        Raises EditError while a file still contains it, and NoSuchRevisionError in a partial view.
         """
         self.view(access)
         if not sees_all(access):
@@ -216,7 +216,7 @@ class History:
         return files_holding(self._workspace.folder, redaction)
 
     def maintain(self, now: datetime) -> bool:
-        """Once a month, pack the repository and index its paths; say whether it was time."""
+        """Once a month, pack the repository and index its paths; tell whether it was due."""
         return self._mender.attempt(lambda: self._maintain(now), self._is_whole)
 
     def _commit(self, contents: "Blobs", message: str | None, origin: Origin | None) -> CommitId | None:
@@ -241,7 +241,7 @@ class History:
             return None
 
     def _keep(self, file: TextFile) -> None:
-        """Commit what *file* is now, lest it be lost: the owner may have changed it since the last commit."""
+        """Commit the present *file*, lest it be lost: the owner may have changed it since the last commit."""
         if kept_content(self._workspace.folder, file.path) is None:
             raise TooLargeError(f"{file.path} is not kept in the history, and its present text would be lost")
         self.record([file.path], None, None)
@@ -269,15 +269,15 @@ class History:
         return True
 
     def _is_whole(self) -> bool:
-        """Say whether every object that the history consists of can be read."""
+        """Tell whether every object of the history can be read."""
         return self._repository.is_sound() and self._git.succeeds("fsck", "--full", deadline_s=_LONG_DEADLINE_S)
 
 
 def same_line(line: int, shown: Sequence[str], kept: Sequence[str]) -> int | None:
-    """Return the line of *kept*, from 1, that line *line* of *shown* is: the nearest one with the same text."""
+    """Return the line of *kept*, from 1, that matches line *line* of *shown*: the nearest one with the same text."""
     same = [place for place, text in enumerate(kept, 1) if text == shown[line - 1]]
     return min(same, key=lambda place: abs(place - line), default=None)
 
 
 def _nothing(_: object) -> None:
-    """Nobody else keeps a list of what is to be recorded."""
+    """No-op listener, without a list of pending changes."""

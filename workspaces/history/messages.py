@@ -1,4 +1,4 @@
-"""This file words the messages of commits and reads them back: a subject, and in trailers where a change came from."""
+"""Format of commit messages: a subject, and trailers for the origin of a change."""
 
 import re
 import unicodedata
@@ -18,54 +18,54 @@ NOTES_FOLDER = SHARED_FOLDER.parent
 LONG_TERM = frozenset({PurePosixPath("MEMORY.md"), PurePosixPath("memory.md")})
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.ASCII)
 _BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Controls, lone surrogates, and what some programs take for a line end."""
+"""Control characters, lone surrogates, and characters that some programs take for a line ending."""
 _TRAILER = re.compile(r"(Session|Message|Turn|Approved-By|Mark|Undoes): (.+)")
 
 
 class Act(StrEnum):
-    """What a commit did to a file."""
+    """A commit's action on a file."""
 
     WRITE = "write"
     DELETE = "delete"
 
 
 class Topic(StrEnum):
-    """What a file is about, as people filter the history."""
+    """Topic of a file, for filtering the history."""
 
     ALL = "all"
     MEMORY = "memory"
     """The long-term memory, `MEMORY.md`."""
     DAILY = "daily"
-    """The days' notes, shared ones included."""
+    """Daily notes, shared ones included."""
     FILES = "files"
     """Every other file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Which turn changed the files."""
+    """The turn that changed the files."""
 
     session: str
     message: str | None = None
-    """The inbox's id of the message that the turn answered."""
+    """The inbox's id of the answered message."""
     turn: str | None = None
     approved_by: str | None = None
-    """Who approved the change that the turn had asked for; `None` for what needed nobody's approval."""
+    """Approver of the change requested by the turn; `None` if it needed no approval."""
     mark: str | None = None
-    """By which the turn can be taken back; it tells nothing but that."""
+    """Opaque reference for undoing the turn."""
     undoes: str | None = None
-    """The mark of the turn that this change takes back."""
+    """The mark of the turn that this change undoes."""
 
 
 def topic_of(path: PurePosixPath) -> Topic:
-    """Return what the file at *path* is about; never `ALL`."""
+    """Return the topic of the file at *path*; never `ALL`."""
     if path in LONG_TERM:
         return Topic.MEMORY
     return Topic.FILES if day_of(path) is None else Topic.DAILY
 
 
 def day_of(path: PurePosixPath) -> date | None:
-    """Return the day whose notes the file at *path* holds."""
+    """Return the day of the daily notes at *path*."""
     match = _DAY.fullmatch(path.name)
     if match is None or (path.parent != NOTES_FOLDER and path.parent.parent != SHARED_FOLDER):
         return None
@@ -76,7 +76,7 @@ def day_of(path: PurePosixPath) -> date | None:
 
 
 def message_for(path: PurePosixPath, act: Act) -> str:
-    """Return the subject of a commit that did *act* to one file."""
+    """Return the subject of a commit with *act* on one file."""
     day = day_of(path)
     if act is Act.DELETE:
         return f"file: delete {path}"
@@ -86,9 +86,9 @@ def message_for(path: PurePosixPath, act: Act) -> str:
 
 
 def subject_for(acts: Mapping[PurePosixPath, Act]) -> str:
-    """Return the subject of a commit of several files: the most telling one's, and how many more there are.
+    """Return the subject of a commit of several files: the most important one's, and the number of others.
 
-    The long-term memory tells more than a day's notes, and those more than another file. Raises ValueError for none.
+    Long-term memory ranks before daily notes, and those before other files. Raises ValueError for none.
     """
     order = (Topic.MEMORY, Topic.DAILY, Topic.FILES)
     first = min(acts, key=lambda path: (order.index(topic_of(path)), path))
@@ -97,14 +97,14 @@ def subject_for(acts: Mapping[PurePosixPath, Act]) -> str:
 
 
 def compose(subject: str, origin: Origin | None) -> str:
-    """Return the whole message: *subject* in one line, then the trailers, as far as they are known."""
+    """Return the whole message: *subject* in one line, then the known trailers."""
     facts = _facts(origin) if origin else {}
     trailers = "".join(f"{name}: {_one_line(value)}\n" for name, value in facts.items() if value)
     return f"{_one_line(redact(subject))}\n" + (f"\n{trailers}" if trailers else "")
 
 
 def parse(message: str) -> tuple[str, Origin | None]:
-    """Return subject and origin of what `compose` made; of somebody else's message, its first line."""
+    """Return subject and origin of a message from `compose`; of another message, its first line."""
     subject, _, body = message.strip("\n").partition("\n")
     facts = {match[1]: match[2] for line in body.splitlines() if (match := _TRAILER.fullmatch(line))}
     if "Session" not in facts:

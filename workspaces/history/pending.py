@@ -1,4 +1,4 @@
-"""This file holds what was written and is not in the history yet: in order, and by one author a step."""
+"""Changes not yet in the history: in order, with one author per step."""
 
 import threading
 from collections import deque
@@ -11,10 +11,11 @@ from workspaces.history.messages import Origin
 from workspaces.history.tracked_files import kept_text
 
 EDITOR = Origin("editor")
-"""Where a change comes from that nobody here made: the owner's editor, or another program of his."""
+"""Origin of changes from outside: the owner's editor, or another program of the owner's."""
 MOST_STEPS = 500
-"""Steps that wait at most while the history cannot be written; the oldest go first, and what stands in the files is
-taken in later, as the owner's."""
+"""Most steps waiting while the history cannot be written; the oldest are dropped, and the files' content is recorded
+later, as the owner's.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +24,14 @@ class Step:
 
     origin: Origin | None
     texts: dict[PurePosixPath, bytes | None] = field(default_factory=dict)
-    """`None` where no file is, or none that is kept."""
+    """`None` for a missing file, or one without history."""
 
 
 class Pending:
-    """Keeps the owner's changes apart from a turn's, and the turns' from each other.
+    """Separates the owner's changes from the turns', and the turns' from each other.
 
-    For each path the steps hold what stood on disk, in order: a step is closed, though its turn goes on, when somebody
-    else changes a file that it holds. Its methods may be called on any thread.
+    For each path the steps hold the content on disk, in order: a step is closed, though its turn goes on, when another
+    author changes a file in it. The methods may be called on any thread.
     """
 
     def __init__(self) -> None:
@@ -39,12 +40,12 @@ class Pending:
         self._closed: deque[Step] = deque(maxlen=MOST_STEPS)
 
     def begin(self, turn: str, origin: Origin) -> None:
-        """Let what *turn* writes come from *origin*."""
+        """Attribute writes of *turn* to *origin*."""
         with self._lock:
             self._turns.setdefault(turn, Step(origin))
 
     def written(self, turn: str | None, written: Written) -> None:
-        """Take in a write of *turn*; without one, of the gateway itself."""
+        """Record a write of *turn*; without one, of the gateway itself."""
         path = written.path
         with self._lock:
             self._part(path, kept_text(path, written.before), but_for=turn)
@@ -54,7 +55,7 @@ class Pending:
             step.texts[path] = kept_text(path, written.after)
 
     def found(self, texts: Mapping[PurePosixPath, bytes | None], origin: Origin | None) -> None:
-        """Take in what stands on disk and is not what the history says; what of it is no turn's is *origin*'s."""
+        """Record content on disk that differs from the history; attribute changes by no turn to *origin*."""
         with self._lock:
             theirs = Step(origin)
             for path, text in texts.items():
@@ -66,7 +67,7 @@ class Pending:
                 self._closed.append(theirs)
 
     def end(self, turn: str) -> bool:
-        """Close what *turn* wrote: it is over, for now. Return whether anything is to be recorded."""
+        """Close the step of *turn*: it is over, for now. Return whether there is anything to commit."""
         with self._lock:
             step = self._turns.pop(turn, None)
             if step is not None and step.texts:
@@ -79,31 +80,31 @@ class Pending:
             self.end(turn)
 
     def first(self) -> Step | None:
-        """Return the closed step that is to be recorded next."""
+        """Return the next closed step to commit."""
         with self._lock:
             return self._closed[0] if self._closed else None
 
     def forget(self, step: Step) -> None:
-        """Drop a step that was recorded."""
+        """Drop a committed step."""
         with self._lock:
             if self._closed and self._closed[0] is step:
                 self._closed.popleft()
 
     def recorded(self, paths: Iterable[PurePosixPath]) -> None:
-        """Drop what is known of *paths*: somebody recorded them as they are on disk."""
+        """Drop the state of *paths*: they were committed as they are on disk."""
         with self._lock:
             for path in paths:
                 for step in (*self._closed, *self._turns.values()):
                     step.texts.pop(path, None)
 
     def clear(self) -> None:
-        """Drop everything: all files were recorded as they are on disk."""
+        """Drop everything: all files were committed as they are on disk."""
         with self._lock:
             self._closed.clear()
             self._turns = {turn: Step(step.origin) for turn, step in self._turns.items()}
 
     def _part(self, path: PurePosixPath, before: bytes | None, but_for: str | None) -> None:
-        """Close what others than the turn *but_for* know of *path*; what nobody here wrote is the owner's."""
+        """Close the steps of others than the turn *but_for* with *path*; unattributed changes are the owner's."""
         known = self._newest(path)
         if known is None or known.texts[path] != before:
             self._close_all_with(path)

@@ -1,4 +1,4 @@
-"""This file takes a passage out of every version of every file, and lets no byte of it stay in the repository."""
+"""Removal of a passage from every version of every file, so that no byte of it stays in the repository."""
 
 import shutil
 from collections.abc import Callable
@@ -21,23 +21,23 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What was taken out of a history."""
+    """Result of a purge."""
 
     versions: int
-    """Contents of files that held the passage."""
+    """File contents with the passage."""
     commits: int
-    """Commits that were written anew, and have new ids: those that held it, and all after them."""
+    """Rewritten commits, which have new ids: those with the passage, and all after them."""
     exports: int
-    """Bundles that were deleted: they held what the history had."""
+    """Deleted bundles: they contained the history."""
     set_aside: tuple[str, ...]
-    """Damaged histories that were put aside earlier, which nobody rewrites: their names."""
+    """Names of damaged histories set aside earlier, which are not rewritten."""
 
 
 def purge(repository: "Repository", git: Git, folder: Folder, redaction: Redaction) -> Purged:
-    """Rewrite the history without the passage, drop what is no longer part of it, and look that nothing is left.
+    """Rewrite the history without the passage, drop unreachable objects, and verify that nothing is left.
 
-    Done twice, or after a crash, it comes to the same. Raises EditError while a file still holds the passage, which
-    would bring it back, and HistoryUnusableError; the caller holds the lock.
+    Idempotent, also after a crash. Raises EditError while a file still contains the passage, which would bring it back,
+    and HistoryUnusableError; the caller holds the lock.
     """
     if standing := files_holding(folder, redaction):
         named = ", ".join(map(str, standing[:_NAMED]))
@@ -56,7 +56,7 @@ def purge(repository: "Repository", git: Git, folder: Folder, redaction: Redacti
 
 
 def files_holding(folder: Folder, redaction: Redaction) -> list[PurePosixPath]:
-    """Return the files, of those whose versions are kept, that hold the passage now."""
+    """Return the files with history that contain the passage now."""
     texts = ((found.path, kept_content(folder, found.path)) for found in folder.walk())
     return sorted(path for path, data in texts if data is not None and redaction.is_in(data.decode()))
 
@@ -72,13 +72,13 @@ def _on_bytes(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
 
 
 def _drop_half_made(repository: "Repository") -> None:
-    """Remove what a crash left of a repository that was being made, and what git's own program keeps objects by."""
+    """Remove the remains of an interrupted new repository, and the references that keep objects alive in git."""
     shutil.rmtree(repository.beside(".new").path, ignore_errors=True)
     (repository.path / "index").unlink(missing_ok=True)  # a repository without a working tree needs none
 
 
 def _drop_exports(path: Path) -> int:
-    """Remove the bundles, and what a crash left of one; return how many there were."""
+    """Remove the bundles and the remains of an interrupted one; return their number."""
     bundles = list(path.with_name("bundles").glob("*.bundle*"))
     for bundle in bundles:
         bundle.unlink(missing_ok=True)

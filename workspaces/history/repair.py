@@ -1,4 +1,4 @@
-"""This file keeps a history usable: a lock that a crash left is removed, a damaged repository is set aside."""
+"""Repair of a history: removes a lock left by a crash, sets a damaged repository aside."""
 
 import shutil
 from collections.abc import Callable
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SET_ASIDE = ".damaged-"
-"""Follows the name of a repository that was set aside; then comes when."""
+"""Follows the name of a repository that was set aside, and precedes the time."""
 DAMAGED_KEPT = 3
-"""Damaged repositories that stay beside the new one: each is as large as the history, and a disk that fails again and
-again would fill up with them. What is not ours is never removed."""
+"""Damaged repositories kept beside the new one: each is as large as the history, and would fill up a disk that fails
+repeatedly. Foreign repositories are never removed.
+"""
 
 
 class RepairReason(StrEnum):
-    """What was wrong with a history."""
+    """Fault of a history."""
 
     DAMAGED = "history_damaged"
     FOREIGN = "history_foreign"
@@ -35,18 +36,18 @@ class RepairReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Something that was mended, for `status` to tell."""
+    """A completed repair, for `status`."""
 
     reason: RepairReason
     at: datetime
     kept_as: Path | None
-    """Where the repository that was set aside lies."""
+    """Path of the repository set aside."""
     taken_over: bool
-    """The commits before the damage are in the new one; or nothing had to be set aside."""
+    """The new repository has the commits from before the damage; or nothing had to be set aside."""
 
 
 class Mender:
-    """Does work on a repository as its only writer, and mends the repository when the work fails because of it."""
+    """Runs work on a repository as its only writer, and repairs the repository when that is the cause of a failure."""
 
     def __init__(self, repository: "Repository", folder: Folder, clock: Callable[[], datetime]) -> None:
         self._repository = repository
@@ -54,19 +55,19 @@ class Mender:
         self._clock = clock
         self.repairs: list[Repair] = []
         self.has_begun = False
-        """A new history was made, which holds the files as they were on disk."""
+        """A new history was created from the files on disk."""
         self.on_begun: Callable[[], None] = _nothing
 
     def check(self) -> None:
-        """Begin the history where there is none, and mend what is there."""
+        """Create the history if missing, and repair it."""
         with self._repository.locked():
             self._mend(self._repository.is_sound)
 
     def attempt(self, work: Callable[[], T], is_sound: Callable[[], bool] | None = None) -> T:
-        """Return what *work* does; when it fails on a repository that can be mended, mend it and try once more.
+        """Return the result of *work*; if it fails on a repairable repository, repair it and retry once.
 
-        Without *is_sound* the newest commit with all its texts has to be readable. Raises HistoryUnusableError when
-        the repository is not to blame (a full disk, a deadline), and leaves it as it is.
+        Without *is_sound* the newest commit with all its texts has to be readable. Raises HistoryUnusableError for
+        other causes (a full disk, a timeout), and leaves the repository unchanged.
         """
         with self._repository.locked():
             try:
@@ -77,7 +78,7 @@ class Mender:
                 return work()
 
     def _mend(self, is_sound: Callable[[], bool]) -> bool:
-        """Return whether something was wrong; it is no more."""
+        """Return whether a fault was repaired."""
         if not self._repository.is_ours():
             self._begin(RepairReason.FOREIGN)
             return True
@@ -90,7 +91,7 @@ class Mender:
         return left > 0
 
     def _begin(self, reason: RepairReason) -> None:
-        """Make a new history, of what can be read of a damaged one and of the files; only then set that aside."""
+        """Create a new history from the readable part of a damaged one and the files; only then set that aside."""
         at, path = self._clock(), self._repository.path
         fresh = self._repository.beside(".new")
         try:
@@ -110,7 +111,7 @@ class Mender:
                 shutil.rmtree(old.path, ignore_errors=True)
 
     def _catch_up(self, fresh: "Repository", at: datetime, *, taken_over: bool) -> None:
-        """Commit the files as they are."""
+        """Commit the present files."""
         known = fresh.files(fresh.head()) if taken_over else {}
         contents = differing(self._folder, known, fresh.id_of, Looks())
         if not taken_over or contents:
@@ -119,7 +120,7 @@ class Mender:
 
 
 def _set_aside(path: Path, at: datetime) -> Path | None:
-    """Give what is at *path* a name that says when it was found damaged, and return it."""
+    """Rename *path* to include the time at which the damage was found, and return the new path."""
     if not path.is_symlink() and not path.exists():
         return None
     stamp = f"{path.name}{SET_ASIDE}{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
@@ -130,4 +131,4 @@ def _set_aside(path: Path, at: datetime) -> Path | None:
 
 
 def _nothing() -> None:
-    """Nobody else keeps a list of what is to be recorded."""
+    """No-op listener, without a list of pending changes."""

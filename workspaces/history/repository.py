@@ -1,4 +1,4 @@
-"""This file stores versions of files in one bare git repository, without a work tree and without anybody's settings."""
+"""Storage of file versions in one bare git repository, without a work tree and without user settings."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,16 +31,16 @@ _LOCKS = ("*.lock", "gc.pid", "refs/**/*.lock", "objects/info/**/*.lock")
 _LOCK_TIMEOUT_S = 30.0
 _MAINTAINED_EVERY = timedelta(days=30)
 _LOOSE_IN_A_FOLDER = 27
-"""Loose objects in one of 256 folders at which git itself finds that there are too many (6,700 in all)."""
+"""Loose objects in one of 256 folders at which git itself considers them too many (6,700 in all)."""
 Blobs = Mapping[PurePosixPath, bytes | None]
-"""New contents by path; `None` for a file that is there no more."""
+"""New contents by path; `None` for a deleted file."""
 
 
 class Repository:
-    """A line of commits over the files of one agent; nothing in it is ever changed, only added to, but by `rewrite`.
+    """A line of commits over the files of one agent; append-only except for `rewrite`.
 
-    Every call opens the repository anew: another process may have packed it, or put another in its place. Raises
-    HistoryUnusableError when it cannot be read or written; whether it is damaged, `is_sound` says.
+    Every call opens the repository anew: another process may have packed or replaced it. Raises HistoryUnusableError
+    when it cannot be read or written; `is_sound` tells whether it is damaged.
     """
 
     def __init__(self, path: Path, agent: AgentId, checkpoint: Checkpoint = unchecked) -> None:
@@ -51,18 +51,18 @@ class Repository:
         self._lock = FileLock(f"{path}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
     def beside(self, ending: str) -> "Repository":
-        """Return the repository whose path has *ending* added."""
+        """Return the repository at this path with *ending* appended."""
         return Repository(self.path.with_name(self.path.name + ending), self._agent, self._checkpoint)
 
     def ours_beside(self, ending: str) -> list["Repository"]:
-        """Return this agent's repositories whose path has *ending* and more added, in order of name."""
+        """Return this agent's repositories with names that begin with this one and *ending*, sorted."""
         found = sorted(self.path.parent.glob(f"{self.path.name}{ending}*"))
         beside = [Repository(path, self._agent) for path in found]
         return [each for each in beside if each.is_ours()]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only writer, among all processes."""
+        """Hold the write lock, among all processes."""
         try:
             self._lock.acquire()
         except Timeout as exc:
@@ -75,14 +75,14 @@ class Repository:
             self._lock.release()
 
     def unlock(self) -> int:
-        """Remove the locks of git's that a crash has left and return how many; the caller holds ours."""
+        """Remove git locks left by a crash and return their number; the caller holds ours."""
         left = [lock for pattern in _LOCKS for lock in self.path.glob(pattern)]
         for lock in left:
             lock.unlink(missing_ok=True)
         return len(left)
 
     def create(self, now: datetime) -> None:
-        """Make an empty repository, for this agent alone."""
+        """Create an empty repository, for this agent alone."""
         with _told(self.path):
             self.path.mkdir(mode=0o700)
             flags = RepositoryInitFlag.BARE | RepositoryInitFlag.NO_REINIT
@@ -93,7 +93,7 @@ class Repository:
         self.mark_maintained(now)
 
     def is_ours(self) -> bool:
-        """Say whether `create` made this for this agent. Raises where that cannot be found out: no permission."""
+        """Tell whether `create` made this repository for this agent. Raises if that is unknown: no permission."""
         if self.path.is_symlink() or (self.path / "objects/info/alternates").exists():
             return False
         config = self.path / "config"
@@ -107,7 +107,7 @@ class Repository:
             raise HistoryUnusableError(f"the history in {self.path} cannot be read: {exc.strerror}") from exc
 
     def is_sound(self) -> bool:
-        """Say whether the newest commit can be read with every text of it."""
+        """Tell whether the newest commit can be read with every text of it."""
         try:
             with self._opened() as repository:
                 repository.lookup_reference("HEAD")  # git's own program needs it
@@ -132,20 +132,20 @@ class Repository:
             return str(found.id) if found is not None and found.type == ObjectType.COMMIT else None
 
     def parent(self, commit: str) -> str | None:
-        """Return the id of the commit before."""
+        """Return the id of the previous commit."""
         with self._opened() as repository:
             parents = _commit(repository, commit).parent_ids
             return str(parents[0]) if parents else None
 
     def newest_at(self, moment: datetime) -> str | None:
-        """Return the id of the commit that was the newest at *moment*."""
+        """Return the id of the newest commit at *moment*."""
         end = moment.timestamp()
         with self._opened() as repository:
             walk = repository.walk(_newest(repository).id)
             return next((str(commit.id) for commit in walk if commit.commit_time <= end), None)
 
     def files(self, commit: str | None) -> dict[PurePosixPath, str]:
-        """Return git's id of every file's content in *commit*; without a commit, there are none."""
+        """Return git's id of every file's content in *commit*; empty without a commit."""
         if commit is None:
             return {}
         with self._opened() as repository:
@@ -157,7 +157,7 @@ class Repository:
             return [repository.odb.read(each)[1] for each in ids]
 
     def compare(self, path: PurePosixPath, older: str | None, newer: str | None) -> FileDiff:
-        """Return how a file's content differs between two ids; `None` stands for no file."""
+        """Return the difference of a file between two content ids; `None` stands for no file."""
         with self._opened() as repository:
             old, new = (repository.odb.read(each)[1] if each else b"" for each in (older, newer))
         patch = pygit2.Patch.create_from(old, new, str(path), str(path))
@@ -166,11 +166,11 @@ class Repository:
         return FileDiff(path, added, removed, names + "".join(_lines_of(patch)))
 
     def id_of(self, data: bytes) -> str:
-        """Return the id that git gives a file with the content *data*."""
+        """Return git's id of a file with the content *data*."""
         return str(pygit2.hash(data))
 
     def acts(self, contents: Blobs) -> dict[PurePosixPath, Act]:
-        """Return what would change if the files were as *contents* says."""
+        """Return the changes needed to reach *contents*."""
         with self._opened() as repository:
             tree = _newest(repository).tree
             known = {path: blob_at(tree, path) for path in contents}
@@ -181,7 +181,7 @@ class Repository:
         }
 
     def commit(self, contents: Blobs, message: str, at: datetime, *, by_owner: bool = False) -> str:
-        """Add a commit in which the files are as *contents* says, and return its id; `by_owner` names its author."""
+        """Commit the files with *contents*, and return the commit's id; `by_owner` sets its author."""
         with self._opened() as repository:
             tree = _newest(repository).tree if _BRANCH in repository.references else None
             self._checkpoint("history.objects", 0)
@@ -190,26 +190,26 @@ class Repository:
             return self._add(repository, tree_id, message, self._signature(at, by_owner=by_owner))
 
     def commit_again(self, message: str, at: datetime) -> str:
-        """Add a commit that changes no file and return its id."""
+        """Add an empty commit and return its id."""
         with self._opened() as repository:
             return self._add(repository, _newest(repository).tree_id, message, self._signature(at))
 
     def rewrite(self, change: Change) -> tuple[int, int]:
-        """Put commits with changed contents in the place of all; return how many contents and commits are new."""
+        """Replace all commits by ones with changed contents; return the numbers of new contents and commits."""
         with self._opened() as repository:
             rewriting = Rewriting(repository, change)
             rewriting.move_references()
             return rewriting.changed, sum(old != new for old, new in rewriting.commits.items())
 
     def holding(self, holds: Callable[[bytes], bool]) -> int:
-        """Return in how many objects, whether they are part of the history or not, *holds* finds something."""
+        """Return the number of objects, reachable or not, in which *holds* finds something."""
         with self._opened() as repository:
             return objects_holding(repository, holds)
 
     def salvage(self, damaged: "Repository") -> bool:
-        """Begin with the newest commit of *damaged* that can be read with all that it is made of, if there is one.
+        """Start from the newest commit of *damaged* that can be read with all its objects, if there is one.
 
-        Objects are not synced to disk one by one (five times the duration of a commit), so a power failure may tear
+        Objects are not synced to disk one by one (five times the duration of a commit), so a power failure may truncate
         the newest ones.
         """
         try:
@@ -223,14 +223,14 @@ class Repository:
         return found is not None
 
     def _make_recognisable(self) -> None:
-        """Put back what git wants to see before it opens a repository, and what holds nothing: its objects do."""
+        """Restore the empty folders that git requires of a repository: the rest is in its objects."""
         with _told(self.path):
             (self.path / "refs").mkdir(exist_ok=True)
             if not (self.path / "HEAD").exists():
                 (self.path / "HEAD").write_text(f"ref: {_BRANCH}\n")
 
     def is_maintenance_due(self, now: datetime) -> bool:
-        """Say whether a month has gone by since the last maintenance, or git would find too many loose objects."""
+        """Tell whether a month has passed since the last maintenance, or git would find too many loose objects."""
         with self._opened() as repository:
             last = str(repository.config[_MAINTAINED]) if _MAINTAINED in repository.config else None
         loose = sum(1 for _ in self.path.glob("objects/17/*"))
@@ -242,7 +242,7 @@ class Repository:
             return True
 
     def mark_maintained(self, now: datetime) -> None:
-        """Remember that maintenance was done."""
+        """Store the time of this maintenance."""
         with self._opened() as repository:
             repository.config[_MAINTAINED] = now.astimezone(UTC).isoformat()
 
@@ -269,7 +269,7 @@ class Repository:
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Turn what git and the system refuse into our errors."""
+    """Translate errors of git and the system into ours."""
     try:
         yield
     except (pygit2.GitError, KeyError, ValueError, OSError) as exc:
@@ -277,7 +277,7 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _ignore_others() -> None:
-    """Let no settings of the user's or the system's count in this process, nor who owns the repository's folder."""
+    """Ignore user and system settings in this process, and the ownership of the repository's folder."""
     for level in _OTHERS:
         pygit2.settings.search_path[level] = ""
     pygit2.settings.owner_validation = False

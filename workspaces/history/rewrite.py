@@ -1,4 +1,4 @@
-"""This file writes a line of commits anew over changed contents; nobody but a purge does that."""
+"""Rewriting of a line of commits with changed contents; used only by a purge."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,34 +7,34 @@ import pygit2
 from pygit2.enums import ObjectType, ReferenceType, SortMode
 
 Change = Callable[[bytes], bytes]
-"""Gives the new content of a file; the same for one that stays."""
+"""Return the new content of a file; the same if unchanged."""
 
 
 @dataclass(slots=True)
 class Rewriting:
-    """Writes commits anew, each with its own author, dates, message and other files; what stays keeps its id."""
+    """Rewrites commits, each with its own author, dates, message and other files; unchanged ones keep their ids."""
 
     repository: pygit2.Repository
     change: Change
     contents: dict[pygit2.Oid, pygit2.Oid] = field(default_factory=dict)
-    """The new content by the old one, as far as they were met."""
+    """The new content by the old one, as far as visited."""
     trees: dict[pygit2.Oid, pygit2.Oid] = field(default_factory=dict)
     commits: dict[pygit2.Oid, pygit2.Oid] = field(default_factory=dict)
 
     @property
     def changed(self) -> int:
-        """How many contents are not what they were."""
+        """Number of changed contents."""
         return sum(old != new for old, new in self.contents.items())
 
     def move_references(self) -> None:
-        """Let every branch and tag that names a commit name the new one: each in one step, at the end of its line."""
+        """Move every branch and tag to the rewritten commit: each atomically, at the end of its line."""
         for name in list(self.repository.references):
             reference = self.repository.references[name]
             if reference.type == ReferenceType.DIRECT:
                 reference.set_target(self._line(reference.peel(pygit2.Commit).id))
 
     def _line(self, newest: pygit2.Oid) -> pygit2.Oid:
-        """Write every commit that leads to *newest*, oldest first; return the one that takes its place."""
+        """Rewrite every ancestor of *newest*, oldest first; return its replacement."""
         for commit in self.repository.walk(newest, SortMode.TOPOLOGICAL | SortMode.REVERSE):
             if commit.id not in self.commits:
                 self.commits[commit.id] = self._commit(commit)
@@ -70,7 +70,7 @@ class Rewriting:
 
 
 def objects_holding(repository: pygit2.Repository, holds: Callable[[bytes], bool]) -> int:
-    """Return in how many objects, reachable or not, *holds* finds something; trees are names alone."""
+    """Return the number of objects, reachable or not, in which *holds* finds something; trees contain only names."""
     return sum(
         holds(data)
         for type_, data in (repository.odb.read(oid)[:2] for oid in repository.odb)

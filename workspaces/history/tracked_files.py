@@ -1,4 +1,4 @@
-"""This file says which files of a workspace its history keeps: texts of a sensible size, and no attachments."""
+"""Selection of the workspace files with history: texts of a sensible size, and no attachments."""
 
 import re
 import time
@@ -11,38 +11,38 @@ from workspaces.files import Folder, FoundFile
 from workspaces.secrets import redact_bytes
 
 KEPT_BYTES = 1024 * 1024
-"""Largest text whose versions are kept; a larger file is no note (our default)."""
+"""Largest text with history; a larger file is not a note (our default)."""
 _SETTLED_NS = 50_000_000
-"""File systems count time in ticks of 4–10 ms."""
+"""Longest tick of file timestamps, 4–10 ms, with a margin."""
 _REFUSED_NAME = re.compile(r"(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE)
-"""Names that git takes into no tree, because some file system reads them as `.git`."""
+"""Names that git refuses in trees, because some file system reads them as `.git`."""
 
 
 class Looks:
-    """What the last looks through a workspace saw: a file whose stamp is the same is not read again."""
+    """Cache of the last scans of a workspace: a file with the same stamp is not read again."""
 
     def __init__(self, now_ns: Callable[[], int] = time.time_ns) -> None:
         self._now_ns = now_ns
         self._ids: dict[PurePosixPath, tuple[FoundFile, str]] = {}
 
     def id_of(self, found: FoundFile) -> str | None:
-        """Return the id that the file had when it was read as it is; `None` if it must be read."""
+        """Return the id of the file when it was last read, if unchanged; `None` if it must be read."""
         seen, known = self._ids.get(found.path, (None, None))
         return known if seen == found else None
 
     def remember(self, found: FoundFile, content: str) -> None:
-        """Note what was read; a file that just changed may change again without its time showing it."""
+        """Remember a file that was read; one that just changed may change again with the same timestamp."""
         if self._now_ns() - found.mtime_ns > _SETTLED_NS:
             self._ids[found.path] = found, content
 
     def keep(self, paths: Collection[PurePosixPath]) -> None:
-        """Forget all files but those at *paths*: the others are gone."""
+        """Forget all files except *paths*: the others are gone."""
         for path in self._ids.keys() - paths:
             del self._ids[path]
 
 
 def kept_content(folder: Folder, path: PurePosixPath) -> bytes | None:
-    """Return the content of the file at *path*; `None` where no file is, or none that is kept."""
+    """Return the content of the file at *path*; `None` for a missing file, or one without history."""
     if not _is_kept_name(path):
         return None
     try:
@@ -52,7 +52,7 @@ def kept_content(folder: Folder, path: PurePosixPath) -> bytes | None:
 
 
 def kept_text(path: PurePosixPath, data: bytes | None) -> bytes | None:
-    """Return *data*, which is or was the file at *path*, if that is kept: without known secrets."""
+    """Return *data*, a version of the file at *path*, if it has history: without known secrets."""
     if data is None or not _is_kept_name(path):
         return None
     return redact_bytes(data) if len(data) <= KEPT_BYTES and _is_text(data) else None
@@ -61,9 +61,9 @@ def kept_text(path: PurePosixPath, data: bytes | None) -> bytes | None:
 def differing(
     folder: Folder, known: Mapping[PurePosixPath, str], id_of: Callable[[bytes], str], looks: Looks
 ) -> dict[PurePosixPath, bytes | None]:
-    """Return the content of every file whose id is not the *known* one; `None` for what is no more.
+    """Return the content of every file whose id differs from the *known* one; `None` for a deleted one.
 
-    A file that is left out for its second name is as it was: it is not gone.
+    A file that is left out for its second name counts as unchanged, not as deleted.
     """
     differ: dict[PurePosixPath, bytes | None] = dict.fromkeys(known)
     there = set()

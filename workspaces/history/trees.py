@@ -1,4 +1,4 @@
-"""This file walks git's objects: finds files in trees, grafts new ones in, and copies what can still be read."""
+"""Operations on git's objects: find files in trees, insert new ones, and copy readable commits."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -9,7 +9,7 @@ from pygit2.enums import FileMode, ObjectType
 
 _Stored = pygit2.Commit | pygit2.Tree | pygit2.Blob
 _TRIES = 50
-"""How many commits, from the newest, are tried when a damaged repository is copied."""
+"""Most commits, from the newest, tried when a damaged repository is copied."""
 
 
 def blob_at(tree: pygit2.Tree, path: PurePosixPath) -> str | None:
@@ -38,9 +38,9 @@ def files_in(tree: pygit2.Tree) -> dict[PurePosixPath, str]:
 def grafted(
     repository: pygit2.Repository, tree: pygit2.Tree | None, contents: Mapping[tuple[str, ...], bytes | None]
 ) -> pygit2.Oid | None:
-    """Write *tree* with *contents*, by the components of their paths, put in; `None` for a folder without files.
+    """Write *tree* with *contents*, by the components of their paths, inserted; `None` for a folder without files.
 
-    Content `None` takes a file out that is there.
+    Content `None` removes an existing file.
     """
     builder = repository.TreeBuilder(tree) if tree is not None else repository.TreeBuilder()
     for name, here in _by_first(contents).items():
@@ -64,7 +64,7 @@ def _by_first(contents: Mapping[tuple[str, ...], bytes | None]) -> dict[str, dic
 
 
 def newest_whole(old: pygit2.Repository, new: pygit2.Repository) -> pygit2.Oid | None:
-    """Copy from *old* to *new* the newest commit all of whose objects can be read, with these; return its id."""
+    """Copy from *old* to *new* the newest commit whose objects can all be read, with them; return its id."""
     objects = (_readable(old, oid) for oid in old.odb)
     commits = [found for found in objects if isinstance(found, pygit2.Commit)]
     commits.sort(key=lambda commit: commit.commit_time, reverse=True)
@@ -72,7 +72,7 @@ def newest_whole(old: pygit2.Repository, new: pygit2.Repository) -> pygit2.Oid |
 
 
 def _copied(old: pygit2.Repository, new: pygit2.Repository, commit: pygit2.Oid) -> bool:
-    """Copy *commit* and all that it is made of; say whether nothing was missing."""
+    """Copy *commit* and all its objects; tell whether it was complete."""
     waiting, copied = [commit], set[pygit2.Oid]()
     while waiting:
         oid = waiting.pop()
@@ -96,4 +96,4 @@ def _readable(repository: pygit2.Repository, oid: pygit2.Oid) -> _Stored | None:
         found = repository[oid]
     except (pygit2.GitError, KeyError, ValueError):
         return None
-    return cast("_Stored", found)  # its stubs do not say that a Commit is an Object
+    return cast("_Stored", found)  # its stubs do not declare a Commit as an Object

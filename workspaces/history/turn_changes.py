@@ -1,12 +1,12 @@
-"""This file names what one turn wrote into the notes, as far as whoever asks may see it."""
+"""Changes of one turn to the notes, as far as the reader may see them."""
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 FAR_BACK = 2_000
-"""Changes of notes among which a turn is looked for: months of talk. Our choice."""
+"""Changes of notes searched for a turn: months of talk. Our choice."""
 NEAR = 20
-"""A turn is several changes where somebody else wrote in between; they lie no further apart. Our choice."""
+"""A turn has several changes if others wrote in between; they are at most this far apart. Our choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class FileWriting:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What one turn wrote."""
+    """Changes made by one turn."""
 
     mark: str
-    """By which it can be taken back."""
+    """Reference for undoing it."""
     files: tuple[FileWriting, ...]
-    """The newest change first; a file may be in several."""
+    """Newest change first; a file may occur more than once."""
     is_undone: bool
-    """It was taken back."""
+    """It was undone."""

@@ -1,8 +1,8 @@
-"""This file decides which part of the history a turn sees: one filter, for logs, diffs and texts alike.
+"""The part of the history visible to a turn: one filter for logs, diffs and texts alike.
 
-Whoever reads private files sees all of it. Everybody else sees their own chat's shared notes and nothing else: not the
-earlier versions of files that they read today, because what the owner took out of those is not for them. Git's own ids
-are not shown to them either: they are made of everything, private files included, and would differ with those.
+A reader of private files sees all of it. Everybody else sees their own chat's shared notes and nothing else: not the
+earlier versions of files that they read today, because passages that the owner removed are not for them. Git's own ids
+are hidden from them too: they depend on everything, private files included, and would reveal changes there.
 """
 
 import hashlib
@@ -15,20 +15,20 @@ from workspaces.history.messages import subject_for
 
 
 def sees_all(access: Access) -> bool:
-    """Say whether *access* sees the whole history of its agent."""
+    """Tell whether *access* sees the whole history of its agent."""
     return rights(access).private
 
 
 def sees_path(access: Access, path: PurePosixPath) -> bool:
-    """Say whether *access* sees the versions of the file at *path*."""
+    """Tell whether *access* sees the versions of the file at *path*."""
     scopes = readable_scopes(access)
     return may_read(access, path) and (scopes is None or scope_of(path) in scopes)
 
 
 def seen(commit: Commit, access: Access) -> Commit | None:
-    """Return what *access* sees of *commit*; `None` where that is nothing.
+    """Return the part of *commit* visible to *access*; `None` if there is none.
 
-    A part tells neither which other files changed nor which turn it came from.
+    A part reveals neither other changed files nor the turn that it came from.
     """
     if sees_all(access):
         return commit
@@ -40,6 +40,6 @@ def seen(commit: Commit, access: Access) -> Commit | None:
 
 
 def partial_id(commit: Commit, number: int) -> CommitId:
-    """Return the id under which the *number*-th commit that a turn sees, from the oldest, is shown to it."""
+    """Return the id under which a partial view shows its *number*-th commit, from the oldest."""
     facts = [str(number), commit.at.isoformat(), *(f"{change.path}\0{change.content}" for change in commit.changes)]
     return CommitId(hashlib.sha1("\0".join(facts).encode(errors="surrogateescape"), usedforsecurity=False).hexdigest())
