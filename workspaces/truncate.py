@@ -10,9 +10,7 @@ _LONGEST_CLUSTER = 32
 
 
 def cut(text: str, limit: int, name: str) -> str:
-    """Return *text* in at most *limit* characters: 70 % head, 20 % tail, and a marker that tells how to read the
-    rest.
-    """
+    """Return *text* in at most *limit* characters: 70 % head, 20 % tail, and a marker that says how to read on."""
     limit = max(limit, 0)
     if len(text) <= limit:
         return text

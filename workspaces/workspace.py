@@ -248,9 +248,7 @@ class Workspace:
 
 
 def replace_once(text: str, old: str, new: str, name: str) -> str:
-    """Return *text* with the only occurrence of *old* replaced; if all its line endings are CRLF, those of *new* are
-    too.
-    """
+    """Return *text* with the only occurrence of *old* replaced; if all its line endings are CRLF, so are *new*'s."""
     if "\r\n" in text and text.count("\r\n") == text.count("\n"):
         old, new = _crlf(old), _crlf(new)
     if old == new:
