@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gateway.config import Config, EmbeddingSettings, QdrantSettings, RerankSettings
+from gateway.config.secrets import SecretSource
 from workspaces.memory.client import WorkerSettings
 from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding, Provider
 from workspaces.memory.index.settings import Decay, QdrantCluster, QdrantServer, Reranking
@@ -34,14 +35,17 @@ def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> 
             return WorkerSettings(embedder=choice)
         case "auto":
             ready = [name for name, preset in PRESETS.items() if environ.get(preset.key_env, "").strip()]
-            return WorkerSettings(
-                embedder="auto", hosted=[_hosted(settings, name, environ[PRESETS[name].key_env]) for name in ready]
-            )
+            hosted = [_hosted(settings, name, _usual_key(name).read(environ)) for name in ready]
+            return WorkerSettings(embedder="auto", hosted=hosted)
         case named:
             source = settings.api_key()
             return WorkerSettings(
                 embedder="hosted", hosted=[_hosted(settings, named, source.read(environ) if source else "")]
             )
+
+
+def _usual_key(provider: Provider) -> SecretSource:
+    return SecretSource("memory.embeddings", PRESETS[provider].key_env, None, in_header=True)
 
 
 def qdrant_server(settings: QdrantSettings, environ: Mapping[str, str]) -> QdrantServer | None:

@@ -113,7 +113,7 @@ class BotSettings(Section):
     def token(self, account: str) -> SecretSource:
         """Return where the bot's token is kept; *account* is its name in the file."""
         key = "token_env" if self.token_env is not None else "token_file"
-        return SecretSource(f"channels.{self.channel}.{account}.{key}", self.token_env, self.token_file)
+        return SecretSource(f"channels.{self.channel}.{account}.{key}", self.token_env, self.token_file, in_header=True)
 
     def secrets(self, account: str) -> list[SecretSource]:
         """Return where all is kept that nobody else may know of this account."""
@@ -162,7 +162,9 @@ class TelegramSettings(BotSettings):
     def webhook_secret(self, account: str) -> SecretSource:
         """Return where the secret is kept that Telegram shows with each update."""
         key = "webhook_secret_env" if self.webhook_secret_env is not None else "webhook_secret_file"
-        return SecretSource(f"channels.telegram.{account}.{key}", self.webhook_secret_env, self.webhook_secret_file)
+        return SecretSource(
+            f"channels.telegram.{account}.{key}", self.webhook_secret_env, self.webhook_secret_file, in_header=True
+        )
 
     def secrets(self, account: str) -> list[SecretSource]:
         """Return where the token is kept, and in webhook mode the webhook's secret."""

@@ -46,7 +46,7 @@ class McpSettings(Section):
         if self.token_env is None and self.token_file is None:
             return None
         key = "token_env" if self.token_env is not None else "token_file"
-        return SecretSource(f"mcp.{name}.{key}", self.token_env, self.token_file)
+        return SecretSource(f"mcp.{name}.{key}", self.token_env, self.token_file, in_header=True)
 
     def variable(self, name: str, variable: str) -> SecretSource:
         """Return where the value of *variable* is kept; *name* is the server's in the file."""

@@ -43,10 +43,12 @@ class EmbeddingSettings(Section):
         if self.provider not in _KEY_ENVS:
             return None
         if self.api_key_file is not None:
-            return SecretSource("memory.embeddings.api_key_file", None, self.api_key_file)
+            return SecretSource("memory.embeddings.api_key_file", None, self.api_key_file, in_header=True)
         if self.api_key_env is None and self.provider == "openai" and self.base_url is not None:
             return None
-        return SecretSource("memory.embeddings.api_key_env", self.api_key_env or _KEY_ENVS[self.provider], None)
+        return SecretSource(
+            "memory.embeddings.api_key_env", self.api_key_env or _KEY_ENVS[self.provider], None, in_header=True
+        )
 
 
 class RerankSettings(Section):
@@ -62,7 +64,9 @@ class RerankSettings(Section):
 
     def api_key(self) -> SecretSource | None:
         """Return where the key is kept, `None` while it is off."""
-        return SecretSource("memory.rerank.api_key_env", self.api_key_env, None) if self.enabled else None
+        return (
+            SecretSource("memory.rerank.api_key_env", self.api_key_env, None, in_header=True) if self.enabled else None
+        )
 
 
 class MemorySettings(Section):

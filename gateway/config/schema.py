@@ -71,7 +71,7 @@ class MetricsSettings(Section):
         if not self.enabled or (self.token_env is None and self.token_file is None):
             return None
         key = "token_env" if self.token_env is not None else "token_file"
-        return SecretSource(f"metrics.{key}", self.token_env, self.token_file)
+        return SecretSource(f"metrics.{key}", self.token_env, self.token_file, in_header=True)
 
 
 class TraceSettings(Section):
@@ -192,7 +192,7 @@ class ModelSettings(Section):
         if self._has_no_key:
             return None
         key = "api_key_env" if self.api_key_env is not None else "api_key_file"
-        return SecretSource(f"models.{name}.{key}", self.api_key_env, self.api_key_file)
+        return SecretSource(f"models.{name}.{key}", self.api_key_env, self.api_key_file, in_header=True)
 
 
 _ToolPatterns = tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...]

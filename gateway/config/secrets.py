@@ -24,12 +24,20 @@ class SecretSource:
     """The setting that names the place, dotted, as an error shows it."""
     env: str | None
     file: Path | None
+    in_header: bool = False
+    """Whether it travels in a header or an address of HTTP, which holds ASCII alone."""
 
     def read(self, environ: Mapping[str, str]) -> str:
-        """Return the secret. Raises ConfigError, naming the setting and the place, when there is none."""
+        """Return the secret. Raises ConfigError, naming the setting and the place, for none or an impossible one."""
         secret = self._from_env(self.env, environ) if self.env is not None else self._from_file()
         if not secret.isprintable():
             raise ConfigError(f"{self.key}: the secret in {self._place} holds a line break or a control character")
+        if self.in_header and not secret.isascii():
+            place = next(number for number, letter in enumerate(secret, 1) if not letter.isascii())
+            raise ConfigError(
+                f"{self.key}: character {place} of the secret in {self._place} is not ASCII, and no key or token holds "
+                "such a one; copy it again"
+            )
         return secret
 
     @property

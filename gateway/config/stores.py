@@ -36,7 +36,11 @@ class QdrantSettings(Section):
 
     def api_key(self) -> SecretSource | None:
         """Return where the server's key is kept, `None` if it asks for none."""
-        return SecretSource("qdrant.api_key_env", self.api_key_env, None) if self.url and self.api_key_env else None
+        return (
+            SecretSource("qdrant.api_key_env", self.api_key_env, None, in_header=True)
+            if self.url and self.api_key_env
+            else None
+        )
 
 
 _ENCRYPTED = {"rediss", "rediss+sentinel"}

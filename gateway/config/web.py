@@ -32,7 +32,7 @@ class ApiTokenSettings(Section):
     def token(self, name: str) -> SecretSource:
         """Return where the token is kept; *name* is what the file calls it."""
         key = "token_env" if self.token_env is not None else "token_file"
-        return SecretSource(f"web.tokens.{name}.{key}", self.token_env, self.token_file)
+        return SecretSource(f"web.tokens.{name}.{key}", self.token_env, self.token_file, in_header=True)
 
 
 def _without_path(url: str) -> str:

@@ -53,6 +53,14 @@ def test_settings_that_do_not_fit_are_refused(values: dict[str, str], said: str)
         EmbeddingSettings.model_validate(values)
 
 
+@pytest.mark.parametrize("provider", ["auto", "cohere"])
+def test_a_key_that_fits_no_header_is_refused_before_the_worker_starts(provider: str) -> None:
+    """The variable is named, whether the settings name it or `auto` found it; the worker ended with a traceback."""
+    settings = EmbeddingSettings.model_validate({"provider": provider})
+    with pytest.raises(ConfigError, match=r"memory\.embeddings.*character 7 .* CO_API_KEY is not ASCII.*copy it again"):
+        worker_settings(settings, {"CO_API_KEY": "canary\u2013key"})
+
+
 def test_the_redactor_knows_a_named_providers_key() -> None:
     """So that it stays out of every sink."""
     config = Config.model_validate({"memory": {"embeddings": {"provider": "voyage"}}})

@@ -1,14 +1,17 @@
 """Every setting that names a secret tells it to the redactor."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from pydantic import BaseModel
 
 import gateway.config.schema
 from gateway.config import Config
 from gateway.config.secrets import collect_secrets, known_secrets
 from gateway.config.section import Section
+from gateway.errors import ConfigError
 
 EVERY = {
     "owner": {"people": ["telegram:1"]},
@@ -79,6 +82,26 @@ def test_no_setting_that_names_a_secret_is_left_out() -> None:
     environ = {variable: f"value of {variable}" for _, variable in found}
     assert set(collect_secrets(config.secret_sources(), environ)) == set(environ.values())
     assert set(known_secrets(config, environ)) == set(environ.values()) - {"value of HOME"}
+
+
+def test_a_secret_that_fits_no_header_is_refused_by_its_setting_and_its_place() -> None:
+    """A dash that a word processor made long; what is no key or token (a password, a variable) may hold any letter.
+
+    The secret itself is not shown, and is taken out of texts all the same.
+    """
+    config, secret = Config.model_validate(EVERY), "canary\u2013of-a-key"
+    others = {"redis.password_env", "redis.sentinel_password_env", "mcp.one.env_from"}
+    for source in config.secret_sources():
+        assert source.env is not None
+        environ = {source.env: secret}
+        if source.key in others:
+            assert source.read(environ) == secret
+        else:
+            wrong = f"{source.key}: character 7 of the secret in the environment variable {source.env} is not ASCII"
+            with pytest.raises(ConfigError, match=f"^{re.escape(wrong)}") as refused:
+                source.read(environ)
+            assert "canary" not in str(refused.value)
+        assert (secret in known_secrets(config, environ)) == (source.env != "HOME")
 
 
 def test_a_secret_that_is_not_in_use_is_known_too(tmp_path: Path) -> None:

@@ -182,6 +182,8 @@ class Endpoint:
     def _open(self) -> httpx.AsyncClient:
         if self._client is None:
             key = self.account.api_key
+            if not (key.isascii() and key.isprintable()):
+                raise EndpointRefusedError(f"{self.account.name}: its API key holds a character that no key has")
             headers = {"Authorization": f"Bearer {key}"} if key else {}
             self._client = httpx.AsyncClient(headers=headers, timeout=self.account.timeout_s, trust_env=False)
         return self._client

@@ -160,6 +160,19 @@ def test_a_refusal_is_not_repeated(stub: EmbeddingStub, far: HostedEmbedder, sta
     assert KEY not in str(caught.value) + repr(far.endpoint.account)
 
 
+@pytest.mark.parametrize("key", ["canary\u2013key", "canary\nkey"])
+def test_a_key_that_fits_no_header_is_refused(stub: EmbeddingStub, key: str) -> None:
+    """Nobody is asked; the reason names the provider and not the key. It was an error of the header's encoding."""
+    far = HostedEmbedder(settings(stub, api_key=key), Waits().patience())
+    try:
+        with pytest.raises(EndpointRefusedError, match="API key holds a character") as caught:
+            far.begin(["tea"]).result(PATIENCE_S)
+    finally:
+        far.close()
+    assert stub.bodies == []
+    assert "canary" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "answer",
     [
