@@ -1,1 +1,1 @@
-"""This room finds passages in an agent's notes: chunking, embeddings, the Qdrant collection, ranking."""
+"""Search over an agent's notes: chunking, embeddings, the Qdrant collection, ranking."""

@@ -1,4 +1,4 @@
-"""This file searches an agent's notes as they were at the end of an earlier day, in an index that lives only for it."""
+"""Search in an agent's notes as of an earlier day, in a temporary index."""
 
 import asyncio
 import hashlib
@@ -19,14 +19,14 @@ from workspaces.memory.wire import AS_OF
 from workspaces.memory.workspace_source import document_of, is_note
 
 TextsOn = Callable[[date, Access], Awaitable[Mapping[PurePosixPath, str]]]
-"""Gives every file's text at the end of a day, as far as a turn sees it. Raises WorkspaceError."""
+"""Returns every file's text at the end of a day, as far as a turn sees it. Raises WorkspaceError."""
 
 
 class EarlierNotes:
-    """The `Source` of notes that are no longer so; their audience is decided by each note's path, as today."""
+    """The `Source` of notes as of an earlier day; their audience is decided by each note's path, as today."""
 
     def __init__(self, texts: Mapping[PurePosixPath, str]) -> None:
-        """*texts* are the files of that time, as far as a turn sees them; only notes among them are offered."""
+        """*texts* are the files of that time, as far as a turn sees them; only the notes among them are used."""
         self._texts = {str(path): text for path, text in texts.items() if is_note(path)}
 
     def stamps(self) -> dict[str, str]:
@@ -39,17 +39,17 @@ class EarlierNotes:
         return None if text is None else document_of(PurePosixPath(path), text.removeprefix("\ufeff"))
 
     def audience(self, path: str) -> Scope | None:
-        """Return who may find the note at *path*; `None` if it is no note's path."""
+        """Return the audience of the note at *path*; `None` if it is not a note's path."""
         place = PurePosixPath(path)
         return scope_of(place) if is_note(place) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Lookback:
-    """The `Past` of one agent, by its history.
+    """The `Past` of one agent, based on its history.
 
-    What is indexed for a search is only what its turn sees, and the search is limited to the turn's scopes as every
-    other. Texts that are notes still are in the cache of embeddings, so that mostly no model is run.
+    The temporary index holds only files visible to the turn, and the search is limited to the turn's scopes as every
+    other. Texts that are still in the notes are in the embedding cache, so that the model rarely runs.
     """
 
     agent: AgentId
@@ -62,7 +62,7 @@ class Lookback:
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def search(self, query: Query, access: Access, day: date) -> SearchResult:
-        """Return the notes of *day* that answer *query*. Raises WorkspaceError."""
+        """Return the notes of *day* that match *query*. Raises WorkspaceError."""
         notes = EarlierNotes(await self.texts_on(day, access))
         async with self._index(day, notes) as index:
             found = await index.search(replace(query, as_of=None), access)
@@ -70,7 +70,7 @@ class Lookback:
         return SearchResult(hits, found.mode, _told(day, notes, found.notice))
 
     async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
-        """Return the lines of *day* that hold a text. Raises WorkspaceError."""
+        """Return the lines of *day* that contain a text. Raises WorkspaceError."""
         notes = EarlierNotes(await self.texts_on(day, access))
         async with self._index(day, notes) as index:
             found = await index.find_exact(replace(query, as_of=None), access)
@@ -84,7 +84,7 @@ class Lookback:
             try:
                 yield index
             finally:
-                if index.is_open:  # a worker that died meanwhile sweeps up when it opens the agent's index next
+                if index.is_open:  # after a worker's death, cleanup happens when it next opens the agent's index
                     with suppress(MemoryUnavailableError):
                         await self.worker.call("discard", folder, {})
 

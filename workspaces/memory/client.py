@@ -1,6 +1,6 @@
-"""This file is the gateway's end of the memory worker: it starts the process, sends requests, and starts it again.
+"""The gateway's client of the memory worker: starts and restarts the process, and sends requests.
 
-It imports neither numpy nor the engine: what is heavy lives in the worker.
+It imports neither numpy nor the engine: heavy libraries are loaded in the worker only.
 
     UnusableError
     └── MemoryUnavailableError      the worker cannot do the request now; the message says why
@@ -25,11 +25,11 @@ from workspaces.memory.wire import Decoder, Frame, WireError, encode
 from workspaces.secrets import redact_all
 
 DEADLINE_S = 10.0
-"""A request is given up after this long without a sign of life."""
+"""Timeout of a request without a sign of life."""
 START_S = 60.0
-"""The same until the worker has given its first: it loads its model in a second, on a small or busy machine in many."""
+"""The same before the worker's first answer: it loads its model in a second, on a small or busy machine in many."""
 GRACE_S = 5.0
-"""How long a worker may take to flush and end."""
+"""Time for a worker to flush and end."""
 
 
 class MemoryUnavailableError(UnusableError):
@@ -44,10 +44,10 @@ class WorkerDiedError(MemoryUnavailableError):
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How the worker is run."""
+    """Settings of the worker."""
 
     embedder: Choice = "local"
-    """`none`: by keywords alone; `hosted`: the first of `hosted`; `auto`: the local one where it loads, else that."""
+    """`none`: keywords only; `hosted`: the first of `hosted`; `auto`: the local one where it loads, else that."""
     hosted: Sequence[HostedEmbedding] = ()
     qdrant: QdrantServer | None = None
     """`None`: the engine inside the worker."""
@@ -55,18 +55,18 @@ class WorkerSettings:
     chunking: Cut = "entries"
     decay: Decay = GENTLE
     threads: int = 2
-    """Cores the embedding model may use."""
+    """CPU cores for the embedding model."""
     deadline_s: float = DEADLINE_S
     start_s: float = START_S
 
     @property
     def command(self) -> Sequence[str]:
-        """The command that starts it; it tells nothing that a list of processes should not show."""
+        """Command line of the worker; contains nothing private, as process lists are public."""
         return (sys.executable, "-m", "workspaces.memory.index.worker")
 
     @property
     def init(self) -> Frame:
-        """The first frame: keys reach the worker through the pipe alone."""
+        """The first frame: keys reach the worker only through the pipe."""
         hosted = [each.as_frame() for each in self.hosted]
         rerank = self.reranking.as_frame() if self.reranking else None
         server = self.qdrant.as_frame() if self.qdrant else None
@@ -83,14 +83,14 @@ class WorkerSettings:
 
 
 class WorkerClient:
-    """One worker process, started with the first request and again after it died; closed as a context manager."""
+    """One worker process, started with the first request and restarted after its death; closed as a context manager."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
         self._process: _Process | None = None
         self._starting = asyncio.Lock()
         self.starts = 0
-        """How often a worker was started; more than 1 means that one died."""
+        """Number of starts of a worker; more than 1 means that one died."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -106,9 +106,9 @@ class WorkerClient:
         return self._process.pid if self._process and self._process.is_alive else None
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
-        """Return the worker's answer; no known secret reaches it.
+        """Return the worker's answer; no known secret is sent to it.
 
-        A request that its death cut short is sent once more, since all can be repeated.
+        A request interrupted by the worker's death is sent once more, since all can be repeated.
 
         Raises MemoryUnavailableError when it fails, dies twice, or shows no sign of life in time.
         """
@@ -119,7 +119,7 @@ class WorkerClient:
             return await (await self._running()).ask(request, self._settings)
 
     async def close(self) -> None:
-        """Let the worker flush and end; after a grace it is killed."""
+        """Let the worker flush and end; it is killed after a grace period."""
         if self._process is not None:
             await self._process.close()
 
@@ -131,7 +131,7 @@ class WorkerClient:
 
     async def _start(self) -> "_Process":
         process = _Process()
-        # A bare environment: no secret reaches the child. Its one thread is ours, so that BLAS starts no others.
+        # A bare environment: no secret reaches the child. One thread only, so that BLAS starts no others.
         environment = {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
         try:
             await asyncio.get_running_loop().subprocess_exec(
@@ -145,7 +145,7 @@ class WorkerClient:
 
 
 class _Process(asyncio.SubprocessProtocol):
-    """A running worker and the requests it has not answered."""
+    """A running worker and its open requests."""
 
     def __init__(self) -> None:
         self._decoder = Decoder()
@@ -154,7 +154,7 @@ class _Process(asyncio.SubprocessProtocol):
         self._ended = asyncio.Event()
         self._transport: asyncio.SubprocessTransport | None = None
         self._has_begun = False
-        """It has answered something."""
+        """It has answered at least once."""
 
     @property
     def is_alive(self) -> bool:
@@ -182,7 +182,7 @@ class _Process(asyncio.SubprocessProtocol):
             self._waiting.pop(number, None)
 
     def tell(self, frame: Frame) -> None:
-        """Send what has no answer."""
+        """Send a message without an answer."""
         if self.is_alive:
             self._stdin.write(encode(frame))
 

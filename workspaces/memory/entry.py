@@ -1,4 +1,4 @@
-"""This file says what is indexed: documents are cut into entries, and each entry is one point of the collection."""
+"""Units of the index: documents are cut into entries, and each entry is one point of the collection."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -9,56 +9,56 @@ from workspaces.access import Scope
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text to index, as its source gives it."""
+    """A text to index, as read from its source."""
 
     path: str
-    """Relative to the workspace, or what the source's citations begin with."""
+    """Relative to the workspace, or the prefix of the source's citations."""
     scope: Scope
     text: str
     date: date | None
-    """The day that the text is about; `None` does not decay."""
+    """Day of the text's content; without decay if `None`."""
     digest: str
-    """Hash of everything else: the same digest needs no new work."""
+    """Hash of all other fields: an unchanged digest means no new work."""
     lines: tuple[int, ...] = ()
-    """For each line of `text`, the line of the file that it was read from; empty where they are the same."""
+    """For each line of `text`, the line number in its file; empty if they are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A passage that can be found: a list item, a paragraph, a turn, or a part of long prose."""
+    """A searchable passage: a list item, a paragraph, a turn, or a part of long prose."""
 
     path: str
     scope: Scope
     position: int
-    """Its place among the document's entries, from 0; neighbours differ by one."""
+    """Index among the document's entries, from 0; neighbours differ by one."""
     start_line: int
-    """From 1, as an editor shows it; both ends belong to the entry."""
+    """From 1, as shown by an editor; both ends are included."""
     end_line: int
     text: str
-    """The passage as written, without list marker or heading marks."""
+    """The passage as written, without list or heading marks."""
     section: str
     """The headings above it, joined by " > "; empty at the top of a file."""
     date: date | None
     context: str
-    """The entry before it in the same section, or empty: read with it for meaning, never shown as part of it."""
+    """The previous entry in the same section, or empty: used for meaning, never shown as part of this one."""
 
     @property
     def citation(self) -> str:
-        """Where it stands, as `path#Lx-Ly`."""
+        """Location, as `path#Lx-Ly`."""
         return f"{self.path}#L{self.start_line}-L{self.end_line}"
 
 
 class Source(Protocol):
-    """Something that has documents to index."""
+    """A provider of documents to index."""
 
     def stamps(self) -> dict[str, str]:
-        """Return a cheap mark of each document's state by path; an unchanged mark means an unchanged document."""
+        """Return a cheap stamp of each document's state by path; an unchanged stamp means an unchanged document."""
 
     def read(self, path: str) -> Document | None:
         """Return the document, or `None` if it is gone. Raises UnreadableDocumentError with the reason."""
 
     def audience(self, path: str) -> Scope | None:
-        """Return who may find what stands at *path*, told by the path alone; `None` if it is not this source's."""
+        """Return the audience of *path*, derived from the path alone; `None` if it is not this source's."""
 
 
 class UnreadableDocumentError(Exception):

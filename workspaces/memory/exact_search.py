@@ -1,4 +1,4 @@
-"""This file finds a text letter by letter, in any case, in the documents themselves: newest first, in linear time."""
+"""Literal, case-insensitive search in the documents themselves: newest first, in linear time."""
 
 import asyncio
 import unicodedata
@@ -14,54 +14,54 @@ from workspaces.memory.sync import Run
 from workspaces.memory.text.dates import date_in
 
 Day = date
-"""The type, where a field is called `date`."""
+"""Alias for use where a field is called `date`."""
 SHORTEST = 2
-"""In characters; one is in every line."""
+"""In characters; a single one occurs in every line."""
 LONGEST = 500
-"""In characters; more is no phrase that somebody looks for."""
+"""In characters; a longer text is no search phrase."""
 MOST_MATCHES = 50
 DEADLINE_S = 2.0
-"""After this long the answer is what was found so far, and says so."""
+"""After this time the partial result is returned, with a notice."""
 SHOWN = 240
-"""Characters of a line that are shown."""
+"""Characters shown of a line."""
 
 
 class ExactRefusedError(WorkspaceError):
-    """The text cannot be looked for; the message says why."""
+    """The text cannot be searched for; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExactQuery:
-    """What is looked for."""
+    """Query of a literal search."""
 
     text: str
     since: date | None = None
     until: date | None = None
-    """Both days belong to it; undated lines are outside of any bounds."""
+    """Both days are included; undated lines are outside of any bounds."""
     max_results: int = 20
     as_of: date | None = None
-    """Look into the notes as they were at the end of this day; `None` is now."""
+    """Search the notes as of the end of this day; `None` is now."""
     deadline_s: float = DEADLINE_S
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A line that holds the text, with the lines beside it."""
+    """A line with the text, and its neighbouring lines."""
 
     path: str
     line: int
     """From 1."""
     date: date | None
     text: str
-    """At most 240 characters, around the first place where the text stands."""
+    """At most 240 characters, around the first occurrence."""
     before: str
     after: str
     as_of: Day | None = None
-    """The day at whose end it stood there; `None` is now."""
+    """The day at whose end it was there; `None` is now."""
 
     @property
     def citation(self) -> str:
-        """Where it stands, as `path#Lx-Lx`, with `@` and a day for what stood there then."""
+        """Location, as `path#Lx-Lx`, with `@` and a day for earlier notes."""
         return f"{self.path}#L{self.line}-L{self.line}{f'@{self.as_of}' if self.as_of else ''}"
 
 
@@ -71,7 +71,7 @@ class ExactResult:
 
     matches: tuple[Match, ...]
     notice: str = ""
-    """Says when not everything was looked through."""
+    """Set if the search was incomplete."""
 
 
 async def find_exact(
@@ -81,7 +81,7 @@ async def find_exact(
     run: Run,
     monotonic: Callable[[], float],
 ) -> ExactResult:
-    """Look through what *scopes* (`None`: all) may read, one document at a time. Raises ExactRefusedError."""
+    """Search all documents readable by *scopes* (`None`: all), one at a time. Raises ExactRefusedError."""
     needle, ends_at = _needle(query.text), monotonic() + query.deadline_s
     limit = min(max(query.max_results, 1), MOST_MATCHES)
     found: list[Match] = []
@@ -99,7 +99,7 @@ def _stopped(query: ExactQuery, done: int, files: int) -> str:
 
 
 def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[Match]:
-    """Give the lines of *document* that hold *needle* (folded), from its end."""
+    """Yield the lines of *document* that contain *needle* (folded), from its end."""
     if needle not in _folded(document.text):
         return
     lines = document.text.split("\n")
@@ -127,7 +127,7 @@ def _needle(text: str) -> str:
 
 
 async def _paths(source: Source, scopes: frozenset[Scope] | None, run: Run) -> list[str]:
-    """Return what may be read, the latest names first: a daily note's name is its day."""
+    """Return the readable paths in descending order of name: a daily note's name is its day."""
     stamps: Mapping[str, str] = await run(source.stamps)
     return sorted((path for path in stamps if scopes is None or source.audience(path) in scopes), reverse=True)
 
@@ -136,12 +136,12 @@ def _matches_at(source: Source, path: str, needle: str, query: ExactQuery, limit
     try:
         document = source.read(path)
     except UnreadableDocumentError:
-        return []  # `memory status` names it
+        return []  # `memory status` lists it
     return list(islice(matches_in(document, needle, query), limit)) if document else []
 
 
 def _newest(found: Sequence[Match], limit: int) -> tuple[Match, ...]:
-    """Order by day; what has none holds now, so it is the newest."""
+    """Sort by day; undated lines are valid now, so they are the newest."""
     ordered = sorted(found, key=lambda match: (match.date or date.max, match.path, match.line), reverse=True)
     return tuple(ordered[:limit])
 
@@ -164,7 +164,7 @@ def _folded(text: str) -> str:
 
 
 def _cut(line: str, at: int = 0) -> str:
-    """Return what fits of *line*, from a little before *at* on."""
+    """Return a window of *line*, starting slightly before *at*."""
     start = max(min(at - SHOWN // 4, len(line) - SHOWN), 0)
     shown = line[start : start + SHOWN].rstrip("\r")
     return f"{'…' * (start > 0)}{shown}{'…' * (start + SHOWN < len(line))}"

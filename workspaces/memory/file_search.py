@@ -1,7 +1,7 @@
-"""This file finds notes by their words in the files themselves: what answers while the index is away.
+"""Keyword search in the files themselves, used while the index is unavailable.
 
-No stemming of the notes and no order by meaning: a line counts by the query's words that stand in it, rare ones more,
-and an identifier of the query wins. Measured: 22 ms for 10,000 lines, on the files' own thread.
+The notes are not stemmed or ranked by meaning: a line's score is the query's words in it, rare ones weighted more, and
+an identifier of the query wins. Measured: 22 ms for 10,000 lines, on the files' own thread.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from workspaces.memory.text.tokens import identifiers, identifiers_held, normali
 
 @dataclass(frozen=True, slots=True)
 class PlainHit:
-    """A line that holds words of the query."""
+    """A line with words of the query."""
 
     document: Document
     line: int
@@ -26,16 +26,16 @@ class PlainHit:
     matched: float
     """Share of the query's words, weighted by rarity among these documents; 0 to 1."""
     identifiers: frozenset[str] = frozenset()
-    """Identifiers of the query that the line holds word for word."""
+    """Identifiers of the query in the line, verbatim."""
 
     @property
     def relevance(self) -> float:
-        """How much it bears on the query, 0 to 1; what holds an identifier of it does wholly."""
+        """Relevance to the query, 0 to 1; 1 for a line with an identifier of it."""
         return 1.0 if self.identifiers else self.matched
 
 
 def documents_of(source: Source, paths: Sequence[str]) -> list[Document]:
-    """Return the readable ones among *paths*; it blocks."""
+    """Return the readable documents among *paths*; blocking."""
     found = []
     for path in paths:
         try:
@@ -48,7 +48,7 @@ def documents_of(source: Source, paths: Sequence[str]) -> list[Document]:
 
 
 def find_plainly(text: str, documents: Sequence[Document], limit: int) -> list[PlainHit]:
-    """Return the best *limit* lines of *documents*, best first; ties the newest first, then by path and line."""
+    """Return the best *limit* lines of *documents*, best first; ties newest first, then by path and line."""
     words, names = query_terms(text), identifiers(text)
     lines = [(document, number, line) for document in documents for number, line in _lines(document)]
     held = [[word in folded for word in words] for folded in (normalised(line).casefold() for _, _, line in lines)]
@@ -64,7 +64,7 @@ def find_plainly(text: str, documents: Sequence[Document], limit: int) -> list[P
 
 
 def _order(hit: PlainHit) -> tuple[int, float, int, str, int]:
-    day = hit.document.date or date.max  # what has no day holds now
+    day = hit.document.date or date.max  # undated notes are valid now
     return -len(hit.identifiers), -hit.matched, -day.toordinal(), hit.document.path, hit.line
 
 

@@ -1,4 +1,4 @@
-"""This file is what a search finds: a passage, where it stands, and how it was scored."""
+"""Search results: a passage, its location and its scores."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -14,11 +14,11 @@ LONGEST_SNIPPET = 700
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that answers a query."""
+    """A passage that matches a query."""
 
     path: str
     start_line: int
-    """From 1; both ends belong to it."""
+    """From 1; both ends are included."""
     end_line: int
     snippet: str
     """At most 700 characters."""
@@ -26,28 +26,28 @@ class Hit:
     date: date | None
     scope: Scope
     score: float
-    """Orders the hits of one query; not comparable between queries."""
+    """Sort key of the hits of one query; not comparable between queries."""
     similarity: float
-    """The dense part: cosine of the query's and the passage's vectors; 0 without an embedder."""
+    """Dense score: cosine of the query's and the passage's vectors; 0 without an embedder."""
     late: float
-    """The dense part by words: how well each word of the query is met by its nearest in the passage."""
+    """Late-interaction score: how well each word of the query matches its nearest in the passage."""
     keyword: float
-    """The sparse part: BM25."""
+    """Sparse score: BM25."""
     matched: float
-    """Share of the query's words, weighted by rarity, that the passage holds; 0 to 1."""
+    """Share of the query's words, weighted by rarity, in the passage; 0 to 1."""
     relevance: float
-    """How much it bears on the query, 0 to 1, whatever else was found: for thresholds (`ranking.CLEAR`)."""
+    """Relevance to the query, 0 to 1, independent of other hits: for thresholds (`ranking.CLEAR`)."""
     as_of: Day | None = None
-    """The day at whose end it stood there; `None` is now."""
+    """The day at whose end it was there; `None` is now."""
 
     @property
     def citation(self) -> str:
-        """Where it stands, as `path#Lx-Ly`, with `@` and a day for what stood there then."""
+        """Location, as `path#Lx-Ly`, with `@` and a day for earlier notes."""
         return f"{self.path}#L{self.start_line}-L{self.end_line}{f'@{self.as_of}' if self.as_of else ''}"
 
 
 def hit_of_frame(frame: Frame) -> Hit:
-    """Return what the worker found."""
+    """Return the hit in the worker's answer."""
     text: str = frame["text"]
     return Hit(
         path=frame["path"],
@@ -67,7 +67,7 @@ def hit_of_frame(frame: Frame) -> Hit:
 
 
 def hit_of_line(found: PlainHit) -> Hit:
-    """Return what was found by words alone, in the files."""
+    """Return a hit of the keyword search in the files."""
     document = found.document
     return Hit(
         path=document.path,

@@ -1,10 +1,10 @@
-"""This file is an agent's memory as the gateway uses it: search by access, sync, status.
+"""An agent's memory for the gateway: search by access, sync, status.
 
-What a turn may see is decided here twice: the scopes go into every request, and each hit is checked once more before
-it is returned.
+A turn's visibility is checked here twice: the scopes go into every request, and each hit is checked once more before it
+is returned.
 
     WorkspaceError
-    └── QueryRefusedError       there is nothing to search for
+    └── QueryRefusedError       the query is empty
 """
 
 import asyncio
@@ -29,38 +29,38 @@ from workspaces.memory.wire import Frame, day_out, scopes_out
 
 MOST_RESULTS = 50
 CHECK_EVERY_S = 1.0
-"""How often, at most, a search looks for files that were changed by others; `touched` makes the next one look."""
+"""Shortest interval at which a search checks for files changed by others; `touched` makes the next one check."""
 PATIENCE_S = 5.0
-"""How long a search waits for changed notes to be indexed before it answers with what there is."""
+"""How long a search waits for changed notes to be indexed before it answers from the present index."""
 JUST_BEGUN_S = 0.3
-"""How long after its begin a sync is waited for: mostly it takes in one saved note, and is done by then."""
+"""How long a new sync is waited for: mostly it indexes one saved note, and is done by then."""
 ALIVE_WITHIN_S = 1.5
-"""When a worker that owes nothing but an answer counts as hung: it answers between two steps, which take some 50 ms."""
+"""Time after which a worker that owes only an answer counts as hung: it answers between two steps of some 50 ms."""
 CRASHED = "memory_crashed"
-"""Counted for each file that is left out since the worker crashed on it twice."""
+"""Counted for each file excluded because the worker crashed on it twice."""
 DEGRADED = "memory_degraded"
-"""The reason code of a search that was answered from the files."""
+"""The reason code of a search answered from the files."""
 FIRST_PATIENCE_S = 15.0
-"""The first until the index was once brought up to date: the worker and its model may still be loading."""
+"""`PATIENCE_S` until the index was first brought up to date: the worker and its model may still be loading."""
 
 
 class QueryRefusedError(WorkspaceError):
-    """There is nothing to search for."""
+    """The query is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for."""
+    """A search query."""
 
     text: str
     max_results: int = 6
     min_score: float | None = None
-    """Lowest `Hit.relevance`; a passage that holds an identifier of the query is never below it."""
+    """Lowest `Hit.relevance`; a passage with an identifier of the query always passes."""
     since: date | None = None
     until: date | None = None
-    """Both days belong to it; undated notes are outside of any bounds."""
+    """Both days are included; undated notes are outside of any bounds."""
     as_of: date | None = None
-    """Search the notes as they were at the end of this day, by the history; of conversations nothing is found then."""
+    """Search the notes as of the end of this day, by the history; conversations are not searched then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ class SearchResult:
     hits: tuple[Hit, ...]
     mode: Mode
     notice: str = ""
-    """What the reader should know: words alone and why, a query that was cut, notes not yet indexed."""
+    """Hints for the reader: keywords only and the reason, a truncated query, notes not yet indexed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The two clocks that memory reads."""
+    """Clocks used by memory."""
 
     monotonic: Callable[[], float]
     """In seconds."""
@@ -84,13 +84,13 @@ class Clock:
 
 
 class Past(Protocol):
-    """An agent's notes as they were at the end of earlier days."""
+    """An agent's notes as of earlier days."""
 
     async def search(self, query: Query, access: Access, day: date) -> SearchResult:
-        """Return the notes of *day* that answer *query*. Raises WorkspaceError."""
+        """Return the notes of *day* that match *query*. Raises WorkspaceError."""
 
     async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
-        """Return the lines of *day* that hold a text. Raises WorkspaceError."""
+        """Return the lines of *day* that contain a text. Raises WorkspaceError."""
 
 
 class MemoryIndex:
@@ -114,23 +114,23 @@ class MemoryIndex:
         self._checked_at = self._began_at = clock.monotonic()
         self._mode: Mode = "hybrid"
         self.is_open = False
-        """Whether the worker holds it; to ask for its status would open it."""
+        """Whether the worker has it open; asking for its status would open it."""
         self.answers_within_s: float | None = None
-        """When a search gives the index up and looks into the files; set where a server keeps it."""
+        """Time after which a search falls back to the files; set for an index on a server."""
         self.count: Callable[[str], Awaitable[None]] = _uncounted
-        """Takes the reason code of what did not go as it should."""
+        """Called with the reason code of a fault."""
         self.crashed_on: Callable[[str], Awaitable[None]] = _uncounted
-        """Takes the path of a file that was left out since the worker crashed on it."""
+        """Called with the path of a file excluded because the worker crashed on it."""
         self._outage = Outage(clock.monotonic)
         self.past: Past | None = None
-        """Set where a history is kept; without it nothing is known of an earlier day."""
+        """Set if a history is kept; without it earlier days are unknown."""
 
     def touched(self) -> None:
-        """Note that a source changed: the next search looks at once."""
+        """Note that a source changed: the next search checks immediately."""
         self._is_dirty = True
 
     async def sync(self, progress: Progress | None = None, *, retry: bool = False) -> SyncReport:
-        """Index what changed, with *retry* also what could not be indexed before. Raises MemoryUnavailableError."""
+        """Index changes, with *retry* also documents that failed before. Raises MemoryUnavailableError."""
         async with self._syncing:
             deadly = self._sync.deadly
             if retry:
@@ -158,11 +158,11 @@ class MemoryIndex:
 
     @property
     def deadly(self) -> frozenset[str]:
-        """Files that were left out since the worker crashed on them."""
+        """Files excluded because the worker crashed on them."""
         return self._sync.deadly
 
     async def is_behind(self) -> bool:
-        """Say whether files changed since the last sync began; reads none of them."""
+        """Tell whether files changed since the last sync began; reads none of them."""
         return self._is_dirty or await self._sync.is_behind()
 
     async def catch_up(self) -> None:
@@ -176,26 +176,26 @@ class MemoryIndex:
 
     @property
     def is_warm(self) -> bool:
-        """Whether the index was brought up to date once, so that a search is quick."""
+        """Whether the index was brought up to date once, so that a search is fast."""
         return self._was_fresh
 
     @property
     def synced_s_ago(self) -> float | None:
-        """How many seconds ago the last sync began that came to its end; `None` before the first since the start."""
+        """Seconds since the start of the last completed sync; `None` before the first one of this process."""
         return None if self._synced_at is None else self._clock.monotonic() - self._synced_at
 
     def has_notes_of(self, scope: Scope) -> bool:
-        """Say whether there was anything to find in *scope* when the index was last brought up to date."""
+        """Tell whether *scope* had any document when the index was last brought up to date."""
         return scope in self._sync.scopes
 
     async def search(self, query: Query, access: Access, *, is_patient: bool = True) -> SearchResult:
-        """Return the notes that answer *query* among those that *access* may read.
+        """Return the notes that match *query* among those that *access* may read.
 
-        While the index cannot answer, the files do, by words alone. Unless it *is_patient*, a search waits for no
-        changed note and looks into no file. Raises QueryRefusedError for a query without words; unless it *is_patient*,
+        While the index is unavailable, the files are searched by keywords. Unless it *is_patient*, a search waits for
+        no changed note and reads no file. Raises QueryRefusedError for a query without words; unless it *is_patient*,
         MemoryUnavailableError.
         """
-        # A lone surrogate is no text to an embedder; NUL and the like are, and find nothing.
+        # A lone surrogate is not valid text for an embedder; NUL and the like are, and find nothing.
         text = query.text.strip().encode("utf-8", "replace").decode()
         if not text:
             raise QueryRefusedError("the query is empty: say what to look for")
@@ -212,14 +212,14 @@ class MemoryIndex:
             return await self._plainly(query, text, scopes, str(exc))
         self._mode = answer["mode"]
         hits = tuple(hit for hit in map(hit_of_frame, answer["hits"]) if self._may_see(hit, scopes))
-        # Whether private notes are still being indexed is no business of a group's.
+        # A group must not learn whether private notes are still being indexed.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
         return SearchResult(hits, answer["mode"], notice(text, answer, pending=pending, to_owner=scopes is None))
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
-        """Return the lines that hold a text, newest first, among those that *access* may read.
+        """Return the lines that contain a text, newest first, among those that *access* may read.
 
-        It reads the files themselves: an index that is away or behind changes nothing. Raises ExactRefusedError.
+        It reads the files themselves: an unavailable or outdated index does not matter. Raises ExactRefusedError.
         """
         scopes = self._scopes(access)
         if query.as_of and query.as_of < self._clock.today() and scopes != frozenset():
@@ -227,7 +227,7 @@ class MemoryIndex:
         return await find_exact(query, self._sources, scopes, self._run, self._clock.monotonic)
 
     async def read(self, path: str, access: Access) -> Document | None:
-        """Return the document at *path* as it is indexed; `None` if there is none, or none that *access* may read.
+        """Return the document at *path* as indexed; `None` if there is none that *access* may read.
 
         Raises UnreadableDocumentError with the reason why it cannot be indexed.
         """
@@ -239,7 +239,7 @@ class MemoryIndex:
         return None
 
     def audience(self, path: str) -> Scope | None:
-        """Return who may find what stands at *path*, told by the path alone; `None` if nothing is ever there."""
+        """Return the audience of *path*, derived from the path alone; `None` if it is never indexed."""
         return next((scope for source in self._sources if (scope := source.audience(path)) is not None), None)
 
     async def status(self) -> IndexStatus:
@@ -268,12 +268,12 @@ class MemoryIndex:
         return readable_scopes(access) if access.agent == self._agent else frozenset()
 
     def _may_see(self, hit: Hit, scopes: frozenset[Scope] | None) -> bool:
-        """Say whether path and index agree that the hit is for these scopes."""
+        """Tell whether path and index agree that the hit belongs to these scopes."""
         audiences = {source.audience(hit.path) for source in self._sources} - {None}
         return scopes is None or (hit.scope in scopes and bool(audiences) and audiences <= scopes)
 
     async def _plainly(self, query: Query, text: str, scopes: frozenset[Scope] | None, reason: str) -> SearchResult:
-        """Answer from the files themselves, while the index is away; a later search asks it again."""
+        """Answer from the files while the index is unavailable; a later search tries it again."""
         await self.count(DEGRADED)
         documents: list[Document] = []
         for source in self._sources:
@@ -306,9 +306,9 @@ class MemoryIndex:
             raise MemoryUnavailableError("the index takes too long") from exc
 
     async def _freshen(self) -> bool:
-        """Sync if something may have changed, within patience; say whether the index is known to be up to date.
+        """Sync if files may have changed, within the time limit; tell whether the index is known to be up to date.
 
-        Raises TimeoutError where a worker that was there gives no sign of life.
+        Raises TimeoutError if a worker that was there gives no sign of life.
         """
         was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
         if was_just_checked and not self._is_dirty and not self._syncing.locked():
@@ -326,7 +326,7 @@ class MemoryIndex:
     def _patience_s(self) -> float:
         if not self._was_fresh:
             return FIRST_PATIENCE_S
-        if self._syncing.locked():  # a long indexing delays no search: there is enough to answer from
+        if self._syncing.locked():  # a long indexing run delays no search: the present index suffices
             return max(JUST_BEGUN_S - (self._clock.monotonic() - self._began_at), 0.0)
         return PATIENCE_S
 
@@ -345,7 +345,7 @@ class MemoryIndex:
 
 
 async def _uncounted(reason: str) -> None:
-    """Nobody counts."""
+    """No-op counter."""
 
 
 def _is_within(day: date | None, query: Query) -> bool:

@@ -1,15 +1,15 @@
-"""This file says in words what the reader of a search's answer should know about it."""
+"""Notices to the reader of search results."""
 
 from workspaces.memory.wire import Frame
 
 LONGEST_QUERY = 2_000
-"""In characters; more is cut: the embedding model reads about 1,000, and a question has less."""
+"""In characters; a longer query is truncated: the embedding model reads about 1,000, and a question is shorter."""
 
 
 def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
-    """Return what there is to say of the worker's *answer* to *text*; *pending*: some notes are not indexed yet.
+    """Return the notice for the worker's *answer* to *text*; *pending*: some notes are not indexed yet.
 
-    Only the owner is told reasons: they name files, addresses and what a provider said.
+    Reasons are shown to the owner only: they name files, addresses and a provider's messages.
     """
     parts = [cut_notice(text)]
     if answer["mode"] == "keyword":
@@ -25,7 +25,7 @@ def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
 
 
 def plain_notice(text: str, reason: str, *, to_owner: bool) -> str:
-    """Return what there is to say where the files answered *text*, for *reason*, which only the owner is told."""
+    """Return the notice for an answer to *text* from the files; *reason* is shown to the owner only."""
     found = _because("found by words alone, in the files", reason, to_owner)
     return "; ".join(filter(None, (cut_notice(text), found)))
 
@@ -35,5 +35,5 @@ def _because(what: str, reason: str, to_owner: bool) -> str:
 
 
 def cut_notice(text: str) -> str:
-    """Return that *text* was cut, or nothing."""
+    """Return the notice that *text* was truncated, or nothing."""
     return f"the query was cut to {LONGEST_QUERY:,} characters" if len(text) > LONGEST_QUERY else ""

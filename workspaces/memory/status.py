@@ -1,4 +1,4 @@
-"""This file says in which state an agent's index is, for its owner."""
+"""State of an agent's index, for its owner."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ class IndexStatus:
 
     mode: Mode
     reason: str
-    """Why there is no search by meaning, or empty."""
+    """Reason why search by meaning is unavailable, or empty."""
     embedder: str | None
     languages: str | None
     documents: int
     entries: int
     rebuilding: bool
-    """Not all notes are in the index yet."""
+    """Some notes are not in the index yet."""
     embedded: int
     """Texts embedded since the worker opened the index."""
     reused: int
-    """Texts whose embedding was known."""
+    """Texts with a cached embedding."""
     owing: int = 0
-    """Entries that wait for a provider's vector; they are found by everything else."""
+    """Entries waiting for a provider's vector; every other part of the search finds them."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Notes that cannot be indexed, by path, with the reason."""

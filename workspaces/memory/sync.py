@@ -1,7 +1,7 @@
-"""This file brings an index into step with its sources: what changed goes to the worker, what went is dropped.
+"""Synchronisation of an index with its sources: changed documents go to the worker, deleted ones are dropped.
 
-A stamp is taken before its document is read, so a change in between shows as another stamp next time. Sync may be cut
-off anywhere; the next one goes on from what the worker knows.
+A stamp is taken before its document is read, so a change in between shows as another stamp next time. Sync may be
+interrupted anywhere; the next one continues from the worker's state.
 """
 
 import asyncio
@@ -16,27 +16,28 @@ from workspaces.memory.entry import Document, Source, UnreadableDocumentError
 from workspaces.memory.wire import Frame, document_out
 
 AHEAD = 30_000
-"""Characters of documents that the worker has in hand at once: some 400 lines, so that its model never waits for the
-next one, and 5 MB of vectors at most. A longer document goes alone."""
+"""Characters of documents sent ahead of the worker's answers: some 400 lines, so that its model never waits for the
+next one, and 5 MB of vectors at most. A longer document is sent alone.
+"""
 
 MOST_DEADLY = 3
-"""Documents on which the worker may die in one sync; of more, the worker is to blame."""
+"""Documents on which the worker may die in one sync; beyond that, the worker itself is faulty."""
 DEADLY = "the memory worker crashed twice on this file; change it, or try it again: strandline quarantine retry"
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
-"""Told how many of how many changed documents are done."""
+"""Called with the number of indexed documents and the number of changed ones."""
 
 
 class Run(Protocol):
     """Runs blocking work on the thread that owns the files."""
 
     async def __call__(self, function: Callable[..., T], /, *args: object) -> T:
-        """Return what *function* returns."""
+        """Return the result of *function*."""
 
 
 class Calls(Protocol):
-    """The worker's end, as a `WorkerClient` gives it."""
+    """Interface of a `WorkerClient`."""
 
     def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Awaitable[Frame]:
         """Return the worker's answer."""
@@ -44,18 +45,18 @@ class Calls(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What one sync did."""
+    """Result of one sync."""
 
     changed: int = 0
-    """Documents that were read."""
+    """Documents read."""
     removed: int = 0
-    """Documents that are gone."""
+    """Deleted documents."""
     stored: int = 0
     """Entries stored or replaced."""
     embedded: int = 0
-    """Texts that went through the embedding model."""
+    """Texts embedded by the model."""
     reused: int = 0
-    """Texts whose embedding was known."""
+    """Texts with a cached embedding."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Documents that cannot be indexed, by path, with the reason."""
 
@@ -73,7 +74,7 @@ class _Tally:
 
 
 class _Told:
-    """Tells the progress, from 0 of all documents to all of them."""
+    """Reports progress, from 0 of all documents to all of them."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
@@ -88,7 +89,7 @@ class _Told:
 
 
 class _Room:
-    """How much more may be ahead."""
+    """Remaining capacity for documents sent ahead."""
 
     def __init__(self) -> None:
         self._taken = 0
@@ -106,7 +107,7 @@ class _Room:
 
 
 class _Taking:
-    """The documents of one sync on their way into the index."""
+    """The documents of one sync that are being indexed."""
 
     def __init__(self, call: Callable[..., Awaitable[Frame]], told: _Told) -> None:
         self._call = call
@@ -115,7 +116,7 @@ class _Taking:
         self.tally = _Tally()
 
     async def put(self, document: Document, stamp: str) -> None:
-        """Have *document* indexed; room was taken for it."""
+        """Index *document*; its capacity is already reserved."""
         self.tally.add(await self._call("put", document=document_out(document), stamp=stamp))
         self.room.free(len(document.text))
         self.told.another()
@@ -131,9 +132,9 @@ class Sync:
         self._run = run
         self._skipped: dict[str, tuple[str, str]] = {}
         self._seen: dict[str, str] = {}
-        """The stamps that the last complete sync began with."""
+        """The stamps at the start of the last complete sync."""
         self.scopes: frozenset[Scope] = frozenset()
-        """The audiences that have documents, as of the last complete sync."""
+        """The audiences with documents, as of the last complete sync."""
 
     @property
     def skipped(self) -> dict[str, str]:
@@ -141,20 +142,20 @@ class Sync:
         return {path: reason for path, (_, reason) in self._skipped.items()}
 
     async def is_behind(self) -> bool:
-        """Say whether a source has other stamps than when the last sync began."""
+        """Tell whether a source's stamps differ from those at the start of the last sync."""
         return {path: stamp for path, (stamp, _) in (await self._current()).items()} != self._seen
 
     @property
     def deadly(self) -> frozenset[str]:
-        """Documents that were left out since the worker crashed on them."""
+        """Documents excluded because the worker crashed on them."""
         return frozenset(path for path, reason in self.skipped.items() if reason == DEADLY)
 
     def retry_skipped(self) -> None:
-        """Read documents again that could not be indexed, though they have not changed."""
+        """Retry unindexable documents, though they have not changed."""
         self._skipped.clear()
 
     async def bring_up_to_date(self, progress: Progress | None = None) -> SyncReport:
-        """Index what changed and forget what went. Raises MemoryUnavailableError."""
+        """Index changed documents and drop deleted ones. Raises MemoryUnavailableError."""
         current = await self._current()
         known: dict[str, str] = (await self._call("stamps"))["stamps"]
         changed = [
@@ -185,7 +186,7 @@ class Sync:
         return self._skipped.get(path, ("", ""))[0] == stamp
 
     async def _take_in(self, changed: Sequence[tuple[str, str, Source]], taking: "_Taking") -> set[str]:
-        """Send the documents to the worker, some ahead of its answers; return the paths that have none."""
+        """Send the documents to the worker, some ahead of its answers; return the paths without an answer."""
         unread = set()
         try:
             async with asyncio.TaskGroup() as puts:
@@ -204,9 +205,9 @@ class Sync:
         return unread
 
     async def _take_in_alone(self, changed: Sequence[tuple[str, str, Source]]) -> set[str]:
-        """Index document after document, so that those on which the worker dies are found and left out.
+        """Index documents one by one, so that those that kill the worker are found and excluded.
 
-        Return their paths. Raises WorkerDiedError when it dies on many: then it is not the documents' fault.
+        Return their paths. Raises WorkerDiedError when it dies on many: then the documents are not the cause.
         """
         known: dict[str, str] = (await self._call("stamps"))["stamps"]
         deadly: set[str] = set()
@@ -227,7 +228,7 @@ class Sync:
         return deadly
 
     async def _read(self, path: str, stamp: str, source: Source) -> Document | None:
-        """Return the document, or `None` when it is gone or cannot be indexed, which is noted."""
+        """Return the document, or `None` if it is deleted or unindexable, which is noted."""
         try:
             document: Document | None = await self._run(source.read, path)
         except UnreadableDocumentError as exc:

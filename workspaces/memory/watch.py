@@ -1,7 +1,7 @@
-"""This file keeps indexes and histories in step with their files in the background: what is saved is soon found.
+"""Background synchronisation of indexes and histories with their files: saved notes are soon found.
 
-An event says only that something changed; what, the follower finds out. Files that are written beside their place and
-moved there (all of ours) show as an odd pair of events, and some events are lost: neither matters.
+An event only tells that something changed; the follower finds the change. Files written to a temporary name and renamed
+(all of ours) show as an odd pair of events, and some events are lost: neither matters.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from typing import Literal, Protocol
 from workspaces.errors import WorkspaceError
 
 DEBOUNCE_MS = 1_500
-"""How long changes in a row are gathered at most."""
+"""Longest time for which consecutive changes are collected."""
 QUIET_MS = 50
-"""Changes that nothing follows for so long are told at once."""
+"""Quiet time after which changes are reported."""
 LOOK_UP_MS = 500
-"""How soon after a watch began its folders are looked through for what changed before it stood."""
+"""Delay after the start of a watch before its folders are scanned for changes made before it was active."""
 POLL_S = 1.0
-"""How often files are looked at where nothing tells of changes; a look reads no file."""
+"""Polling interval where no change events exist; a poll reads no file."""
 
 How = Literal["events", "polling", "off"]
 
@@ -30,10 +30,10 @@ _log = logging.getLogger(__name__)
 
 
 class Follower(Protocol):
-    """What is kept in step with files."""
+    """Something kept in sync with files."""
 
     async def catch_up(self) -> None:
-        """Take in what changed. Raises WorkspaceError when it could not be; the next change brings it."""
+        """Process changes. Raises WorkspaceError on failure; the next change leads to a retry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +42,21 @@ class Watched:
 
     follower: Follower
     folders: Callable[[], Awaitable[Sequence[Path]]]
-    """Gives those that exist now, absolute; each is watched without the folders inside it."""
+    """Returns the existing folders, absolute; each is watched without its subfolders."""
     settle_s: float = 0.0
-    """How long to wait after a change: for files that are written to again and again."""
+    """Delay after a change: for files that are written repeatedly."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchSettings:
-    """How changes are noticed."""
+    """Detection of changes."""
 
     how: How = "events"
-    """`polling` where the file system tells of no changes, as on network mounts (watchfiles' own misses the second of
-    two changes within a second)."""
+    """`polling` for file systems without change events, such as network mounts (watchfiles' own polling misses the
+    second of two changes within a second).
+    """
     every_s: float = 0.0
-    """Look so often even if nothing was noticed; 0 is never."""
+    """Interval of unconditional checks; 0 is never."""
 
 
 async def keep_fresh(watched: Sequence[Watched], settings: WatchSettings) -> None:
@@ -76,7 +77,7 @@ async def _follow(watched: Watched, changed: asyncio.Event, every_s: float | Non
                 await changed.wait()
             await asyncio.sleep(watched.settle_s)
         except TimeoutError:
-            pass  # it is time to look anyway
+            pass  # time for an unconditional check
         changed.clear()
         try:
             await watched.follower.catch_up()
@@ -90,7 +91,7 @@ async def _notice(marks: Sequence[tuple[Watched, asyncio.Event]]) -> None:
         try:
             await _watch_until_folders_change(owners, marks)
         except FileNotFoundError:
-            await asyncio.sleep(0)  # a folder went between listing and watching
+            await asyncio.sleep(0)  # a folder was deleted between listing and watching
         except OSError as exc:
             _log.warning("files cannot be watched (%s); they are looked at every %g s instead", exc, POLL_S)
             await _look_now_and_then([changed for _, changed in marks])

@@ -1,10 +1,10 @@
-"""This file is the language between the gateway and its memory worker: length-prefixed JSON frames over a pipe.
+"""Protocol between the gateway and its memory worker: length-prefixed JSON frames over a pipe.
 
-JSON, because only texts and a few numbers travel: vectors are made and kept in the worker. It runs no code when it is
-read, every lone surrogate survives it, and at 1–10 kB a frame it costs microseconds.
+JSON, because only texts and a few numbers are sent: vectors are created and stored in the worker. Parsing it runs no
+code, it preserves every lone surrogate, and at 1–10 kB a frame it costs microseconds.
 
 A request has `id`, `op`, `folder` and the operation's arguments; a reply has `id` and one of `done` (the result),
-`busy` (still working, start the deadline again) or `failed` (a reason).
+`busy` (still working, restart the timeout) or `failed` (a reason).
 """
 
 import json
@@ -20,33 +20,34 @@ LARGEST = 64 * 1024 * 1024
 """A longer frame is a fault in the stream, not a message."""
 
 Frame = dict[str, Any]
-"""What JSON says: the border, where types begin and end."""
+"""A JSON object: the boundary of static types."""
 
 AS_OF = "as_of"
 """Within an agent's index folder, the folder of indexes of earlier days: each lives for one search, shares the agent's
-embeddings, and is kept and embedded on this machine, whoever does so for the others."""
+embeddings, and is stored and embedded on this machine, even if a server or provider serves the others.
+"""
 
 _LENGTH = struct.Struct(">I")
 
 
 class WireError(Exception):
-    """The stream between gateway and worker is out of step."""
+    """The stream between gateway and worker is corrupt."""
 
 
 def encode(frame: Frame) -> bytes:
-    """Write *frame* with its length before it."""
+    """Encode *frame*, preceded by its length."""
     body = json.dumps(frame, separators=(",", ":")).encode()
     return _LENGTH.pack(len(body)) + body
 
 
 class Decoder:
-    """Turns a stream of bytes, cut anywhere, back into frames."""
+    """Decodes a stream of bytes, cut anywhere, into frames."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Take *data* and give the frames that it completes. Raises WireError when it is not our stream."""
+        """Take *data* and yield the completed frames. Raises WireError for a foreign stream."""
         self._pending += data
         while len(self._pending) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._pending)
@@ -71,7 +72,7 @@ def _frame(body: bytes) -> Frame:
 
 
 def document_out(document: Document) -> Frame:
-    """Write a document for the worker."""
+    """Encode a document for the worker."""
     return {
         "path": document.path,
         "scope": document.scope,
@@ -83,7 +84,7 @@ def document_out(document: Document) -> Frame:
 
 
 def document_in(frame: Frame) -> Document:
-    """Read a document in the worker."""
+    """Decode a document in the worker."""
     return Document(
         path=frame["path"],
         scope=Scope(frame["scope"]),
@@ -95,20 +96,20 @@ def document_in(frame: Frame) -> Document:
 
 
 def scopes_out(scopes: frozenset[Scope] | None) -> list[str] | None:
-    """Write the scopes of a search; `None` means every scope, the empty list none."""
+    """Encode the scopes of a search; `None` means every scope, the empty list none."""
     return None if scopes is None else sorted(scopes)
 
 
 def scopes_in(scopes: list[str] | None) -> frozenset[Scope] | None:
-    """Read the scopes of a search."""
+    """Decode the scopes of a search."""
     return None if scopes is None else frozenset(map(Scope, scopes))
 
 
 def day_out(day: date | None) -> str | None:
-    """Write a date."""
+    """Encode a date."""
     return day.isoformat() if day else None
 
 
 def day_in(day: str | None) -> date | None:
-    """Read a date."""
+    """Decode a date."""
     return date.fromisoformat(day) if day else None

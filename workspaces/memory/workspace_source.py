@@ -1,4 +1,4 @@
-"""This file finds the notes of a workspace and reads them as documents: `MEMORY.md` and everything in `memory/`."""
+"""Documents of a workspace: `MEMORY.md` and everything in `memory/`."""
 
 import hashlib
 import re
@@ -15,22 +15,22 @@ from workspaces.paths import DEPTH
 from workspaces.secrets import redact
 
 LARGEST_NOTE = 1024 * 1024
-"""In bytes: about 300 days of busy notes in one file; a larger one is no note."""
+"""In bytes: about 300 days of busy notes in one file; a larger file is not a note."""
 FRESH_NS = 50_000_000
-"""A file changed this recently may change again without its time showing it: file systems count in ticks of 4–10 ms."""
+"""Age up to which a file may change again with the same timestamp: file systems count in ticks of 4–10 ms."""
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-.*)?\.md", re.DOTALL)
 
 
 class WorkspaceNotes:
-    """The `Source` of an agent's own notes; its audience is decided by each note's path."""
+    """The `Source` of an agent's own notes; each note's audience is decided by its path."""
 
     def __init__(self, folder: Folder, now_ns: Callable[[], int] = time.time_ns) -> None:
         self._folder = folder
         self._now_ns = now_ns
 
     def stamps(self) -> dict[str, str]:
-        """Return inode, size and time of change of each note by path."""
+        """Return inode, size and change time of each note by path."""
         now = self._now_ns()
         return {str(found.path): _stamp(found, now) for found in self._folder.walk() if is_note(found.path)}
 
@@ -46,13 +46,13 @@ class WorkspaceNotes:
         return document_of(place, redact(_text(data)))
 
     def audience(self, path: str) -> Scope | None:
-        """Return who may find the note at *path*; `None` if it is no note's path."""
+        """Return the audience of the note at *path*; `None` if it is not a note's path."""
         place = PurePosixPath(path)
         return scope_of(place) if is_note(place) else None
 
 
 def note_folders(folder: Folder) -> list[Path]:
-    """Return the folders of a workspace that hold notes, or may come to: itself, and `memory/` with all in it."""
+    """Return the folders of a workspace that may contain notes: itself, and `memory/` with all its subfolders."""
     found = [PurePosixPath()]
     waiting = [PurePosixPath("memory")]
     while waiting:
@@ -68,14 +68,14 @@ def note_folders(folder: Folder) -> list[Path]:
 
 
 def is_note(path: PurePosixPath) -> bool:
-    """Say whether the file at *path* is indexed: what came with a message is no note, whatever it is called."""
+    """Tell whether the file at *path* is indexed: attachments never are, whatever their names."""
     if len(path.parts) == 1:
         return path.name.casefold() == "memory.md"
     return path.parts[:1] == ("memory",) and path.suffix == ".md" and not is_attachment(path)
 
 
 def day_of(path: PurePosixPath) -> date | None:
-    """Return the day that a note's name gives (`YYYY-MM-DD.md`, `YYYY-MM-DD-<slug>.md`), or `None`."""
+    """Return the day in a note's name (`YYYY-MM-DD.md`, `YYYY-MM-DD-<slug>.md`), or `None`."""
     match = _DAY.fullmatch(path.name)
     try:
         return date.fromisoformat(match[1]) if match else None
@@ -100,7 +100,7 @@ def _text(data: bytes) -> str:
 
 
 def document_of(path: PurePosixPath, text: str) -> Document:
-    """Return the note at *path* that holds *text*."""
+    """Return the note at *path* with the content *text*."""
     scope, day = scope_of(path), day_of(path)
     facts = "\0".join((str(path), scope, str(day), text))
     return Document(str(path), scope, text, day, hashlib.sha256(facts.encode()).hexdigest())

@@ -1,1 +1,1 @@
-"""The worker side of memory: collections, engines, embeddings, ranking."""
+"""The memory worker's side: collections, engines, embeddings, ranking."""

@@ -1,7 +1,7 @@
-"""This file keeps one collection in step with documents: cut, compared with what is stored, embedded, stored.
+"""Synchronisation of one collection with documents: cut, compared with the stored state, embedded, stored.
 
-The engine is changed first and the manifest is written after the engine has flushed, so that the manifest never
-claims what the engine does not hold.
+The engine is changed first and the manifest is written after the engine has flushed, so that the manifest never claims
+more than the engine holds.
 """
 
 import hashlib
@@ -21,29 +21,30 @@ from workspaces.memory.text.chunking import Chunking, entries_of
 from workspaces.memory.text.sparse import contextual_vector, dated_vector
 
 BATCH = 32
-"""Points stored at once: about 10 ms, which a search may have to wait."""
+"""Points stored at once: about 10 ms, by which a search may be delayed."""
 
 FETCHED = 384
-"""Entries whose vectors are asked of a provider at once: four calls of 96."""
+"""Entries per request for a provider's vectors: four calls of 96."""
 
 LITTER = 1_000
-"""Dead points that nobody minds, about 10 MB; the engine itself sweeps no smaller number."""
+"""Tolerated dead points, about 10 MB; the engine itself sweeps no smaller number."""
 SWEPT_AT_ONCE = 10_000
-"""Live points up to which a sweep waits for nothing: a search may have to wait 3 s for it, once in as many deletions.
-Larger collections are swept when their index was not used for long."""
+"""Most live points for an immediate sweep: a search may have to wait 3 s for it, once in as many deletions. Larger
+collections are swept after a long time without use.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PutReport:
-    """What taking in one document cost."""
+    """Cost of storing one document."""
 
     entries: int
     stored: int
     removed: int
     embedded: int
-    """Texts that went through the model."""
+    """Texts embedded by the model."""
     reused: int
-    """Texts whose embedding was known."""
+    """Texts with a cached embedding."""
 
 
 class Collection:
@@ -57,10 +58,10 @@ class Collection:
         shelf: Shelf,
         chunking: Chunking = Chunking.ENTRIES,
     ) -> None:
-        """Open the collection in *folder* or create it for pooled vectors of length *dimension* (0: keywords alone).
+        """Open the collection in *folder* or create it for pooled vectors of length *dimension* (0: keywords only).
 
-        Raises EngineBrokenError or sqlite3.DatabaseError when what is there cannot be used, EngineAwayError when its
-        server cannot be reached.
+        Raises EngineBrokenError or sqlite3.DatabaseError for unusable data, EngineAwayError when its server cannot be
+        reached.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self._shard = shelf.open(folder, dimension)
@@ -71,29 +72,29 @@ class Collection:
         self._chunking = chunking
         self._complete = folder / "complete"
         self._folder = folder
-        # A server may have been emptied, or have kept what an index folder that was deleted knew.
+        # A server may have been emptied, or may still hold the data of a deleted index folder.
         if not self.manifest.is_clean or held != len(self.manifest.points):
             self._recover()
-        if self.manifest.shelf != shelf.name:  # it vouches for another engine, and this one may hold an older day
+        if self.manifest.shelf != shelf.name:  # it describes another engine, and this one may hold an older day
             self._complete.unlink(missing_ok=True)
             self._recover()
             self.manifest.stands_for(shelf.name)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all documents were once in it, so that it may answer."""
+        """Whether all documents have been indexed once, so that it may answer."""
         return self._complete.exists()
 
     @property
     def is_gone(self) -> bool:
-        """Whether somebody removed the folder under us."""
+        """Whether the folder was removed while open."""
         return not self._folder.exists()
 
     def put(self, document: Document, stamp: str) -> Generator[None, None, PutReport]:
-        """Take in *document* in steps of some 10 ms; between two of them the collection may be searched.
+        """Index *document* in steps of some 10 ms; between two of them the collection may be searched.
 
-        Only entries that are new or changed are embedded and stored; those that went are removed. The first step only
-        starts to embed: of several documents all may be begun, so that the model works while others are stored.
+        Only new or changed entries are embedded and stored; deleted ones are removed. The first step only starts to
+        embed: several documents may be started, so that the model works while others are stored.
         """
         wanted = {point_id(entry): entry for entry in entries_of(document, self._chunking)}
         fresh, _ = self._difference(document, wanted)
@@ -101,7 +102,7 @@ class Collection:
         yield
         if self._vectors:
             yield from self._vectors.arrive(learning)
-        fresh, gone = self._difference(document, wanted)  # once more: the same document may have come in between
+        fresh, gone = self._difference(document, wanted)  # again: it may have changed in between
         yield from self._store([(id_, wanted[id_]) for id_ in fresh])
         self._remove(gone)
         if self.manifest.stamp(document.path) != stamp:
@@ -112,7 +113,7 @@ class Collection:
     def _difference(
         self, document: Document, wanted: Mapping[PointId, Entry]
     ) -> tuple[Sequence[PointId], Sequence[PointId]]:
-        """Return the points of *document* that are new or changed, and those that went."""
+        """Return the points of *document* that are new or changed, and the deleted ones."""
         if document.digest == self.manifest.digest(document.path):
             return (), ()
         known = self.manifest.points_of(document.path)
@@ -121,27 +122,27 @@ class Collection:
 
     @property
     def owing(self) -> list[PointId]:
-        """The entries that wait for a provider's vector, or to be stored anew."""
+        """Entries waiting for a provider's vector, or to be stored again."""
         vectors = self._vectors
         if vectors is None:
             return []
         return [id_ for id_, row in self.manifest.points.items() if not row.digest and vectors.wants_far(row.scope)]
 
     def settle(self) -> Generator[None, None, None]:
-        """Fetch what entries owe, many in one go; what a provider sent is kept, whatever comes after.
+        """Fetch missing vectors, many in one request; each vector received is kept.
 
-        Raises EndpointError; nothing is lost then, and the next call goes on.
+        Raises EndpointError; nothing is lost then, and the next call continues.
         """
         while self._vectors and (ids := list(islice(self.owing, FETCHED))):
             yield from self._vectors.fetch(self.engine.entries(ids).values())
-            still = set(self.owing)  # between two steps documents may have come and gone
+            still = set(self.owing)  # between two steps documents may have been added or removed
             entries = self.engine.entries([id_ for id_ in ids if id_ in still])
             yield from self._store(list(entries.items()))
             if not entries or not still - set(self.owing):
-                return  # what is left needs its document
+                return  # the rest needs its document
 
     def drop(self, paths: Iterable[str]) -> int:
-        """Remove the documents at *paths*; return how many points went."""
+        """Remove the documents at *paths*; return the number of removed points."""
         removed = 0
         for path in paths:
             ids = list(self.manifest.points_of(path))
@@ -152,7 +153,7 @@ class Collection:
         return removed
 
     def commit(self) -> bool:
-        """Make everything durable: the engine, then the manifest that vouches for it; say if there was any."""
+        """Make all changes durable: the engine, then the manifest; tell whether there were any."""
         if self.manifest.is_clean:
             return False
         self.engine.flush()
@@ -163,31 +164,31 @@ class Collection:
 
     @property
     def is_littered(self) -> bool:
-        """Whether more points are dead than alive, and enough of them to be worth a sweep."""
+        """Whether dead points outnumber live ones, and are worth a sweep."""
         return self.manifest.dead > max(len(self.manifest.points), LITTER)
 
     def sweep(self) -> None:
-        """Free what dead points take. Raises EngineBrokenError."""
+        """Free the space of dead points. Raises EngineBrokenError."""
         self._shard.sweep()
         self.manifest.swept()
 
     def complete(self) -> None:
-        """Mark that every document is in it."""
+        """Mark the collection as complete."""
         self._complete.touch()
 
     def close(self) -> None:
-        """Release the folder; what was not committed is compared anew when it is opened next."""
+        """Release the folder; uncommitted changes are compared again when it is next opened."""
         with suppress(EngineBrokenError):
             self.engine.close()
         self.manifest.close()
 
     def _recover(self) -> None:
-        """Throw out points that the manifest does not know, and let everything else be compared anew."""
+        """Remove points missing from the manifest, and mark everything else for comparison."""
         self.engine.delete(sorted(self.engine.ids() - self.manifest.points.keys()))
         self.manifest.doubt_everything()
 
     def _store(self, entries: Sequence[tuple[PointId, Entry]]) -> Generator[None, None, None]:
-        """Store *entries*; all their texts are known, so that a document changes in few steps."""
+        """Store *entries*; all their texts are embedded, so that a document changes in few steps."""
         for start in range(0, len(entries), BATCH):
             points = [self._point(id_, entry) for id_, entry in entries[start : start + BATCH]]
             self.manifest.change_begins()
@@ -229,11 +230,11 @@ class Collection:
 NOTHING_TO_LEARN = Learning((), 0, 0)
 
 OWING = ""
-"""The digest of a point that is to be stored anew (`Manifest.doubt_everything` writes the same)."""
+"""The digest of a point to be stored again (`Manifest.doubt_everything` writes the same)."""
 
 
 def point_id(entry: Entry) -> PointId:
-    """Return the id of *entry*: made from its path, its position and its text."""
+    """Return the id of *entry*: derived from its path, its position and its text."""
     facts = "\0".join((entry.path, str(entry.position), entry.text))
     hashed = hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return PointId(int.from_bytes(hashed) >> 1)

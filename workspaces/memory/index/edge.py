@@ -1,7 +1,7 @@
-"""This file keeps a collection in Qdrant Edge, the engine inside our own process, and asks it exactly.
+"""Collections in Qdrant Edge, the in-process engine, with exact search.
 
-Qdrant Edge holds the interpreter's lock while it works, so this file belongs into the worker process. HNSW is never
-built (`indexing_threshold`): scanning is exact and takes 1–2 ms a leg at 10,000 entries.
+Qdrant Edge holds the GIL while it works, so this module belongs in the worker process. HNSW is never built
+(`indexing_threshold`): scanning is exact and takes 1–2 ms per query at 10,000 entries.
 """
 
 import shutil
@@ -19,9 +19,9 @@ from workspaces.memory.text.sparse import SparseVector
 
 TOKEN_DIMENSION = 128
 SCROLL = 10_000
-"""Points read at once where all are listed."""
+"""Points per page when all are listed."""
 NEVER_KB = 10**9
-"""The segment size from which HNSW would be built."""
+"""Segment size from which HNSW would be built."""
 
 
 class EdgeShelf:
@@ -34,7 +34,7 @@ class EdgeShelf:
         return EdgeShard(folder / "shard", dimension)
 
     def remove(self, folder: Path) -> None:
-        """Remove *folder* and all that is in it."""
+        """Remove *folder* and its contents."""
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -42,9 +42,9 @@ class EdgeShard:
     """A `Shard` in the folder *folder*; only one process may have it open."""
 
     def __init__(self, folder: Path, dimension: int) -> None:
-        """Open the shard in *folder*, or create it for pooled vectors of length *dimension* (0: keywords alone).
+        """Open the shard in *folder*, or create it for pooled vectors of length *dimension* (0: keywords only).
 
-        Raises EngineBrokenError when the folder holds something else, or a damaged shard.
+        Raises EngineBrokenError when the folder contains something else, or a damaged shard.
         """
         is_new = not (folder / "segments").exists()
         try:
@@ -58,24 +58,24 @@ class EdgeShard:
             raise EngineBrokenError(f"the index in {folder.name} cannot be opened: {exc}") from exc
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
-        """Return the answer to each of *queries*, in their order."""
+        """Return the answers to *queries*, in order."""
         if not queries:
             return []
         filters = {where: _filter(where) for where in {query.where for query in queries}}
-        nearest = {id(query.vector): _nearest(query.vector) for query in queries}  # two legs ask for one vector
+        nearest = {id(query.vector): _nearest(query.vector) for query in queries}  # two queries use one vector
         requests = [_request(query, nearest[id(query.vector)], filters[query.where]) for query in queries]
         answers = self._shard.query_batch(edge.QueryBatchRequest(requests))
         return [_leg(answer) for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
-        """Return the entries of those of *ids* that exist."""
+        """Return the existing entries among *ids*."""
         records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
         return {
             cast("PointId", record.id): entry_of(record.payload) for record in records if record.payload is not None
         }
 
     def size(self) -> int:
-        """Return how many points there are."""
+        """Return the number of points."""
         return self._shard.count(edge.CountRequest(exact=True))
 
     def ids(self) -> set[PointId]:
@@ -101,7 +101,7 @@ class EdgeShard:
             self._shard.update(edge.UpdateOperation.delete_points(list(ids)))
 
     def sweep(self) -> None:
-        """Write the live points anew and free what dead ones took: 0.3 ms a point, during which nothing else is done.
+        """Rewrite the live points and free the space of dead ones: 0.3 ms a point, blocking.
 
         Raises EngineBrokenError.
         """
@@ -112,7 +112,7 @@ class EdgeShard:
             raise EngineBrokenError(f"the index cannot be swept: {exc}") from exc
 
     def flush(self) -> None:
-        """Bring everything stored so far to the disk; about 150 ms. Raises EngineBrokenError when that fails."""
+        """Write all changes to disk; about 150 ms. Raises EngineBrokenError when that fails."""
         try:
             self._shard.flush()
         except Exception as exc:  # the engine raises plain Exception for every fault
@@ -150,7 +150,7 @@ def _config(dimension: int) -> edge.EdgeConfig:
 
 
 def _vectors(point: Point) -> dict[str, Any]:
-    """The engine's own border takes a plain dict; vectors without content are left out, so that nothing is near."""
+    """Return the vectors in the engine's form, a plain dict; zero vectors are left out, so that nothing is near."""
     vectors: dict[str, Any] = {"bm25": _sparse(point.bm25), "bm25_context": _sparse(point.bm25_context)}
     if point.dense is not None and np.any(point.dense):
         vectors["dense"] = point.dense.tolist()
@@ -161,7 +161,7 @@ def _vectors(point: Point) -> dict[str, Any]:
 
 
 def _rows(rows: TokenArray) -> list[memoryview]:
-    """The engine reads a view's floats one by one; a list of lists would be a fifth slower, and 30 bytes a float."""
+    """Return the rows as views: the engine reads their floats one by one; lists would be a fifth slower."""
     return [memoryview(row) for row in rows.astype(np.float32)]
 
 
@@ -170,7 +170,7 @@ def _sparse(vector: SparseVector) -> edge.SparseVector:
 
 
 def _leg(answer: Sequence[edge.ScoredPoint]) -> Leg:
-    ids = np.array([point.id for point in answer], np.int64)  # no ids but numbers
+    ids = np.array([point.id for point in answer], np.int64)  # ids are always numbers
     return Leg(ids, np.array([point.score for point in answer], np.float32))
 
 

@@ -1,8 +1,8 @@
-"""This file posts JSON to a model provider: the one place of its deadlines, retries, Retry-After and giving up.
+"""JSON requests to a model provider, with their deadlines, retries, Retry-After and pauses.
 
-    EndpointError                the provider did not do it; the text is a reason for the operator, never its words
+    EndpointError                the request failed; the text is a reason for the operator, never the provider's
     ├── EndpointDownError        a later try may succeed: not reached, overloaded, too slow, cut off
-    └── EndpointRefusedError     it would say the same again: key, model, request
+    └── EndpointRefusedError     a retry would fail the same way: key, model, request
 
 Plain httpx, not the providers' SDKs: small requests under one set of rules. They run on one thread's event loop, so
 that a deadline really ends a request, and one that hangs does not hold up the worker's end.
@@ -26,15 +26,15 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _PASSING = {408, 409, 423, 425, 429, 499}
-"""Client errors that another try may cure."""
+"""Client errors that a retry may cure."""
 
 
 class EndpointError(Exception):
-    """The provider did not do what it was asked; the text is a plain reason for the operator."""
+    """The request failed; the text is a plain reason for the operator."""
 
 
 class EndpointDownError(EndpointError):
-    """A later try may succeed."""
+    """A retry may succeed."""
 
     def __init__(self, reason: str, retry_after_s: float | None = None) -> None:
         super().__init__(reason)
@@ -42,41 +42,41 @@ class EndpointDownError(EndpointError):
 
 
 class EndpointRefusedError(EndpointError):
-    """The provider would say the same again."""
+    """A retry would fail the same way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where a provider is and who asks."""
+    """Address and credentials of a provider."""
 
     name: str
-    """What messages call it."""
+    """Name used in messages."""
     base_url: str
     api_key: str = field(repr=False)
-    """Empty for a server that asks for none."""
+    """Empty for a server without authentication."""
     timeout_s: float = 30.0
-    """For one attempt of indexing."""
+    """For one attempt during indexing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often a request is tried, and how long a provider that failed is left alone."""
+    """Retry policy, and pauses after a failure."""
 
     tries: int = 3
     first_wait_s: float = 0.5
     longest_wait_s: float = 20.0
-    """Whoever asks for more is given up at once, for as long as it asks."""
+    """A longer wait requested by the provider ends the retries, and pauses it for as long."""
     pause_s: float = 30.0
-    """After the last try failed."""
+    """After the last attempt failed."""
     refused_pause_s: float = 300.0
-    """After a refusal, which somebody has to mend."""
+    """After a refusal, which needs a change of the configuration."""
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     chance: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
 
 
 class Endpoint:
-    """One provider, asked from a thread that may block; closed by `close`."""
+    """One provider, called from a thread that may block; closed by `close`."""
 
     def __init__(self, account: Account, patience: Patience | None = None) -> None:
         self.account = account
@@ -90,19 +90,21 @@ class Endpoint:
 
     @property
     def trouble(self) -> str:
-        """Why the provider is left alone now; empty when it may be asked."""
+        """Reason for the present pause; empty when it may be called."""
         return self._reason if self._patience.clock() < self._until else ""
 
     def begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Start *work*, which may `post`; its result is waited for elsewhere."""
+        """Start *work*, which may `post`; the caller waits for its result elsewhere."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def within(self, deadline_s: float, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of *work*, which ends after *deadline_s*. Raises EndpointError."""
+        """Return the result of *work*, which is cancelled after *deadline_s*. Raises EndpointError."""
         return self.begin(self._timed(deadline_s, work)).result()
 
     async def post(self, path: str, body: Mapping[str, object], tries: int | None = None) -> Any:
-        """Return the JSON that answers *body*, tried as often as patience allows. Raises EndpointError."""
+        """Return the JSON answer to *body*, after at most *tries* attempts (default: the policy's). Raises
+        EndpointError.
+        """
         if self.trouble:
             raise EndpointDownError(self.trouble)
         try:
@@ -117,12 +119,12 @@ class Endpoint:
         return answer
 
     def give_up(self, reason: str, pause_s: float) -> None:
-        """Leave the provider alone for *pause_s*."""
+        """Pause the provider for *pause_s*."""
         self._reason, self._until = reason, self._patience.clock() + pause_s
         _log.warning("%s is left alone for %.0f s: %s", self.account.name, pause_s, reason)
 
     def close(self) -> None:
-        """End every request and the thread; once is enough."""
+        """Cancel every request and end the thread; idempotent."""
         if self._loop.is_closed():
             return
         self.begin(self._end()).result()
@@ -204,7 +206,7 @@ def _failure(name: str, response: httpx.Response) -> EndpointError:
 
 
 def _retry_after_s(header: str | None) -> float | None:
-    """Return the seconds that a Retry-After asks for, written as a number or as a date."""
+    """Return the seconds in a Retry-After header, a number or a date."""
     if header is None:
         return None
     try:

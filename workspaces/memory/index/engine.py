@@ -1,4 +1,4 @@
-"""This file is the port to the vector engine: one collection an agent, asked by scope, never without.
+"""Port to the vector engine: one collection per agent, always queried by scope.
 
 Vectors of a point: `dense` (pooled, cosine), `tokens` and `tokens_context` (multivectors, MaxSim by dot product,
 float16), `bm25` (date and entry) and `bm25_context` (previous and this entry), both sparse.
@@ -7,7 +7,7 @@ An IDF is part of a query's weights and counted by `manifest.Rarity` in the scop
 numbers of 1/128, so that their sums are exact in 32-bit floats: an engine adds them in an order that changes from run
 to run (Qdrant's own IDF differs in its last bit, seen in one of two runs), and equal entries would be told apart.
 
-    EngineBrokenError   a collection on disk cannot be used; it is built anew from the files
+    EngineBrokenError   a collection on disk is unusable; it is rebuilt from the files
     EngineAwayError     a server cannot be reached now; nothing is lost
 """
 
@@ -29,22 +29,21 @@ Ids = NDArray[np.int64]
 Column = NDArray[np.float64]
 
 PointId = NewType("PointId", int)
-"""63 bits, made from path, position and text: the same entry is the same point. A number, because a search handles
-thousands of them and reading one as a UUID takes 2 µs. That two of 10 million entries share one has a chance of 1 in
-180,000.
+"""63 bits, derived from path, position and text: the same entry is the same point. A number, because a search handles
+thousands of them and parsing a UUID takes 2 µs. The chance of a collision among 10 million entries is 1 in 180,000.
 """
 
 
 class EngineBrokenError(Exception):
-    """A collection on disk cannot be used: damaged, or made by another version."""
+    """A collection on disk is unusable: damaged, or written by another version."""
 
 
 class EngineAwayError(Exception):
-    """A server that keeps the collection cannot be used now."""
+    """The server of the collection is unavailable."""
 
 
 STEP = 1 / 128
-"""What weights are whole numbers of: a sum stays exact up to 1,024, and a usual weight loses 0.5 % at most."""
+"""Step of weights: a sum stays exact up to 1,024, and a usual weight loses 0.5 % at most."""
 
 
 def stepped(vector: SparseVector) -> SparseVector:
@@ -54,7 +53,7 @@ def stepped(vector: SparseVector) -> SparseVector:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One entry with its vectors; `dense` and `tokens` are `None` where no embedder could load."""
+    """One entry with its vectors; `dense` and `tokens` are `None` without an embedder."""
 
     id: PointId
     entry: Entry
@@ -65,12 +64,12 @@ class Point:
     tokens: TokenArray | None
     """The entry's token vectors, shape [n, 128], rows no longer than 1; n may be 0."""
     tokens_context: TokenArray | None
-    """Those of the entry before it in the section and its own, shape [n', 128], n' >= n."""
+    """Token vectors of the previous entry in the section and this one, shape [n', 128], n' >= n."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayRange:
-    """Both ends belong to it; `None` is open. An undated entry is outside of every range but the one open twice."""
+    """Both ends are included; `None` is open. An undated entry is outside of every range except the fully open one."""
 
     since: date | None
     until: date | None
@@ -78,7 +77,7 @@ class DayRange:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
-    """One question to the engine: all legs at once, limited to *scopes*."""
+    """One query to the engine: all searches at once, limited to *scopes*."""
 
     scopes: frozenset[Scope] | None
     """`None`: every scope of the agent."""
@@ -88,31 +87,31 @@ class CandidateRequest:
     tokens: FloatArray | None
     """Shape [m, 128]; rows are scaled by their word piece's share of the query's IDF, so that MaxSim is weighted."""
     days: DayRange
-    """Only entries dated inside it."""
+    """Only entries dated within this range."""
     limit: int
-    """Candidates a leg."""
+    """Candidates per search."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Entries with the raw parts of their scores, one column a part, each of shape [n].
+    """Entries with the raw parts of their scores, one column per part, each of shape [n].
 
-    A part is 0.0 where its leg did not see the entry. Columns, because a search handles hundreds of entries and shows
-    six: adding them up as objects took longer than finding them.
+    A part is 0.0 if its search did not return the entry. Columns, because a search handles hundreds of entries and
+    shows six: adding them up as objects took longer than finding them.
     """
 
     ids: Ids
-    """Rising and distinct, so that whatever order the engine found them in, the same entries are the same columns."""
+    """Ascending and distinct, so that the order does not depend on the engine."""
     cosine: Column
     late: Column
     """Weighted MaxSim of the query's tokens over the entry's."""
     bm25: Column
     bm25_context: Column
     late_context: Column
-    """The same over the tokens of the entry before it and its own: what was asked and what was answered."""
+    """The same over the tokens of the previous entry and this one: a question and its answer."""
 
     def merged(self, other: "Scores") -> "Scores":
-        """Return the entries of both, which have none in common."""
+        """Return the union of two disjoint sets of entries."""
         if not len(other.ids):
             return self
         ids = np.concatenate([self.ids, other.ids])
@@ -126,7 +125,7 @@ PARTS = ("cosine", "late", "bm25", "bm25_context", "late_context")
 
 
 class Engine(Protocol):
-    """A vector engine that holds one open collection. Synchronous: it is called in the worker process."""
+    """A vector engine with one open collection. Synchronous: it is called in the worker process."""
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Store *points*; those with a known id are replaced."""
@@ -135,22 +134,22 @@ class Engine(Protocol):
         """Remove the points; unknown ids are ignored."""
 
     def ids(self) -> set[PointId]:
-        """Return the ids of all points, to compare with what the manifest says."""
+        """Return the ids of all points, for comparison with the manifest."""
 
     def find(self, request: CandidateRequest) -> Ids:
-        """Return the ids of what the legs found, each leg's best `request.limit`, rising and distinct.
+        """Return the ids found by all searches, each one's best `request.limit`, ascending and distinct.
 
-        A tie at the cut is settled by path and position, never by the order in which points came to the engine.
+        A tie at the cut is resolved by path and position, never by the engine's order of insertion.
         """
 
     def score(self, request: CandidateRequest, ids: Ids) -> Scores:
-        """Score those of *ids* (rising, distinct) that `request.scopes` allows, every part filled in."""
+        """Score those of *ids* (ascending, distinct) that `request.scopes` allows, with every part."""
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
-        """Return the entries of those of *ids* that exist."""
+        """Return the existing entries among *ids*."""
 
     def flush(self) -> None:
-        """Make everything stored so far durable."""
+        """Make all changes durable."""
 
     def close(self) -> None:
         """Flush and release the collection."""

@@ -1,4 +1,4 @@
-"""This file answers one search in a collection: query vectors, the engine's candidates, their ranking and parts."""
+"""One search in a collection: query vectors, the engine's candidates, their ranking and score parts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,18 +41,18 @@ from workspaces.memory.text.dialogue import LineKind, is_evidence
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
 POOL = 50
-"""Candidates a leg; more find hardly more (docs/search-speed.md)."""
+"""Candidates per search; more rarely find more (docs/search-speed.md)."""
 NEIGHBOURS = 2
-"""How far the ranking looks from an entry to those beside it."""
+"""Distance of neighbouring entries that the ranking considers."""
 NEIGHBOURED = 25
-"""How many of the best found entries have those beside them scored too; worse ones have little to lend."""
+"""Number of the best candidates whose neighbours are scored too; worse ones have little to lend."""
 READ = 8
-"""Entries read at once, best first, until enough are found: the usual six and two, since some repeat others."""
+"""Entries read at once, best first, until enough are found: the usual six and two spare for duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A search as the worker gets it; the gateway has turned `Access` into scopes."""
+    """A search request in the worker; the gateway has turned `Access` into scopes."""
 
     text: str
     scopes: frozenset[Scope] | None
@@ -65,7 +65,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entry that answers, with the parts that do not depend on the other entries."""
+    """A matching entry, with the parts independent of other entries."""
 
     entry: Entry
     score: float
@@ -75,7 +75,7 @@ class Found:
     matched: float
     relevance: float
     is_exact: bool
-    """It holds an identifier of the query word for word."""
+    """It contains an identifier of the query verbatim."""
 
 
 class Finder:
@@ -87,7 +87,7 @@ class Finder:
         self._embedder = embedder
 
     def find(self, asked: Asked) -> list[Found]:
-        """Return the best `asked.limit` entries, best first; none where no scope may be searched."""
+        """Return the best `asked.limit` entries, best first; none if no scope may be searched."""
         request, question = self.request(asked), question_of(asked.text, asked.today)
         scores = self._engine.score(request, self._engine.find(request))
         scores = scores.merged(self._engine.score(request, self._beside(scores, max(NEIGHBOURED, asked.limit))))
@@ -100,7 +100,7 @@ class Finder:
         return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
 
     def request(self, asked: Asked) -> CandidateRequest:
-        """Return what the engine is asked for: words weighted by rarity, and the vectors of the query."""
+        """Return the engine's request: words weighted by rarity, and the vectors of the query."""
         words = self._rare(query_vector(asked.text), asked.scopes)
         if self._embedder is None:
             return CandidateRequest(asked.scopes, words, None, None, asked.days, POOL)
@@ -109,18 +109,18 @@ class Finder:
         return CandidateRequest(asked.scopes, words, query.pooled, tokens, asked.days, POOL)
 
     def _rare(self, words: SparseVector, scopes: frozenset[Scope] | None) -> SparseVector:
-        """Multiply each word's weight by its IDF, counted in the scopes that are searched."""
+        """Multiply each word's weight by its IDF in the searched scopes."""
         idf = self._manifest.words.idf(words.indices, scopes)
         values = [weight * rarity for weight, rarity in zip(words.values, idf, strict=True)]
         return stepped(SparseVector(words.indices, values))
 
     def _weighted(self, tokens: FloatArray, pieces: Sequence[int], scopes: frozenset[Scope] | None) -> FloatArray:
-        """Scale each row by its word piece's share of the query's IDF, counted in the scopes that are searched."""
+        """Scale each row by its word piece's share of the query's IDF in the searched scopes."""
         idf = np.array(self._manifest.pieces.idf(pieces, scopes), np.float32)
         return np.asarray(tokens * (idf / idf.sum())[:, np.newaxis], np.float32)
 
     def _beside(self, scores: Scores, best: int) -> Ids:
-        """Return the entries beside the turns among the *best* of *scores* that are not scored yet.
+        """Return the unscored neighbours of the turns among the *best* of *scores*.
 
         A file has one scope, so theirs is the same.
         """
@@ -130,7 +130,7 @@ class Finder:
         return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
 
     def _held(self, question: Question, ids: Sequence[PointId]) -> list[frozenset[str]]:
-        """Return the identifiers of *question* in each entry; where it has none, no entry is read for them."""
+        """Return the identifiers of *question* in each entry; if it has none, no entry is read."""
         if not question.identifiers:
             return [frozenset()] * len(ids)
         entries = self._engine.entries(ids)
@@ -139,7 +139,7 @@ class Finder:
 
 @dataclass(frozen=True, slots=True)
 class _Telling:
-    """Reads what was ranked, best first, as far as it is wanted."""
+    """Reads ranked entries, best first, as far as needed."""
 
     engine: Engine
     manifest: Manifest
@@ -168,7 +168,7 @@ class _Telling:
         )
 
     def _matched(self, id_: PointId) -> float:
-        """Return how much of the query's IDF the entry's own words cover, 0 to 1."""
+        """Return the share of the query's IDF covered by the entry's own words, 0 to 1."""
         held = set(unpacked(self.manifest.points[id_].terms))
         words = self.request.bm25
         covered = sum(weight for term, weight in zip(words.indices, words.values, strict=True) if term in held)
@@ -176,12 +176,12 @@ class _Telling:
 
 
 def _promise(scores: Scores) -> Column:
-    """Return a rough measure of each candidate, a tenth of the work of ranking it, that tells the better half."""
+    """Return a rough score of each candidate, at a tenth of the cost of ranking, that finds the better half."""
     return np.asarray(scores.late_context + scores.cosine + scores.bm25 / (scores.bm25.max(initial=0.0) or 1.0))
 
 
 def _is_clear(found: Found, min_score: float | None) -> bool:
-    """An identifier that was asked for and found is never below a threshold."""
+    """Tell whether it passes the threshold; a match of a requested identifier always does."""
     return min_score is None or found.is_exact or found.relevance >= min_score
 
 
@@ -196,7 +196,7 @@ def _weights(request: CandidateRequest) -> Weights:
 
 
 def _is_within(day: date | None, days: DayRange) -> bool:
-    """A neighbour of what was found may lie outside the bounds."""
+    """Tell whether it is within the bounds; a neighbour of a match may be outside."""
     if days.since is None and days.until is None:
         return True
     return day is not None and (days.since or date.min) <= day <= (days.until or date.max)

@@ -1,6 +1,6 @@
-"""This file asks a vector engine for one search: every leg at once, all parts of every score, always within scopes.
+"""Hybrid search in a vector engine: all searches in one request, all score parts, always within scopes.
 
-It speaks to an engine through `Shard`, which `edge.py` implements, so that the rules below hold for every engine.
+It uses an engine through `Shard`, implemented by `edge.py` and others, so that the rules below hold for every engine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,16 +19,18 @@ from workspaces.memory.text.sparse import SparseVector
 
 VectorName = Literal["dense", "tokens", "tokens_context", "bm25", "bm25_context"]
 FINDING: tuple[VectorName, ...] = ("dense", "bm25", "bm25_context")
-"""The legs that look through the whole collection; late interaction only scores what they found."""
+"""Searches over the whole collection; late interaction only scores their results."""
 SCORING: tuple[VectorName, ...] = ("dense", "tokens", "tokens_context", "bm25", "bm25_context")
 ENTRIES_KEPT = 20_000
-"""Entries held in memory after they were read once, about 1 kB each: reading 600 from the engine takes 3 ms."""
+"""Entries cached in memory after the first read, about 1 kB each: reading 600 from the engine takes 3 ms."""
 SPARE = 100
-"""Points a leg gives beyond its limit: where the cut goes through a tie, they mostly show the whole of it, and a
-second look at the collection is not needed."""
+"""Points requested beyond a search's limit: where the cut splits a tie, they mostly include all of it, and a second
+request is not needed.
+"""
 MORE = 8
-"""How many times as many points are asked for while a tie goes on; an engine asked for all of 100,000 takes 25 to 60
-ms to make room for them, also where the tie has 400 points."""
+"""Factor by which more points are requested while a tie continues; an engine asked for all of 100,000 takes 25 to 60 ms
+to allocate room for them, even if the tie has 400 points.
+"""
 
 ALWAYS = DayRange(None, None)
 NOTHING: Ids = np.zeros(0, np.int64)
@@ -36,7 +38,7 @@ NOTHING: Ids = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which points a query may see."""
+    """The points visible to a query."""
 
     scopes: frozenset[Scope] | None
     """`None`: every scope."""
@@ -53,7 +55,7 @@ class VectorQuery:
     where: Where
     limit: int
     above: float | None = None
-    """Only points with a higher score count."""
+    """Only points with a higher score are returned."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +67,7 @@ class Leg:
 
 
 class Placed(Protocol):
-    """Where an entry stands and who may see it, known without asking the engine."""
+    """Position and scope of an entry, known without a request to the engine."""
 
     @property
     def path(self) -> str: ...
@@ -76,16 +78,16 @@ class Placed(Protocol):
 
 
 class Shard(Protocol):
-    """What an engine has to do: keep points, answer exact queries."""
+    """Interface of an engine: store points, answer exact queries."""
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
-        """Return the answer to each of *queries*, in their order; they travel as one request."""
+        """Return the answers to *queries*, in order; they are sent as one request."""
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
-        """Return the entries of those of *ids* that exist."""
+        """Return the existing entries among *ids*."""
 
     def size(self) -> int:
-        """Return how many points there are."""
+        """Return the number of points."""
 
     def ids(self) -> set[PointId]:
         """Return the ids of all points."""
@@ -97,24 +99,24 @@ class Shard(Protocol):
         """Remove the points; unknown ids are ignored."""
 
     def sweep(self) -> None:
-        """Give back the room of points that are gone, where the engine does not do so by itself."""
+        """Free the space of deleted points, if the engine does not do so by itself."""
 
     def flush(self) -> None:
-        """Make everything stored so far durable."""
+        """Make all changes durable."""
 
     def close(self) -> None:
         """Flush and release the collection."""
 
 
 class Shelf(Protocol):
-    """Where collections are kept."""
+    """Storage of collections."""
 
     @property
     def name(self) -> str:
-        """Says which one it is, from one start to the next."""
+        """Stable identifier of the storage across restarts."""
 
     def open(self, folder: Path, dimension: int) -> Shard:
-        """Open or create the collection of *folder* for pooled vectors of length *dimension* (0: keywords alone).
+        """Open or create the collection of *folder* for pooled vectors of length *dimension* (0: keywords only).
 
         Raises EngineBrokenError or EngineAwayError.
         """
@@ -127,7 +129,7 @@ class HybridEngine:
     """The `Engine` port over a `Shard`."""
 
     def __init__(self, shard: Shard, places: Mapping[PointId, Placed]) -> None:
-        """*places* knows every point that is to be found; another one does not exist."""
+        """*places* contains every searchable point; any other does not exist."""
         self._shard = shard
         self._places = places
         self._entries: dict[PointId, Entry] = {}
@@ -147,7 +149,7 @@ class HybridEngine:
         return self._shard.ids()
 
     def flush(self) -> None:
-        """Make everything stored so far durable."""
+        """Make all changes durable."""
         self._shard.flush()
 
     def close(self) -> None:
@@ -155,7 +157,7 @@ class HybridEngine:
         self._shard.close()
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
-        """Return the entries of those of *ids* that exist."""
+        """Return the existing entries among *ids*."""
         known = {id_: entry for id_ in ids if (entry := self._entries.get(id_))}
         if len(known) < len(ids):
             read = self._shard.entries([id_ for id_ in ids if id_ not in known])
@@ -165,7 +167,7 @@ class HybridEngine:
         return known
 
     def find(self, request: CandidateRequest) -> Ids:
-        """Return the ids of what the legs found, each leg's best `request.limit`, rising and distinct."""
+        """Return the ids found by all searches, each one's best `request.limit`, ascending and distinct."""
         if _sees_nothing(request):
             return NOTHING
         where = Where(request.scopes, request.days)
@@ -174,7 +176,7 @@ class HybridEngine:
         return np.unique(np.concatenate([NOTHING, *(self._cut(query, leg, request.limit) for query, leg in legs)]))
 
     def score(self, request: CandidateRequest, ids: Ids) -> Scores:
-        """Score those of *ids* (rising, distinct) that `request.scopes` allows, every part filled in."""
+        """Score those of *ids* (ascending, distinct) that `request.scopes` allows, with every part."""
         seen = NOTHING if _sees_nothing(request) else self._allowed(ids, request.scopes)
         parts: dict[VectorName, Column] = {name: np.zeros(len(seen)) for name in SCORING}
         if len(seen):
@@ -196,9 +198,9 @@ class HybridEngine:
         return np.array([id_ for id_ in known if scopes is None or self._places[id_].scope in scopes], np.int64)
 
     def _cut(self, query: VectorQuery, leg: Leg, limit: int) -> Ids:
-        """Return the ids of the best *limit* of *leg*; equal scores at the cut are settled by path and position.
+        """Return the ids of the best *limit* of *leg*; equal scores at the cut are ordered by path and position.
 
-        An engine settles them by the order in which points came to it, and there private text would show.
+        An engine would order them by insertion, which would reveal private text.
         """
         if len(leg.ids) <= limit or leg.scores[limit - 1] > leg.scores[limit]:
             return leg.ids[:limit]
@@ -234,16 +236,16 @@ def _queries(request: CandidateRequest, names: Sequence[VectorName], where: Wher
 
 
 def _says_something(vector: SparseVector | FloatArray) -> bool:
-    """A vector of zeros is equally near to everything."""
+    """Tell whether it is non-zero: a vector of zeros is equally near to everything."""
     return len(vector.indices) > 0 if isinstance(vector, SparseVector) else bool(np.any(vector))
 
 
 Payload = dict[str, str | int]
-"""An entry as an engine keeps it; `day` is a proleptic ordinal and missing where the entry has no date."""
+"""An entry as stored by an engine; `day` is a proleptic ordinal and missing for undated entries."""
 
 
 def payload_of(entry: Entry) -> Payload:
-    """Write *entry* as a payload."""
+    """Encode *entry* as a payload."""
     payload: Payload = {
         "path": entry.path,
         "scope": entry.scope,
@@ -258,7 +260,7 @@ def payload_of(entry: Entry) -> Payload:
 
 
 def entry_of(payload: Payload) -> Entry:
-    """Read the entry back from its payload."""
+    """Decode the entry of a payload."""
     day = payload.get("day")
     return Entry(
         path=str(payload["path"]),

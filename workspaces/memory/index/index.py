@@ -1,11 +1,11 @@
-"""This file holds an agent's index folder: which collection answers, and which one is being built beside it.
+"""An agent's index folder: the collection that answers, and the one being built beside it.
 
     <index>/embeddings.db        vectors by text, shared by all collections
     <index>/<layout>/            shard, manifest, and the mark `complete`
     <index>/as_of/<name>/        an index of an earlier day, for as long as it is searched
 
-A layout is named after the embedder, its dimension and the version of chunking, tokenizer and vectors. Another one
-is built beside; until it is complete the old one answers, by words alone where its vectors are of another model.
+A layout is named after the embedder, its dimension and the version of chunking, tokenizer and vectors. A new one is
+built in parallel; until it is complete the old one answers, by keywords only if its vectors are of another model.
 """
 
 import sqlite3
@@ -22,16 +22,16 @@ from workspaces.memory.index.vectors import EmbeddingCache, Vectors
 from workspaces.memory.text.chunking import Chunking
 
 VERSION = 7
-"""Rises when chunking, tokens or vectors change what is stored."""
+"""Increased when chunking, tokens or vectors change the stored data."""
 KEYWORDS = "keywords"
 CACHE = "embeddings.db"
 CACHED_TEXTS_A_POINT = 3
-"""An entry needs one text; thrice that is kept for what comes back, such as an edit that is undone."""
+"""An entry needs one text; three times that is kept for texts that come back, such as an edit that is undone."""
 CACHED_TEXTS_FLOOR = 10_000
 
 
 class Index:
-    """The collections of one agent, open."""
+    """The open collections of one agent."""
 
     def __init__(
         self,
@@ -41,10 +41,10 @@ class Index:
         cache: Path | None = None,
         chunking: Chunking = Chunking.ENTRIES,
     ) -> None:
-        """Open the index in *folder*; what is damaged is removed, to be built anew from the files.
+        """Open the index in *folder*; a damaged one is removed and rebuilt from the files.
 
-        *shelf* keeps the collections, by default the folder itself; *cache* is the embeddings of another index to
-        share, which keeps them in bounds. Raises EngineAwayError when its server is away.
+        *shelf* stores the collections, by default the folder itself; *cache* is another index's embedding cache to
+        share, which limits its own size. Raises EngineAwayError when its server is unavailable.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.embedder = embedder
@@ -69,35 +69,35 @@ class Index:
 
     @property
     def answering_embedder(self) -> Embedder | None:
-        """The embedder whose vectors the answering collection holds; `None`: by words alone."""
+        """The embedder of the answering collection's vectors; `None`: keywords only."""
         return None if self._old else self.embedder
 
     @property
     def is_rebuilding(self) -> bool:
-        """Whether not all documents are in the collection that is to answer."""
+        """Whether the next collection is still incomplete."""
         return not self.building.is_complete
 
     @property
     def is_gone(self) -> bool:
-        """Whether somebody removed the folder under us."""
+        """Whether the folder was removed while open."""
         return self.building.is_gone
 
     @property
     def owing(self) -> int:
-        """How many entries wait for a provider's vector."""
+        """Number of entries waiting for a provider's vector."""
         return len(self.building.owing)
 
     def settle(self) -> Generator[None, None, None]:
-        """Fetch what entries owe, step by step, and make it durable. Raises EndpointError."""
+        """Fetch missing vectors, step by step, and make them durable. Raises EndpointError."""
         try:
             yield from self.building.settle()
         except EndpointError:
-            self.commit(complete=False)  # what came before it failed
+            self.commit(complete=False)  # vectors fetched before the failure
             raise
         self.commit(complete=False)
 
     def commit(self, complete: bool) -> None:
-        """Make everything durable; *complete*: all documents were taken in, so the new collection answers from now."""
+        """Make all changes durable; *complete*: all documents are indexed, so the new collection answers from now."""
         if self.building.commit() and not self._shares_cache:
             self._cache.shrink(max(CACHED_TEXTS_FLOOR, CACHED_TEXTS_A_POINT * len(self.building.manifest.points)))
         if complete and not self.building.is_complete:
@@ -105,7 +105,7 @@ class Index:
             self._retire_old()
 
     def close_for_long(self) -> None:
-        """Release the folder, and what dead points take in a collection too large to be swept while it is used."""
+        """Release the folder, and the space of dead points in a collection too large to be swept while in use."""
         if self.building.is_littered:
             self.building.sweep()
         self.close()
@@ -138,7 +138,7 @@ class Index:
         return None
 
     def _retire_old(self) -> None:
-        """Close the old collection; it is removed unless its embedder is only missing for now."""
+        """Close the old collection; remove it unless its embedder is only temporarily missing."""
         if self._old:
             self._old.close()
             self._old = None
@@ -150,7 +150,7 @@ class Index:
 
 
 def layout(embedder: Embedder | None, chunking: Chunking = Chunking.ENTRIES) -> str:
-    """Return the name of the collection that *embedder*, or none, needs for notes cut by *chunking*."""
+    """Return the name of the collection for *embedder*, or none, and notes cut by *chunking*."""
     version = f"v{VERSION}" if chunking is Chunking.ENTRIES else f"{chunking}-v{VERSION}"
     if embedder is None:
         return f"{KEYWORDS}-{version}"

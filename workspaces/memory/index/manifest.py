@@ -1,7 +1,7 @@
-"""This file remembers what a collection holds: documents by stamp, their points, and how often each word occurs.
+"""Manifest of a collection: documents by stamp, their points, and word frequencies.
 
-It is true only while it is `clean`. The first change makes it unclean, `commit` clean again; whoever opens an unclean
-one compares everything anew, which costs no embedding, since those are cached by text.
+It is valid only while it is `clean`. The first change makes it unclean, `commit` clean again; opening an unclean one
+leads to a full comparison, which costs no embedding, since those are cached by text.
 """
 
 import gc
@@ -35,17 +35,18 @@ CREATE TABLE IF NOT EXISTS leavings (dead INTEGER NOT NULL);
 INSERT INTO leavings SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM leavings);
 """
 _ALL_POINTS = "SELECT id, path, position, section, scope, day, kind, speaker, digest, terms, pieces FROM points"
-"""By name, so that a manifest of another version is an error of the database."""
+"""Named columns, so that a manifest of another version raises a database error."""
 FROZEN_FROM = 5_000
-"""Points from which they are kept out of the collector's sight: while an index of 100,000 is open, it would stop for
-50 to 100 ms now and then, in the middle of a search. Nothing in them refers in circles, so nothing is lost by it."""
+"""Number of points from which they are hidden from the garbage collector: while an index of 100,000 is open, it would
+pause for 50 to 100 ms now and then, in the middle of a search. They hold no cycles, so nothing leaks.
+"""
 _UNKNOWN = ""
-"""The stamp and digest of what has to be compared anew; no real one is empty."""
+"""Stamp and digest of data that needs a new comparison; no real one is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointRow:
-    """What the manifest keeps of a point: enough to rank it without reading it."""
+    """The manifest's data of a point: enough to rank it without reading it."""
 
     id: PointId
     path: str
@@ -55,40 +56,40 @@ class PointRow:
     date: date | None
     kind: LineKind
     speaker: str
-    """Who speaks, as the entry begins; empty where nobody does."""
+    """Name of the speaker at the start of the entry; empty without one."""
     digest: str
-    """Hash of the whole entry: an entry that moved by a line is another digest under the same id."""
+    """Hash of the whole entry: an entry that moved by a line has another digest under the same id."""
     terms: bytes
-    """Numbers of its words (`sparse.term_number`), distinct and `packed`: most are never looked at."""
+    """Numbers of its words (`sparse.term_number`), distinct and `packed`: most are never read."""
     pieces: bytes
-    """Its distinct word pieces, `packed`; empty without an embedder."""
+    """Distinct word pieces, `packed`; empty without an embedder."""
 
 
 def packed(numbers: Iterable[int]) -> bytes:
-    """Return *numbers*, each of 32 bits, one after the other."""
+    """Return *numbers*, each of 32 bits, concatenated."""
     return np.fromiter(numbers, np.uint32).tobytes()
 
 
 def unpacked(numbers: bytes) -> list[int]:
-    """Return the numbers that were `packed`."""
+    """Return the numbers in a `packed` value."""
     return np.frombuffer(numbers, np.uint32).tolist()  # type: ignore[no-any-return]  # numpy types tolist() as Any
 
 
 class Rarity:
-    """In how many entries of each scope a number, of a word or a word piece, occurs."""
+    """Number of entries of each scope that contain a word or a word piece, by its number."""
 
     def __init__(self) -> None:
         self._counts: dict[Scope, Counter[int]] = {}
         self._entries: Counter[Scope] = Counter()
 
     def add(self, scope: Scope, entries: Sequence[bytes]) -> None:
-        """Count *entries* of *scope*, each its `packed` numbers; a hundred thousand at once take 0.1 s."""
+        """Count *entries* of *scope*, each a `packed` value; a hundred thousand at once take 0.1 s."""
         numbers, counts = np.unique(np.frombuffer(b"".join(entries), np.uint32), return_counts=True)
         self._counts.setdefault(scope, Counter()).update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
         self._entries[scope] += len(entries)
 
     def remove(self, scope: Scope, numbers: bytes) -> None:
-        """Take one entry of *scope* out again; what no entry has is not kept, or all that ever was written would be."""
+        """Remove one entry of *scope*; numbers without entries are dropped, or the table would grow without bound."""
         counts, gone = self._counts[scope], unpacked(numbers)
         counts.subtract(gone)
         for number in gone:
@@ -100,11 +101,11 @@ class Rarity:
 
     @property
     def size(self) -> int:
-        """How much is counted: each audience, and each of its numbers."""
+        """Size of the table: each audience, and each of its numbers."""
         return sum(1 + len(counts) for counts in self._counts.values())
 
     def idf(self, numbers: Sequence[int], scopes: frozenset[Scope] | None) -> list[float]:
-        """Return the inverse document frequency of each of *numbers* among *scopes*, by Qdrant's own formula."""
+        """Return the inverse document frequency of each of *numbers* in *scopes*, by Qdrant's own formula."""
         seen = self._counts.keys() if scopes is None else self._counts.keys() & scopes
         entries = sum(self._entries[scope] for scope in seen)
         counts = [sum(self._counts[scope][number] for scope in seen) for number in numbers]
@@ -115,10 +116,10 @@ class Manifest:
     """The manifest in the file *path*; changes are kept in memory until `commit`."""
 
     def __init__(self, path: Path) -> None:
-        """Raises sqlite3.DatabaseError for a file that is damaged, or of a version that says less of a point."""
+        """Raises sqlite3.DatabaseError for a damaged file, or an older version with less data per point."""
         self._db = sqlite3.connect(path, isolation_level=None)
         self.points: dict[PointId, PointRow] = {}
-        """Always the same dictionary, so that others may hold it."""
+        """Always the same dictionary, so that others may keep a reference."""
         self.words = Rarity()
         self.pieces = Rarity()
         self._stamps: dict[str, tuple[str, str]] = {}
@@ -126,7 +127,7 @@ class Manifest:
         self._at: dict[tuple[str, int], PointRow] = {}
         self._changed: set[PointId] = set()
         self.dead = 0
-        """Points that the engine was told to forget or replace since it was last swept: they still take room."""
+        """Points deleted or replaced in the engine since the last sweep: they still take space."""
         try:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
@@ -138,31 +139,31 @@ class Manifest:
 
     @property
     def is_clean(self) -> bool:
-        """Whether the engine held exactly this when it was last written."""
+        """Whether it matched the engine when last written."""
         return bool(self._db.execute("SELECT clean FROM state").fetchone()[0])
 
     @property
     def shelf(self) -> str:
-        """Where the engine is that it vouches for; empty before that was said."""
+        """Storage of the engine that it describes; empty until set."""
         row = self._db.execute("SELECT name FROM shelf").fetchone()
         return str(row[0]) if row else ""
 
     def stands_for(self, shelf: str) -> None:
-        """Note where the engine is."""
+        """Set the storage of the engine."""
         with self._transaction():
             self._db.execute("DELETE FROM shelf")
             self._db.execute("INSERT INTO shelf VALUES (?)", (shelf,))
 
     def stamps(self) -> dict[str, str]:
-        """Return the stamp under which each document was last taken in."""
+        """Return the stamp of each document when last indexed."""
         return {path: stamp for path, (stamp, _) in self._stamps.items()}
 
     def stamp(self, path: str) -> str:
-        """Return the stamp under which the document at *path* was last taken in; empty when it is not known."""
+        """Return the stamp of the document at *path* when last indexed; empty if unknown."""
         return self._stamps.get(path, (_UNKNOWN, _UNKNOWN))[0]
 
     def digest(self, path: str) -> str:
-        """Return the digest of the document at *path* when it was last taken in; empty when it is not known."""
+        """Return the digest of the document at *path* when last indexed; empty if unknown."""
         return self._stamps.get(path, (_UNKNOWN, _UNKNOWN))[1]
 
     def points_of(self, path: str) -> dict[PointId, PointRow]:
@@ -177,12 +178,12 @@ class Manifest:
         return [other.id for other in found if other.section == row.section]
 
     def change_begins(self) -> None:
-        """Note on disk, before the engine is touched, that the two may differ from now on."""
+        """Record on disk, before the engine changes, that the two may differ from now on."""
         if self.is_clean:
             self._db.execute("UPDATE state SET clean = 0")
 
     def put(self, row: PointRow) -> None:
-        """Note that the engine holds the point, or holds it anew."""
+        """Record a new or replaced point of the engine."""
         self.remove(row.id)
         self._place(row)
         self.words.add(row.scope, [row.terms])
@@ -190,7 +191,7 @@ class Manifest:
         self._changed.add(row.id)
 
     def remove(self, id_: PointId) -> None:
-        """Note that the engine no longer holds the point."""
+        """Record a deleted point of the engine."""
         row = self.points.pop(id_, None)
         if row is None:
             return
@@ -203,16 +204,16 @@ class Manifest:
         self.dead += 1
 
     def took(self, path: str, stamp: str, digest: str) -> None:
-        """Note that all points of the document at *path* are in the engine."""
+        """Record that all points of the document at *path* are in the engine."""
         self._stamps[path] = (stamp, digest)
 
     def dropped(self, path: str) -> None:
-        """Note that no point of the document at *path* is left."""
+        """Record that no point of the document at *path* is left."""
         self._stamps.pop(path, None)
         self._of_path.pop(path, None)
 
     def doubt_everything(self) -> None:
-        """Let every document and every point be compared and stored anew."""
+        """Mark every document and every point for comparison and storage."""
         self._db.execute("UPDATE documents SET stamp = '', digest = ''")
         self._db.execute("UPDATE points SET digest = ''")
         self._load()
@@ -231,12 +232,12 @@ class Manifest:
         self._changed.clear()
 
     def swept(self) -> None:
-        """Note that the engine has freed what dead points took."""
+        """Record that the engine has freed the space of dead points."""
         self.dead = 0
         self._db.execute("UPDATE leavings SET dead = 0")
 
     def close(self) -> None:
-        """Release the file; what was not committed is forgotten."""
+        """Release the file; uncommitted changes are lost."""
         self._db.close()
 
     def _load(self) -> None:
@@ -288,7 +289,7 @@ def _row_out(row: PointRow) -> _Stored:
 
 
 def _rows_in(rows: Iterable[_Stored]) -> Iterator[PointRow]:
-    """Read *rows*; what many of them say is kept once."""
+    """Yield *rows* with equal values shared."""
     days: dict[int | None, date | None] = {None: None}
     kinds = list(LineKind)
     for id_, path, position, section, scope, day, kind, speaker, digest, terms, pieces in rows:
@@ -300,7 +301,7 @@ def _rows_in(rows: Iterable[_Stored]) -> Iterator[PointRow]:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Make many objects without having the collector look through them again and again: a third of the time."""
+    """Create many objects without repeated garbage collections: a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

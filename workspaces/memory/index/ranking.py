@@ -1,7 +1,7 @@
-"""This file orders what the engine found: one pure function of the question and the candidates.
+"""Ranking of the engine's candidates: one pure function of the question and the candidates.
 
-The parts of a candidate's score are scaled and added, the entries beside it lend it some of theirs, and a date that
-the question names counts. An entry that holds an identifier of the question word for word comes before all others.
+The parts of a candidate's score are scaled and added, neighbouring entries lend it a share of theirs, and a date in the
+question counts. An entry with an identifier of the question, verbatim, precedes all others.
 """
 
 import re
@@ -21,40 +21,40 @@ from workspaces.memory.text.dialogue import EVIDENCE, LineKind, read_line
 from workspaces.memory.text.tokens import identifiers, identifiers_held, terms
 
 SAID_KEPT = 1_000
-"""Texts whose words are remembered, some 2 kB each: reading one takes 60 µs. Thirty searches look at as many."""
+"""Texts whose words are cached, some 2 kB each: parsing one takes 60 µs. Thirty searches read as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each part adds to a score; fitted on two kinds of talk and rounded by hand (docs/retrieval.md)."""
+    """Weight of each part of a score; fitted on two kinds of talk and rounded by hand (docs/retrieval.md)."""
 
     keyword: float = 0.0
     """BM25 as a share of the best candidate's."""
     keyword_context: float = 0.15
-    """The same of the entry with the one before it."""
+    """The same for the entry together with the previous one."""
     late: float = 0.34
     """MaxSim over the entry's own tokens: 0.25 counts as 0, 0.75 as 1."""
     late_context: float = 0.18
-    """The same over its tokens and those of the entry before it."""
+    """The same over its tokens and those of the previous entry."""
     dense: float = 0.2
     """Cosine, 0.7 counting as 1."""
     neighbour: float = 0.15
-    """The better of the turns before and after, questions apart; what stands beside a note says little about it."""
+    """The better of the turns before and after, except questions; the neighbours of a note say little about it."""
     second_neighbour: float = 0.15
     """The better of the turns two before and two after."""
     answer: float = 0.15
-    """What a turn has besides of the turn before it where that asks: it answers."""
+    """Additional weight for a turn after a question: it answers."""
     speaker: float = 0.05
-    """Who speaks is somebody that the question names: enough to decide between near equals; more hurts."""
+    """The question names the speaker: enough to decide between near equals; more hurts."""
     date: float = 0.27
-    """The entry's day is one that the question names."""
+    """The question names the entry's day."""
     question: float = 0.04
-    """Taken from an entry that ends with a question mark: it asks what another answers."""
+    """Subtracted from an entry that ends with a question mark: another entry answers it."""
     conversation: float = 0.1
-    """Taken from what stands in a transcript: a note of the same fact comes first."""
+    """Subtracted from transcripts: a note of the same fact ranks first."""
     floor: float = GENTLE.floor
     half_life_days: float = GENTLE.half_life_days
-    """Both as `settings.Decay` says."""
+    """Both as in `settings.Decay`."""
 
 
 KEYWORDS_ALONE = Weights(
@@ -70,17 +70,18 @@ KEYWORDS_ALONE = Weights(
     date=0.5,
     question=0.2,
 )
-"""For an agent without an embedder. What stands beside an entry tells more where little is known of the entry: with the
-weights above LoCoMo's R@10 by keywords is 2.1 points lower, and that without token vectors 0.9."""
+"""For an agent without an embedder. Neighbours matter more if little is known of the entry: with the weights above
+LoCoMo's R@10 by keywords is 2.1 points lower, and that without token vectors 0.9.
+"""
 WITHOUT_LATE = replace(KEYWORDS_ALONE, keyword=0.2, keyword_context=0.2, dense=0.6)
 """For an embedder without token vectors."""
 WITHOUT_DENSE = Weights(keyword_context=0.3, late=0.4, late_context=0.3, dense=0.0)
-"""Where a provider's pooled vectors are missing and the local token vectors are not: the rest in its old proportion."""
+"""For missing provider vectors with local token vectors: the other weights in their old proportion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is looked for, read once."""
+    """A parsed query."""
 
     text: str
     identifiers: frozenset[str]
@@ -93,13 +94,13 @@ def kind_of(text: str) -> LineKind:
 
 
 def speaker_of(text: str) -> str:
-    """Return the name of who speaks in an entry of *text*; empty where nobody does, or a role (`owner`) and no name."""
+    """Return the name of an entry's speaker; empty without one, or for a role (`owner`) without a name."""
     name = read_line(text).speaker
     return "" if name[:1].islower() else name
 
 
 class Standing(Protocol):
-    """What the ranking knows of an entry without reading it."""
+    """The ranking's data of an entry, known without reading it."""
 
     @property
     def path(self) -> str: ...
@@ -120,30 +121,30 @@ class Pool:
     scores: Scores
     entries: Sequence[Standing]
     held: Sequence[frozenset[str]]
-    """Identifiers of the question that each holds word for word."""
+    """Identifiers of the question contained in each, verbatim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate in its place, with the parts that put it there."""
+    """A candidate with its rank and the parts of its score."""
 
     row: int
-    """Of the pool."""
+    """Row in the pool."""
     score: float
-    """Orders the candidates of one question; not comparable between questions."""
+    """Sort key of the candidates of one question; not comparable between questions."""
     parts: Mapping[str, float]
-    """What each part added to `score`, by its name in `Weights`."""
+    """Contribution of each part to `score`, by its name in `Weights`."""
 
 
 def question_of(text: str, today: date) -> Question:
-    """Read the identifiers and the dates out of a query that is asked *today*."""
+    """Parse the identifiers and the dates of a query asked *today*."""
     return Question(text, identifiers(text), (*dates_named(text), *relative_dates(text, today)))
 
 
 def rank(question: Question, pool: Pool, weights: Weights, today: date) -> Iterator[Ranked]:
-    """Give the candidates of *pool* in order, best first; ties by path and line.
+    """Yield the candidates of *pool*, best first; ties by path and line.
 
-    It should hold the entries beside each found one as well: those that are missing lend nothing.
+    It should include the neighbours of each match as well: missing ones lend nothing.
     """
     kinds = np.array([entry.kind for entry in pool.entries], np.int8)
     days = np.array([_ordinal(entry.date) for entry in pool.entries], np.int64)
@@ -191,13 +192,13 @@ def _total(parts: Mapping[str, Column]) -> Column:
 
 
 def _places(entries: Sequence[Standing]) -> Ids:
-    """Return a number for each entry that orders them by path and position; neighbours differ by one."""
+    """Return a number for each entry that sorts them by path and position; neighbours differ by one."""
     files = {path: number << 32 for number, path in enumerate(sorted({entry.path for entry in entries}))}
     return np.array([files[entry.path] + entry.position for entry in entries], np.int64)
 
 
 class _Lenders:
-    """The candidates by place, and what each has to lend."""
+    """The candidates by position, and the score that each can lend."""
 
     def __init__(self, places: Ids, lent: Column) -> None:
         self._places = places
@@ -205,11 +206,11 @@ class _Lenders:
         self._lent = lent
 
     def better(self, distance: int) -> Column:
-        """Return what the better one of those *distance* before and after each candidate lends it, 0 at least."""
+        """Return the better loan from the entries *distance* before and after each candidate, at least 0."""
         return np.maximum(np.maximum(self._at(-distance), self._at(distance)), 0.0)
 
     def before(self) -> Column:
-        """Return what the one right before each candidate lends it, 0 at least."""
+        """Return the loan from the previous entry of each candidate, at least 0."""
         return np.maximum(self._at(-1), 0.0)
 
     def _at(self, step: int) -> Column:
@@ -222,7 +223,7 @@ class _Lenders:
 UNDATED = 0
 """No day has this ordinal."""
 TRANSCRIPTS = "sessions/"
-"""Where the paths of conversations begin."""
+"""Path prefix of conversations."""
 _ASKING = (LineKind.ASKS, LineKind.QUESTION)
 
 
@@ -231,7 +232,7 @@ def _ordinal(day: date | None) -> int:
 
 
 def _named(question: Question, days: Ids) -> Column:
-    """Return 1 for each of *days* that the question names, which is asked once a day, and 0 for the others."""
+    """Return 1 for each of *days* named by the question, tested once a day, and 0 for the others."""
     if not question.dates:
         return np.zeros(len(days))
     dated = {day: date.fromordinal(day) for day in set(days.tolist()) if day != UNDATED}
@@ -240,7 +241,7 @@ def _named(question: Question, days: Ids) -> Column:
 
 
 def _spoken(question: Question, speakers: Sequence[str]) -> Column:
-    """Return 1 for each of *speakers* that the question names, by the whole or the first name, and 0 for the others."""
+    """Return 1 for each of *speakers* named by the question, by full or first name, and 0 for the others."""
     text = question.text.casefold()
     named = {name for name in set(speakers) if name and _name(name.casefold()).search(text)}
     return np.array([name in named for name in speakers], np.float64)
@@ -253,22 +254,22 @@ def _name(name: str) -> re.Pattern[str]:
 
 
 def _faded(days: Ids, weights: Weights, today: date) -> Column:
-    """Return the share of its score that an entry of each of *days* has lost; undated ones lose nothing."""
+    """Return the share of its score lost by an entry of each of *days*; undated ones lose nothing."""
     ages = np.maximum(today.toordinal() - days, 0) * (days != UNDATED)
     return np.asarray((1 - weights.floor) * (1 - np.exp2(-ages / weights.half_life_days)), np.float64)
 
 
 def held(question: Question, text: str) -> frozenset[str]:
-    """Return the identifiers of *question* that an entry of *text* holds word for word."""
+    """Return the identifiers of *question* contained in an entry of *text*, verbatim."""
     return identifiers_held(question.identifiers, text)
 
 
 DUPLICATE = 0.8
-"""Share of two entries' terms that they have in common, from which they say the same."""
+"""Share of common terms from which two entries count as duplicates."""
 
 
 class Told(Protocol):
-    """Something found that has an entry."""
+    """A result with an entry."""
 
     @property
     def entry(self) -> Entry: ...
@@ -278,10 +279,10 @@ T = TypeVar("T", bound=Told)
 
 
 def thinned(found: Iterable[T]) -> Iterator[T]:
-    """Give *found* in order, without those that only repeat a better one.
+    """Yield *found* in order, without repetitions of better ones.
 
     A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
-    and the same habit noted on ten days is found once. Time of day does not count.
+    and the same habit noted on ten days is returned once. Time of day does not count.
     """
     shown: list[_Said] = []
     for each in found:
@@ -312,10 +313,10 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def relevance(cosine: float, late: float, matched: float) -> float:
-    """Return how much an entry bears on a question, 0 to 1, whatever else was found: the mean of what is known.
+    """Return an entry's relevance to a question, 0 to 1, independent of other results: the mean of the known parts.
 
-    *cosine* and *late* are those of `Candidate`, *matched* is the share of the question's IDF that the entry's words
-    cover. A part that is 0 is unknown: without an embedder only *matched* is left.
+    *cosine* and *late* are those of `Candidate`, *matched* is the share of the question's IDF covered by the entry's
+    words. A part of 0 is unknown: without an embedder only *matched* is left.
     """
     known = [*(part for part in (cosine, late) if part), matched]
     return min(max(sum(known) / len(known), 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""This file answers what the gateway asks of its indexes: one desk in the worker opens them as they are named."""
+"""Handling of the gateway's requests in the worker, which opens indexes on demand."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ from workspaces.memory.text.chunking import Chunking
 from workspaces.memory.wire import AS_OF, Frame, day_in, day_out, document_in, scopes_in
 
 CLOSE_AFTER_S = 600.0
-"""An index that nobody asked for this long is closed: an open shard maps about 36 MB."""
+"""Time without use after which an index is closed: an open shard maps about 36 MB."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,12 +40,12 @@ class _Open:
 
 
 class Desk:
-    """Answers requests on indexes, which it opens when they are first named."""
+    """Answers requests on indexes, which it opens on first use."""
 
     def __init__(
         self, embedder: Embedder | None, reason: str, clock: Callable[[], float], shelf: Shelf | None = None
     ) -> None:
-        """*reason* says why there is no embedder, or is empty; *shelf* keeps the collections elsewhere."""
+        """*reason* explains a missing embedder, or is empty; *shelf* stores the collections elsewhere."""
         self._shelf = shelf
         self.reranker: Reranker | None = None
         self.chunking = Chunking.ENTRIES
@@ -62,16 +62,16 @@ class Desk:
             "status": self._status,
         }
         self.long: Mapping[str, Callable[[Frame], Work]] = {"put": self.put, "discard": self.discard}
-        """Operations that take steps, one after the other; the others are answered between two steps."""
+        """Operations in several steps; other operations are answered between two steps."""
 
     def answer(self, request: Frame) -> Frame:
-        """Do a short request at once; `ping` only says that we live. Raises KeyError for an unknown operation."""
+        """Do a short request immediately; `ping` only proves life. Raises KeyError for an unknown operation."""
         if request["op"] == "ping":
             return {}
         return self._operations[request["op"]](self._index(request["folder"]), request)
 
     def put(self, request: Frame) -> Work:
-        """Take in a document, step by step."""
+        """Index a document, step by step."""
         index = self._index(request["folder"])
         report = yield from index.building.put(document_in(request["document"]), request["stamp"])
         return {
@@ -83,8 +83,8 @@ class Desk:
         }
 
     def discard(self, request: Frame) -> Work:
-        """Close and remove an index with all its collections, once what was begun on it has ended."""
-        yield  # a first step is taken at once, the rest in its turn
+        """Close and remove an index with all its collections, once pending work on it has ended."""
+        yield  # a first step runs immediately, the rest in turn
         folder = Path(request["folder"])
         if held := self._open.pop(str(folder), None):
             held.index.close()
@@ -96,18 +96,18 @@ class Desk:
 
     @property
     def may_owe(self) -> bool:
-        """Whether vectors come from a provider, so that entries may have to wait for them."""
+        """Whether vectors come from a provider, so that entries may wait for them."""
         return isinstance(self._embedder, Joined)
 
     @property
     def is_owing(self) -> bool:
-        """Whether entries wait for a provider that may be asked now."""
+        """Whether entries wait for a provider that may be called now."""
         if not isinstance(self._embedder, Joined) or self._embedder.far.endpoint.trouble:
             return False
         return any(held.index.owing for held in self._open.values())
 
     def settle(self) -> Work:
-        """Fetch what the entries of all open indexes owe; a provider that fails is asked again later."""
+        """Fetch the missing vectors of all open indexes; a failing provider is called again later."""
         try:
             for held in list(self._open.values()):
                 yield from held.index.settle()
@@ -116,7 +116,7 @@ class Desk:
         return {}
 
     def close_unused(self) -> None:
-        """Close every index that was not used for long."""
+        """Close every index that has not been used for long."""
         for folder, held in list(self._open.items()):
             if self._clock() - held.used_at > CLOSE_AFTER_S:
                 self._open.pop(folder).index.close_for_long()
@@ -171,7 +171,7 @@ class Desk:
         return answer | _shortfall(reader) if isinstance(reader, Reading) else answer
 
     def _ordered(self, finder: Finder, asked: Asked) -> tuple[list[Found], str]:
-        """Return what was found, reranked where that is wanted, allowed and possible, or why it is not."""
+        """Return the results, reranked if requested, allowed and possible, or the reason why not."""
         if self.reranker is None or not may_leave(self.reranker.leaves, asked.scopes):
             return finder.find(asked), ""
         found = finder.find(replace(asked, limit=max(asked.limit, self.reranker.top)))
@@ -208,7 +208,7 @@ def _reader(embedder: Embedder | None, scopes: frozenset[Scope] | None) -> Embed
 
 
 def _shortfall(reading: Reading) -> Frame:
-    """Say what a search went without."""
+    """Describe the missing parts of a search."""
     if reading.is_by_words_alone:
         return {"mode": "keyword", "reason": reading.shortfall or STAYS_HERE}
     return {"shortfall": reading.shortfall}
@@ -248,7 +248,7 @@ def _found_out(found: Found) -> Frame:
 
 
 def open_desk(init: Frame) -> Desk:
-    """Return the desk that the frame `init` describes (`client.WorkerSettings.init`)."""
+    """Return the handler configured by the frame `init` (`client.WorkerSettings.init`)."""
     hosted = [HostedEmbedding.of_frame(each) for each in init["hosted"]]
     chosen = choose_embedder(init["embedder"], hosted, init["threads"])
     desk = Desk(chosen.embedder, chosen.reason, time.monotonic, _shelf(init["qdrant"]))
@@ -258,7 +258,7 @@ def open_desk(init: Frame) -> Desk:
 
 
 def _shelf(server: Frame | None) -> Shelf | None:
-    """Return where collections are kept: on a server, or (`None`) in the index folders."""
+    """Return the storage of collections: a server, or (`None`) the index folders."""
     if server is None:
         return None
     from workspaces.memory.index.server import connect

@@ -1,6 +1,6 @@
-"""This file has a provider read the best entries beside the question once more (Cohere's `/v2/rerank`); off by default.
+"""Reranking of the best entries by a provider (Cohere's `/v2/rerank`); off by default.
 
-EndpointError       as `endpoint` says; whoever calls keeps the fused order then
+EndpointError as `endpoint` says; the caller keeps the fused order then
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from workspaces.memory.index.settings import Reranking
 
 
 class Reranker:
-    """Orders what was found by what a provider thinks of it; closed by `close`."""
+    """Orders results by a provider's scores; closed by `close`."""
 
     def __init__(self, settings: Reranking, patience: Patience | None = None) -> None:
         self.endpoint = Endpoint(Account("cohere rerank", settings.base_url, settings.api_key), patience)
@@ -24,7 +24,7 @@ class Reranker:
     def reordered(self, question: str, found: Sequence[Found]) -> list[Found]:
         """Return *found* in the provider's order, entries with an identifier of the question still first.
 
-        It is asked once. Raises EndpointError after `deadline_s` at the latest.
+        One attempt only. Raises EndpointError after `deadline_s` at the latest.
         """
         if len(found) < 2:
             return list(found)
@@ -34,7 +34,7 @@ class Reranker:
         return sorted((found[number] for number in order), key=lambda each: not each.is_exact)
 
     def close(self) -> None:
-        """End what is under way."""
+        """Cancel pending requests."""
         self.endpoint.close()
 
 

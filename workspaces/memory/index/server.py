@@ -1,11 +1,11 @@
-"""This file keeps collections on a Qdrant server, asked exactly as the embedded engine is.
+"""Collections on a Qdrant server, queried exactly as in the embedded engine.
 
-A collection may hold several agents: then every point carries its agent, ids are the agent's own, and every request
-is limited to one agent by the same function that limits it to scopes.
+A collection may hold several agents: then every point carries its agent, ids are the agent's own, and every request is
+limited to one agent by the same function that limits it to scopes.
 
-A server is elsewhere, so it may be gone or slow. What broke off at once is asked again, once: each request can be done
-twice. Every other fault is an EngineAwayError, and after one the server is left alone for a moment, so that the worker
-stays free for what needs no server.
+A server is remote, so it may be gone or slow. A request that failed immediately is repeated once: each is idempotent.
+Every other fault is an EngineAwayError, and after one the server is left alone for a moment, so that the worker stays
+free for requests that need no server.
 """
 
 import hashlib
@@ -34,11 +34,11 @@ from workspaces.memory.text.sparse import SparseVector
 TOKEN_DIMENSION = 128
 SCROLL = 10_000
 PAUSE_S = 5.0
-"""How long a server that failed is left alone."""
+"""Pause after a failure of the server."""
 AGAIN_AFTER_S = 0.05
-"""How long after a fault that may be over a request is sent once more; a search waits 0.6 seconds in all."""
+"""Delay before a request is repeated after a transient fault; a search waits 0.6 seconds in all."""
 BUSY = frozenset({429, 502, 503, 504})
-"""HTTP statuses of a server, or of what stands before it, that may do it in a moment."""
+"""HTTP statuses of a server, or a proxy, that may succeed in a moment."""
 TENANT_KEY = "agent_id"
 EVERYWHERE = Where(None)
 _EXACTLY = models.SearchParams(exact=True)
@@ -48,26 +48,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """Whose points in a collection are meant: one agent's, or all where the collection is the agent's alone."""
+    """Owner of points in a collection: one agent, or all points if the collection is the agent's alone."""
 
     agent: str = ""
     """Empty: the only one."""
 
     @property
     def payload(self) -> dict[str, str]:
-        """What each point carries of it."""
+        """Payload added to each point."""
         return {TENANT_KEY: self.agent} if self.agent else {}
 
     def stored(self, id_: PointId) -> int:
-        """Return the number under which the server keeps the point *id_*: two agents may have the same note."""
+        """Return the number under which the server stores the point *id_*: two agents may have the same note."""
         return id_ ^ self._mask
 
     def own(self, stored: int | str | uuid.UUID) -> PointId:
-        """Return the id of the point that the server keeps as *stored*."""
+        """Return the id of the point stored as *stored*."""
         return PointId(int(stored) ^ self._mask)
 
     def filter(self, where: Where) -> models.Filter:
-        """Return the condition of every request: this agent, and what *where* says."""
+        """Return the filter of every request: this agent, and *where*."""
         must: list[models.Condition] = []
         if self.agent:
             must.append(models.FieldCondition(key=TENANT_KEY, match=models.MatchValue(value=self.agent)))
@@ -110,7 +110,7 @@ class ServerShard:
         _asked(lambda: self._make(dimension, cluster))
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
-        """Return the answer to each of *queries*, in their order, in one request."""
+        """Return the answers to *queries*, in order, from one request."""
         if not queries:
             return []
         requests = [self._request(query) for query in queries]
@@ -118,7 +118,7 @@ class ServerShard:
         return [self._leg(answer.points) for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
-        """Return the entries of those of *ids* that exist."""
+        """Return the existing entries among *ids*."""
         if not ids:
             return {}
         wanted = self._tenant.filter(Where(None, ids=frozenset(ids)))
@@ -128,7 +128,7 @@ class ServerShard:
         return {self._tenant.own(record.id): entry_of(record.payload) for record in records if record.payload}
 
     def size(self) -> int:
-        """Return how many points there are."""
+        """Return the number of points."""
         everything = self._tenant.filter(EVERYWHERE)
         return _asked(lambda: self._client.count(self._name, everything, exact=True)).count
 
@@ -158,21 +158,21 @@ class ServerShard:
         self._delete(EVERYWHERE)
 
     def sweep(self) -> None:
-        """Do nothing: a server tidies up by itself."""
+        """No-op: a server optimises by itself."""
 
     def flush(self) -> None:
-        """Do nothing: a server answers a change (`wait=True`) when its log is written."""
+        """No-op: a server answers a change (`wait=True`) when its log is written."""
 
     def close(self) -> None:
-        """Do nothing: the connection belongs to the shelf."""
+        """No-op: the connection belongs to the shelf."""
 
     def _make(self, dimension: int, cluster: QdrantCluster) -> None:
-        """Make the collection and its indexes, as far as they are not there: whoever began may have been cut off."""
+        """Create the collection and its indexes, as far as missing: an earlier attempt may have been interrupted."""
         if not self._client.collection_exists(self._name):
             try:
                 self._client.create_collection(self._name, **_layout(dimension), **_kept(cluster))
             except UnexpectedResponse:
-                if not self._client.collection_exists(self._name):  # another gateway made it meanwhile
+                if not self._client.collection_exists(self._name):  # created by another gateway meanwhile
                     raise
         known = self._client.get_collection(self._name).payload_schema
         for key, kind in _indexes(self._tenant).items():
@@ -219,11 +219,11 @@ class ServerShelf:
 
     @property
     def name(self) -> str:
-        """The server, and where on it our collections are."""
+        """The server, and the prefix of our collections on it."""
         return f"{self._server.url} {self._server.layout} {self._server.prefix}"
 
     def open(self, folder: Path, dimension: int) -> Shard:
-        """Return the collection that belongs to the index folder's *folder*. Raises EngineAwayError."""
+        """Return the collection of the index folder's *folder*. Raises EngineAwayError."""
         if self._clock() < self._away_until:
             raise EngineAwayError("the Qdrant server did not answer a moment ago")
         try:
@@ -234,7 +234,7 @@ class ServerShelf:
             raise
 
     def remove(self, folder: Path) -> None:
-        """Remove the agent's points and their folder; a server that is away keeps them, unused."""
+        """Remove the agent's points and their folder; a server that is unavailable keeps them, unused."""
         shutil.rmtree(folder, ignore_errors=True)
         name, _, tenant = self._place(folder, 0)
         try:
@@ -246,7 +246,7 @@ class ServerShelf:
             _log.warning("an old collection stays on the Qdrant server: %s", exc)
 
     def _place(self, folder: Path, dimension: int) -> tuple[str, int, Tenant]:
-        """Return collection, dimension and tenant of *folder*; no agent's name has a dot."""
+        """Return collection, dimension and tenant of *folder*; no agent's name contains a dot."""
         agent = folder.parent.parent.name
         match self._server.layout:
             case "agent":
@@ -256,7 +256,7 @@ class ServerShelf:
 
 
 def connect(server: QdrantServer) -> ServerShelf:
-    """Return the shelf on *server*; nothing is asked yet."""
+    """Return the shelf on *server*, without a request."""
     client = QdrantClient(
         url=server.url,
         api_key=server.api_key or None,
@@ -268,7 +268,7 @@ def connect(server: QdrantServer) -> ServerShelf:
 
 
 def _asked(request: Callable[[], T]) -> T:
-    """Return what the server answers to *request*, which is made once more if what it met may be over.
+    """Return the server's answer to *request*, which is repeated once after a transient fault.
 
     Raises EngineAwayError for every fault of the client; neither the request nor the key is in the message.
     """
@@ -285,14 +285,14 @@ def _asked(request: Callable[[], T]) -> T:
 
 
 def _may_be_over(exc: QdrantException | ApiException) -> bool:
-    """Say whether a connection broke or the server was busy; one that let the time run out would do so again."""
+    """Tell whether a connection broke or the server was busy; a timeout would only repeat itself."""
     if isinstance(exc, ResponseHandlingException):
         return isinstance(exc.source, httpx.TransportError) and not isinstance(exc.source, httpx.TimeoutException)
     return isinstance(exc, UnexpectedResponse) and exc.status_code in BUSY
 
 
 def _layout(dimension: int) -> dict[str, Any]:
-    """The client's own border takes a plain dict. HNSW is never built (`m=0`): scanning is exact."""
+    """Return the layout in the client's form, a plain dict. HNSW is never built (`m=0`): scanning is exact."""
     tokens = models.VectorParams(
         size=TOKEN_DIMENSION,
         distance=models.Distance.DOT,
@@ -308,7 +308,7 @@ def _layout(dimension: int) -> dict[str, Any]:
 
 
 def _kept(cluster: QdrantCluster) -> dict[str, Any]:
-    """Return how many nodes keep a new collection's points; what is not set is the server's own choice."""
+    """Return the replication of a new collection; unset values are left to the server."""
     factors = {
         "replication_factor": cluster.replication_factor,
         "write_consistency_factor": cluster.write_consistency_factor,
@@ -317,7 +317,7 @@ def _kept(cluster: QdrantCluster) -> dict[str, Any]:
 
 
 def _indexes(tenant: Tenant) -> dict[str, models.PayloadSchemaType | models.KeywordIndexParams]:
-    """Return the payload's indexes; that of the tenant lets the server keep an agent's points together."""
+    """Return the payload's indexes; the tenant's lets the server store an agent's points together."""
     keyword, whole = models.PayloadSchemaType.KEYWORD, models.PayloadSchemaType.INTEGER
     by_agent = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
     return ({TENANT_KEY: by_agent} if tenant.agent else {}) | {"scope": keyword, "day": whole}

@@ -1,4 +1,4 @@
-"""This file gives entries their vectors, and embeds no text twice: embeddings are kept by the text's hash."""
+"""Vectors of entries, with a cache by the text's hash: no text is embedded twice."""
 
 import hashlib
 import sqlite3
@@ -27,14 +27,15 @@ CREATE TABLE IF NOT EXISTS embeddings (
 
 
 RECENT_BYTES = 4 * 1024 * 1024
-"""Of embeddings kept in memory after they came: each is read thrice when its entry and the next are stored. Those of
-one document are some 60 kB a thousand characters, and 30,000 of these are ahead."""
+"""Size of the cache of new embeddings: each is read three times when its entry and the next are stored. Those of one
+document are some 60 kB per thousand characters, and 30,000 of these are ahead.
+"""
 _BYTES_A_PIECE = 70
-"""A number in a set of Python's, with its share of the table."""
+"""Size of a number in a Python set, with its share of the table."""
 
 
 class EmbeddingCache:
-    """Embeddings by model and text's hash in the file *path*; about 5.5 kB a text."""
+    """Embeddings by model and text hash in the file *path*; about 5.5 kB a text."""
 
     def __init__(self, path: Path) -> None:
         self._recent: OrderedDict[tuple[str, str], Embedding] = OrderedDict()
@@ -57,7 +58,7 @@ class EmbeddingCache:
         return Embedding(np.frombuffer(row[0], np.float32), tokens, frozenset(pieces.tolist()))
 
     def put(self, model: str, embeddings: Iterable[tuple[str, Embedding]]) -> None:
-        """Keep *embeddings* by their texts, all in one transaction."""
+        """Store *embeddings* by their texts, all in one transaction."""
         new = {(model, text): embedding for text, embedding in embeddings}
         self._db.execute("BEGIN")
         rows = (_row(model, text, embedding) for (_, text), embedding in new.items())
@@ -67,7 +68,7 @@ class EmbeddingCache:
             self._remember(key, embedding)
 
     def shrink(self, most: int) -> None:
-        """Forget the oldest beyond *most* texts: an index that keeps changing must not grow for ever."""
+        """Delete the oldest beyond *most* texts: an index that keeps changing must not grow for ever."""
         sql = (
             "DELETE FROM embeddings WHERE rowid <= (SELECT rowid FROM embeddings ORDER BY rowid DESC LIMIT 1 OFFSET ?)"
         )
@@ -80,7 +81,7 @@ class EmbeddingCache:
         self._db.close()
 
     def _remember(self, key: tuple[str, str], embedding: Embedding) -> None:
-        """Keep an embedding in memory as the newest, and let go of as many of the oldest as it takes."""
+        """Cache an embedding as the newest, and evict as many of the oldest as necessary."""
         if (known := self._recent.pop(key, None)) is not None:
             self._recent_bytes -= _bytes_of(known)
         self._recent[key] = embedding
@@ -91,29 +92,29 @@ class EmbeddingCache:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntryVectors:
-    """What the engine stores of an entry's meaning."""
+    """An entry's stored vectors."""
 
     dense: FloatArray
-    """Of the entry alone: read with the one before it, it costs a second run of the model and finds no more."""
+    """Of the entry alone: embedding it with the previous one costs a second run of the model and finds no more."""
     tokens: TokenArray
     tokens_context: TokenArray
     pieces: tuple[int, ...]
     owes: bool = False
-    """The provider's vector is still to be fetched; `dense` is zeros until then."""
+    """The provider's vector is missing; `dense` is zeros until then."""
 
 
 WAIT_S = 0.005
 """How long a step waits for embeddings: a search that arrives meanwhile is served after it."""
 PORTION = 64
 PORTION_CHARACTERS = 8_000
-"""Texts embedded at once, and their characters: 100 ms of two cores, the work that a kill costs."""
+"""Texts embedded at once, in characters: 100 ms of two cores, the work lost by a kill."""
 PORTIONS_AT_ONCE = 2
-"""The next portion begins while the last texts of one keep no more than one core busy."""
+"""The next portion starts while the last texts of one use at most one core."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Portion:
-    """Texts on their way through the model."""
+    """Texts being embedded."""
 
     texts: Sequence[str]
     coming: "Future[list[Embedding]]"
@@ -121,31 +122,31 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What a document's texts wait for."""
+    """Pending embeddings of a document's texts."""
 
     portions: Sequence[Portion]
     embedded: int
-    """Texts that had to go through the model."""
+    """Texts embedded by the model."""
     reused: int
-    """Texts that were known, or on their way."""
+    """Texts cached, or already being embedded."""
 
 
 class Vectors:
-    """An embedder that remembers, and works on threads of its own; closed by `close`."""
+    """An embedder with a cache and its own threads; closed by `close`."""
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
         self._embedder = embedder
         self._joined = embedder if isinstance(embedder, Joined) else None
         self._cache = cache
         self.embedded = 0
-        """Texts that went through the model so far."""
+        """Texts embedded by the model so far."""
         self.reused = 0
-        """Texts whose embedding was known."""
+        """Texts with a cached embedding."""
         self._threads = ThreadPoolExecutor(PORTIONS_AT_ONCE, thread_name_prefix="embedding")
         self._under_way: dict[str, Portion] = {}
 
     def begin(self, texts: Sequence[str]) -> Learning:
-        """Start to embed those of *texts* that are not known, beside whatever the caller does."""
+        """Start embedding the uncached ones of *texts*, in the background."""
         asked = [without_time(text) for text in texts]
         distinct = dict.fromkeys(asked)
         shared = {id(portion): portion for text in distinct if (portion := self._under_way.get(text))}
@@ -157,7 +158,7 @@ class Vectors:
         return learning
 
     def arrive(self, learning: Learning) -> Generator[None, None, None]:
-        """Wait, in steps of 5 ms, until all its texts are known."""
+        """Wait, in steps of 5 ms, until all its texts are embedded."""
         for portion in learning.portions:
             while not portion.coming.done():
                 wait([portion.coming], WAIT_S)
@@ -165,11 +166,11 @@ class Vectors:
             self._keep(portion)
 
     def close(self) -> None:
-        """End what is under way; what came so far is kept."""
+        """Cancel pending work; completed embeddings are kept."""
         self._threads.shutdown(cancel_futures=True)
 
     def of(self, entry: Entry) -> EntryVectors:
-        """Return the vectors of *entry*, whose text was learned."""
+        """Return the vectors of *entry*, whose text is embedded."""
         alone = self._embedding(without_time(entry.text))
         before = self._embedding(without_time(entry.context)).tokens if entry.context else alone.tokens[:0]
         together = np.concatenate([before, alone.tokens])
@@ -179,11 +180,11 @@ class Vectors:
         return EntryVectors(dense, alone.tokens, together, tuple(alone.piece_ids), owes)
 
     def wants_far(self, scope: Scope) -> bool:
-        """Say whether a provider is to embed the entries of *scope*."""
+        """Tell whether a provider embeds the entries of *scope*."""
         return self._joined is not None and self._joined.may_leave(frozenset({scope}))
 
     def fetch(self, entries: Iterable[Entry]) -> Generator[None, None, None]:
-        """Have the provider embed those of *entries* that may leave, in steps of 5 ms. Raises EndpointError."""
+        """Fetch the provider's vectors of those *entries* that may be sent, in steps of 5 ms. Raises EndpointError."""
         if self._joined is None:
             return
         far = self._joined.far
@@ -213,14 +214,14 @@ class Vectors:
         return portion
 
     def _keep(self, portion: Portion) -> None:
-        """Keep what came, unless another document that waited for the same texts did."""
+        """Cache the results, unless another document waiting for the same texts already did."""
         waited_for = [text for text in portion.texts if self._under_way.pop(text, None)]
         if waited_for:
             self._cache.put(self._embedder.name, zip(portion.texts, portion.coming.result(), strict=True))
 
     def _embedding(self, text: str) -> Embedding:
         known = self._cache.get(self._embedder.name, text)
-        if known is None:  # the head of a table, which is no entry, or what the cache has forgotten
+        if known is None:  # the head of a table, which is not an entry, or evicted from the cache
             [known] = self._embedder.embed([text])
             self.embedded += 1
             self._cache.put(self._embedder.name, [(text, known)])
@@ -238,7 +239,7 @@ def _bytes_of(embedding: Embedding) -> int:
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Cut *texts* into portions that are embedded at once."""
+    """Split *texts* into portions that are embedded at once."""
     portion: list[str] = []
     characters = 0
     for text in texts:

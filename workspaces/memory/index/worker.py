@@ -1,9 +1,9 @@
-"""This file is the memory worker: the one child process that holds the embedding model and all open collections.
+"""The memory worker: the one child process with the embedding model and all open collections.
 
-Started as `python -m workspaces.memory.index.worker`, it reads requests from stdin and answers on stdout until
-stdin ends, which it does when the gateway ends, however it ends. The first frame is `init`: how to embed, with the
-provider's key, which travels nowhere else. One thread does all work: indexing goes in small steps, and a search that
-arrives is served between two of them. Missing provider vectors are fetched when the worker is idle.
+Started as `python -m workspaces.memory.index.worker`, it reads requests from stdin and answers on stdout until stdin
+ends, which happens when the gateway ends, in any way. The first frame is `init`: the embedder, with the provider's key,
+which is sent nowhere else. One thread does all work: indexing proceeds in small steps, and a search that arrives is
+served between two of them. Missing provider vectors are fetched when the worker is idle.
 """
 
 import logging
@@ -22,9 +22,9 @@ from workspaces.memory.wire import Decoder, Frame, WireError, encode
 from workspaces.memory_trim import EVERY_S, give_back, wait_s
 
 BUSY_EVERY_S = 1.0
-"""How often a long request says that it is alive."""
+"""Interval at which a long request reports that it is alive."""
 SETTLE_EVERY_S = 1.0
-"""How often it is looked whether a provider that failed may be asked again."""
+"""Interval of checking whether a failed provider may be called again."""
 READ_SIZE = 1 << 16
 
 _log = logging.getLogger(__name__)
@@ -36,16 +36,16 @@ GiveBack = Callable[[], float]
 @dataclass(slots=True)
 class _Job:
     id: int | None
-    """`None`: nobody waits for it."""
+    """`None`: no answer expected."""
     work: Work
     spoke_at: float
 
 
 class Loop:
-    """Serves requests in order, but short ones between the steps of long ones."""
+    """Serves requests in order, with short ones between the steps of long ones."""
 
     def __init__(self, desk: Desk, send: Send, clock: Callable[[], float], give_back: GiveBack = give_back) -> None:
-        """*give_back* frees memory that nothing uses, and says how many seconds that took."""
+        """*give_back* frees unused memory and returns the seconds that it took."""
         self._desk = desk
         self._send = send
         self._clock = clock
@@ -53,9 +53,9 @@ class Loop:
         self._jobs: deque[_Job] = deque()
         self._settling: _Job | None = None
         self._pause_s = EVERY_S
-        """How long after something was done memory is given back."""
+        """Delay between work and freeing memory."""
         self._giving_back_at = math.inf
-        """When that is; never, while nothing was done since the last time."""
+        """Time of the next release; never, if there was no work since the last one."""
 
     def run(self, requests: "queue.SimpleQueue[Frame | None]") -> None:
         """Serve until `None` arrives."""
@@ -71,12 +71,12 @@ class Loop:
             self._begin(request)
 
     def _idle_s(self) -> float:
-        """Return how long nothing is to be done."""
+        """Return the time until the next task."""
         idle_s = SETTLE_EVERY_S if self._desk.may_owe else CLOSE_AFTER_S
         return max(min(idle_s, self._giving_back_at - self._clock()), 0.0)
 
     def _rest(self) -> None:
-        """Use the time in which nobody asks: close what is not used, give memory back, fetch what entries owe."""
+        """Use idle time: close unused indexes, free memory, fetch missing vectors."""
         self._desk.close_unused()
         if self._clock() >= self._giving_back_at:
             self._pause_s, self._giving_back_at = wait_s(self._give_back()), math.inf
@@ -88,7 +88,7 @@ class Loop:
         long = self._desk.long.get(request["op"])
         work = long(request) if long else _at_once(self._desk, request)
         job = _Job(request["id"], work, self._clock())
-        if not self._advance(job):  # a long one's first step hands its texts to the model, so that none waits for it
+        if not self._advance(job):  # a long one's first step passes its texts to the model, so that none waits
             self._jobs.append(job)
 
     def _step(self) -> None:
@@ -100,7 +100,7 @@ class Loop:
             self._settling = None
 
     def _advance(self, job: _Job) -> bool:
-        """Do the next step of *job* and say whether it was the last."""
+        """Run the next step of *job* and tell whether it was the last."""
         try:
             next(job.work)
         except StopIteration as finished:
@@ -113,7 +113,7 @@ class Loop:
         return False
 
     def _speak(self) -> None:
-        """Say now and then, for the job that is done and for all that wait behind it, that we live."""
+        """Report at intervals, for the current job and all that wait behind it, that the worker is alive."""
         now = self._clock()
         for job in self._jobs:
             if now - job.spoke_at > BUSY_EVERY_S:
@@ -131,7 +131,7 @@ def _at_once(desk: Desk, request: Frame) -> Work:
 
 
 def frames(stream: BinaryIO) -> Iterator[Frame]:
-    """Give the frames of *stream* until it ends or goes out of step."""
+    """Yield the frames of *stream* until it ends or becomes invalid."""
     decoder = Decoder()
     while data := os.read(stream.fileno(), READ_SIZE):
         yield from decoder.feed(data)
@@ -140,7 +140,7 @@ def frames(stream: BinaryIO) -> Iterator[Frame]:
 def main() -> None:
     """Serve the gateway on stdin and stdout."""
     stdin, stdout = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not land among the frames
+    os.dup2(2, 1)  # a library's output must not mix with the frames
     requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(stdin, requests), daemon=True).start()
     init = requests.get()

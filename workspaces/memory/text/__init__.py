@@ -1,1 +1,1 @@
-"""Pure functions over text: chunks, tokens, dates."""
+"""Pure functions on text: chunks, tokens, dates."""

@@ -1,7 +1,7 @@
-"""This file cuts a document into the entries that can be found, each with its true lines.
+"""Splitting of a document into searchable entries, each with its true line numbers.
 
-An entry is what somebody wrote down at once: a list item, a paragraph, a turn of a dialogue, a table row, a block of
-code. Its headings are its section, and the entry before it is its context.
+An entry is one unit of writing: a list item, a paragraph, a turn of a dialogue, a table row, a block of code. Its
+headings are its section, and the previous entry is its context.
 """
 
 import re
@@ -21,46 +21,47 @@ from workspaces.memory.text.dialogue import is_turn
 from workspaces.memory.text.tokens import terms
 
 CHUNK_TOKENS = 400
-"""A passage longer than this is cut; the length of a chunk in the memory systems this one follows."""
+"""A longer passage is split; the chunk size of the reference memory systems."""
 OVERLAP_TOKENS = 80
-"""How much of a cut passage the next part repeats."""
+"""Overlap of the parts of a split passage."""
 TELLING_WORDS = 3
-"""A heading with nothing below it is an entry if it has as many words: "Interests" above nothing tells nothing."""
+"""A heading without content is an entry if it has this many words: "Interests" above nothing carries no information."""
 _BYTES_A_TOKEN = 4
-"""UTF-8 bytes: English words and single Han characters both come out near what tokenizers count."""
+"""UTF-8 bytes: for English words and single Han characters this comes close to real tokenizers."""
 
 _DEEPEST = 100
-"""Levels of lists and quotes inside each other, of which the parser's own limit is 20. At one that is deeper it drops
-the rest of the document, which is then cut into windows instead."""
+"""Levels of nested lists and quotes; the parser's own limit is 20. Below a deeper one it drops the rest of the
+document, which is then split into windows instead.
+"""
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?(?:(?P<end>-->)|\Z)", re.DOTALL)
-"""One that nothing closes is text, and is read to the end once: left out of the pattern it is read from each "<!--"."""
+"""An unclosed one is text, and is scanned once: without it the pattern would rescan from each "<!--"."""
 _SENTENCE_END = re.compile(r"\n\s*\n|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n")
 
 
 class Chunking(StrEnum):
-    """How a document is cut."""
+    """Unit of splitting a document."""
 
     ENTRIES = "entries"
     """By list item, paragraph, turn, row."""
     WINDOWS = "windows"
-    """Plain windows of 400 tokens, 80 of them shared with the window before, blind to structure but headings."""
+    """Plain windows of 400 tokens, 80 of them shared with the previous window, ignoring structure except headings."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A text whose line n stands on line `line + n` of the document, and what it is read with."""
+    """A text whose line n is line `line + n` of the document, with its context."""
 
     line: int
     text: str
     section: tuple[str, ...]
     header: str = ""
-    """The head of the table that a row belongs to."""
+    """The head of a row's table."""
 
 
 def entries_of(document: Document, chunking: Chunking = Chunking.ENTRIES) -> list[Entry]:
-    """Cut *document* into entries, in order; front matter, comments and blank text give none."""
+    """Split *document* into entries, in order; front matter, comments and blank text give none."""
     text = document.text.replace("\r\n", "\n").replace("\r", "\n")
     text = _FRONT_MATTER.sub(lambda match: "\n" * match[0].count("\n"), text)
     passages = _passages(text) if chunking is Chunking.ENTRIES else _windows(text)
@@ -72,7 +73,7 @@ def entries_of(document: Document, chunking: Chunking = Chunking.ENTRIES) -> lis
 
 
 def token_count(text: str) -> int:
-    """Return about how many tokens *text* has, in any script."""
+    """Return the approximate number of tokens in *text*, in any script."""
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN)
 
 
@@ -94,7 +95,7 @@ def _entry(document: Document, position: int, part: _Passage, before: _Passage |
 
 
 def _true_line(document: Document, place: int) -> int:
-    """Return the number, in the file, of the line at *place* (from 0) of the document."""
+    """Return the line number in the file of the document's line *place* (from 0)."""
     return document.lines[place] if document.lines else place + 1
 
 
@@ -118,7 +119,7 @@ def _passages(text: str) -> Iterator[_Passage]:
 
 
 class _Reader:
-    """Walks the block tokens of one document and gathers passages: one open list item at a time."""
+    """Walks the block tokens of one document and collects passages: one open list item at a time."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -132,7 +133,7 @@ class _Reader:
         self._has_rows = False
 
     def take(self, token: Token) -> Iterator[_Passage]:
-        """Read one token and give the passages that it completes."""
+        """Read one token and yield the completed passages."""
         match token.type:
             case "list_item_open" | "list_item_close":
                 yield from self._close_item()
@@ -147,7 +148,7 @@ class _Reader:
                 yield from self._block(token)
 
     def end(self) -> Iterator[_Passage]:
-        """Give what is still open at the end of the document."""
+        """Yield the passages still open at the end of the document."""
         yield from self._close_item()
         yield from self._close_heading()
 
@@ -156,7 +157,7 @@ class _Reader:
         return tuple(title for _, title in self._headings if title)
 
     def _table(self, token: Token) -> Iterator[_Passage]:
-        """Give each row with the head to read it by, or the head where no row follows."""
+        """Yield each row with the table's head, or the head if there are no rows."""
         if token.type == "table_close":
             if self._head and not self._has_rows:
                 yield self._found(self._head)
@@ -214,7 +215,7 @@ class _Reader:
         first, end = token.map or (0, 0)
         if token.type in {"fence", "code_block"}:
             return _Passage(first + (token.type == "fence"), token.content, self._section)
-        # The parser strips what Unicode calls blank, a line of no-break spaces too: such lines before the text count.
+        # The parser strips Unicode white space, a line of no-break spaces too: such lines before the text count.
         while end > first and not self._lines[end - 1].strip().strip(">").strip():
             end -= 1
         first = max(first, end - 1 - token.content.rstrip("\n").count("\n"))
@@ -273,7 +274,7 @@ def _trimmed(passage: _Passage) -> _Passage:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Give the bounds of overlapping parts of *text*, at sentence borders where there are any."""
+    """Yield the bounds of overlapping parts of *text*, at sentence boundaries where there are any."""
     borders = [0, *_borders(text), len(text)]
     sizes = [token_count(text[a:b]) for a, b in pairwise(borders)]
     first = 0
@@ -297,7 +298,7 @@ def _stepped_back(sizes: Sequence[int], last: int) -> int:
 
 
 def _borders(text: str) -> Iterator[int]:
-    """Give the places where *text* may be cut: sentence ends, and word borders in a sentence that is too long."""
+    """Yield possible cuts of *text*: sentence ends, and word boundaries in a sentence that is too long."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     start = 0
     for end in [*ends, len(text)]:

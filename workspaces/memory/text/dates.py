@@ -1,4 +1,4 @@
-"""This file reads the days, months and years that a text names, in full, in part, or seen from today."""
+"""Days, months and years named in a text, in full, in part, or relative to today."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _MONTHS = (
 )
 _SHORT = {name[:3]: number for number, name in enumerate(_MONTHS, 1)} | {"sept": 9}
 _AMBIGUOUS = frozenset({"may", "march", "mar"})
-"""Words that are often no month: they count beside a number or after a word such as "in"."""
+"""Words that are often not months: they count beside a number or after a word such as "in"."""
 
 _MONTH = r"(?P<month>" + "|".join([*_MONTHS, *_SHORT]) + r")\b\.?"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
@@ -31,7 +31,7 @@ _FORMS = (
     r"\b(?P<year>(?:19|20)\d\d)-(?P<number>[01]\d)\b",
 )
 _HINT = re.compile(r"\d|" + "|".join(_SHORT), re.IGNORECASE)
-"""What every form has; most questions have neither, and looking for it takes a tenth of looking for all forms."""
+"""Required by every form; most questions lack it, and this test takes a tenth of matching all forms."""
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _RELATIVE = re.compile(
@@ -51,7 +51,7 @@ class NamedDate:
     day: int | None = None
 
     def covers(self, other: date) -> bool:
-        """Say whether *other* agrees with every part that is named."""
+        """Tell whether *other* agrees with every named part."""
         return self.year in {None, other.year} and self.month in {None, other.month} and self.day in {None, other.day}
 
 
@@ -61,7 +61,7 @@ def _forms() -> tuple[re.Pattern[str], ...]:
 
 
 def dates_named(text: str) -> list[NamedDate]:
-    """Return the dates that *text* names, most exact forms first: "on 8 May 2023", "in June", "2023-05-08", "2022"."""
+    """Return the dates in *text*, most exact forms first: "on 8 May 2023", "in June", "2023-05-08", "2022"."""
     found: list[NamedDate] = []
     if not _HINT.search(text):
         return found
@@ -75,7 +75,7 @@ def dates_named(text: str) -> list[NamedDate]:
 
 
 def relative_dates(text: str, today: date) -> list[NamedDate]:
-    """Return the days, months, years that *text* names as seen from *today*: "yesterday", "last week", "on Monday"."""
+    """Return the days, months, years in *text* relative to *today*: "yesterday", "last week", "on Monday"."""
     return [named for match in _RELATIVE.finditer(text) for named in _seen_from(today, match)]
 
 
@@ -107,7 +107,7 @@ def _day(day: date) -> NamedDate:
 
 
 def date_in(text: str) -> date | None:
-    """Return the first full date that *text* names, or `None`."""
+    """Return the first full date in *text*, or `None`."""
     for named in dates_named(text):
         if named.year and named.month and named.day:
             return date(named.year, named.month, named.day)

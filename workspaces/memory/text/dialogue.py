@@ -1,7 +1,7 @@
-"""Lines of a conversation, as notes and transcripts hold them: one writer, one reader, and the kind of each line.
+"""Lines of a conversation in notes and transcripts: one writer, one reader, and the kind of each line.
 
-A line names its speaker and mostly its time. Strandline writes `Owner (21:17): text` into the day's notes and
-`21:17 Owner: text` into session notes and transcripts; hand-written and imported notes are read by the same function.
+A line names its speaker and mostly its time. Strandline writes `Owner (21:17): text` into daily notes and `21:17 Owner:
+text` into session notes and transcripts; hand-written and imported notes are read by the same function.
 """
 
 import re
@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import IntEnum
 
 LONGEST_NAME = 30
-"""Of a speaker, in characters; a longer beginning before a colon is a sentence."""
+"""Of a speaker, in characters; a longer text before a colon is a sentence."""
 
 _TIME = r"\[?(?P<time>\d{1,2}:\d{2}(?::\d{2})?)\]?"
 _NAME = rf"(?P<name>\w[\w .'’-]{{0,{LONGEST_NAME}}})"
@@ -25,20 +25,20 @@ _ONLY_TIME = re.compile(rf"{_TIME}\s+")
 
 
 class LineKind(IntEnum):
-    """What a line of a note or a conversation does; stored with its entry."""
+    """Function of a line in a note or a conversation; stored with its entry."""
 
     NOTE = 0
-    """No dialogue."""
+    """Not dialogue."""
     SAYS = 1
-    """Somebody states something."""
+    """A statement."""
     ASKS = 2
-    """Somebody states something and ends with a question."""
+    """A statement that ends with a question."""
     QUESTION = 3
-    """Nothing but questions: leads to what answers it, and is never evidence."""
+    """Questions only: leads to its answer, and is never evidence."""
     SMALL_TALK = 4
     """A greeting, thanks, an agreement: never evidence."""
     HEADING = 5
-    """Stands above what was said, or counts what is left out: never evidence."""
+    """Precedes dialogue, or counts omitted messages: never evidence."""
 
 
 EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS})
@@ -47,18 +47,18 @@ EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a note, taken apart."""
+    """A parsed line of a note."""
 
     text: str
     """Without speaker and time."""
     speaker: str = ""
-    """Empty where nobody speaks."""
+    """Empty without a speaker."""
     time: str = ""
     """As written, such as `21:17`; empty without one."""
 
     @property
     def kind(self) -> LineKind:
-        """What the line does, told by its words."""
+        """Kind of the line, from its words."""
         if self.speaker:
             return kind_of_speech(self.text)
         return LineKind.HEADING if _HEADING.fullmatch(self.text) else LineKind.NOTE
@@ -70,17 +70,17 @@ def transcript_line(speaker: str, at: datetime, text: str) -> str:
 
 
 def log_line(speaker: str, at: datetime, text: str) -> str:
-    """Return a line of the day's notes, below the conversation that it belongs to, without a list marker."""
+    """Return a line of the daily notes, below its conversation's heading, without a list marker."""
     return f"{speaker} ({at:%H:%M}): {text}"
 
 
 def conversation_heading(until: datetime) -> str:
-    """Return the line above a conversation in the day's notes, without its own time."""
+    """Return the line above a conversation in the daily notes, without its own time."""
     return f"Conversation until {until:%H:%M}"
 
 
 def left_out_line(messages: int) -> str:
-    """Return the line that counts the *messages* of a conversation that are not noted."""
+    """Return the line that counts the omitted *messages* of a conversation."""
     return f"… {messages} more messages stand in the conversation"
 
 
@@ -88,7 +88,7 @@ _HEADING = re.compile(r"Conversation until \d\d:\d\d|… \d{1,9} more messages(?
 
 
 def read_line(text: str) -> Line:
-    """Take *text*, an entry's first line with what follows it, apart; never fails."""
+    """Parse *text*, an entry's first line with its continuation; never fails."""
     for form in _FORMS:
         if match := form.match(text):
             time = match.groupdict().get("time") or ""
@@ -99,19 +99,19 @@ def read_line(text: str) -> Line:
 
 
 def is_turn(text: str) -> bool:
-    """Say whether *text* begins like a line of a dialogue or of a log: with a speaker, a time of day, or both."""
+    """Tell whether *text* begins like a line of a dialogue or of a log: with a speaker, a time of day, or both."""
     line = read_line(text)
     return bool(line.speaker or line.time) and bool(line.text.strip())
 
 
 def without_time(text: str) -> str:
-    """Return an entry's *text* without its time of day, the speaker first: nothing is meant by the time."""
+    """Return an entry's *text* without its time of day, the speaker first: the time carries no meaning."""
     line = read_line(text)
     return f"{line.speaker}: {line.text}" if line.speaker else line.text
 
 
 def is_evidence(text: str, query: str) -> bool:
-    """Say whether a line of *text* may answer *query*: it tells something, and was not itself the question."""
+    """Tell whether a line of *text* may answer *query*: it states something, and is not the question itself."""
     line = read_line(text)
     return line.kind in EVIDENCE and not (line.speaker and _words(line.text) == _words(query))
 
@@ -147,8 +147,9 @@ _ASKING = re.compile(
     r"|(?:где|когда|кто|как|что|почему|зачем|сколько|какой|какая|какое|какие|чей|куда|откуда)\s)",
     re.IGNORECASE,
 )
-"""How a question begins that ends without its mark: an interrogative and a verb. Anchored, and without a repeat that
-could meet itself."""
+"""Start of a question without a question mark: an interrogative and a verb. Anchored, and without ambiguous
+repetition.
+"""
 _CJK_QUESTION = re.compile(r"什么|哪里|哪个|谁|怎么|为什么|多少|几点|几个|吗|何ですか|どこ|いつ|誰|なぜ|[でま]すか")
 _REQUEST = re.compile(
     r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please)[\s,]+){0,3}(?:(?:can|could|would|will) you|kannst du|könntest du"
@@ -156,7 +157,7 @@ _REQUEST = re.compile(
     r"|where|who|when|which|how)|say|recall|find|look|search|sagen|me dire|decirme))",
     re.IGNORECASE,
 )
-"""A request has a question mark and states what is wanted."""
+"""A request has a question mark and states a wish."""
 _COURTESIES = frozenset(
     """ok okay k kk yes yep yeah yup no nope sure thanks thank thx ty you cheers great cool nice perfect awesome good
     fine lol haha hahaha hi hello hey hiya yo morning evening afternoon night gn gm bye goodbye see later soon there
@@ -170,12 +171,12 @@ _COURTESIES = frozenset(
 )
 _CLAUSE = re.compile(r"[,;:–—]\s")
 _TELLING_WORDS = 3
-"""Words from which a clause before a question states something: "I saw two; which one?"."""
+"""Number of words from which a clause before a question is a statement: "I saw two; which one?"."""
 _LEADS = frozenset(
     "if when as in on at for after before about regarding and but so hey hi hello ok okay".split()  # noqa: SIM905
 )
 _MOST_COURTESIES = 8
-"""Words of a message that is nothing but courtesies; a longer one says something."""
+"""Most words of a message of mere courtesies; a longer one says something."""
 _WORD = re.compile(r"\w+")
 _CJK_COURTESY = frozenset(
     "你好 谢谢 好的 嗯 早 再见 ありがとう はい こんにちは おはよう 안녕 네 감사합니다".split()  # noqa: SIM905
@@ -183,7 +184,7 @@ _CJK_COURTESY = frozenset(
 
 
 def kind_of_speech(text: str) -> LineKind:
-    """Return what somebody does who says *text*; a blank text is small talk."""
+    """Return the kind of an utterance *text*; a blank text is small talk."""
     plain = text.strip()
     if is_small_talk(plain):
         return LineKind.SMALL_TALK
@@ -195,12 +196,12 @@ def kind_of_speech(text: str) -> LineKind:
 
 
 def is_question(sentence: str) -> bool:
-    """Say whether *sentence* asks for something to be told; a request for something to be done does not."""
+    """Tell whether *sentence* asks for information; a request for an action does not."""
     if _REQUEST.match(sentence):
         return False
     if sentence.endswith(_QUESTION_MARKS):
         return not any(map(_states, _CLAUSE.split(sentence)[:-1]))
-    if sentence.endswith(_STATEMENT_MARKS):  # "Which is why we moved." asks nothing
+    if sentence.endswith(_STATEMENT_MARKS):  # "Which is why we moved." is not a question
         return False
     return bool(_ASKING.match(sentence)) or bool(_CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())
 
@@ -214,22 +215,22 @@ _EMPTY_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _ANSWER_LEAD = 160
-"""How far into an answer, in characters, an agent says that it knows nothing."""
+"""Range at the start of an answer, in characters, in which an agent states that it knows nothing."""
 
 
 def is_empty_answer(text: str) -> bool:
-    """Say whether an agent's answer *text* begins by saying that it knows nothing: it is no evidence of anything."""
+    """Tell whether an agent's answer *text* begins by stating that it knows nothing: it is no evidence of anything."""
     return _EMPTY_ANSWER.search(text[:_ANSWER_LEAD]) is not None
 
 
 def _states(clause: str) -> bool:
-    """Say whether *clause*, which stands before a question in its sentence, says something of its own."""
+    """Tell whether *clause*, which precedes a question in its sentence, is a statement of its own."""
     words = _WORD.findall(clause.casefold())
     return len(words) >= _TELLING_WORDS and words[0] not in _LEADS and not _ASKING.match(clause.strip())
 
 
 def is_small_talk(text: str) -> bool:
-    """Say whether *text* is nothing but courtesies."""
+    """Tell whether *text* consists of courtesies only."""
     words = _WORD.findall(text.casefold())
     if len(words) > _MOST_COURTESIES or any(character.isdigit() for character in text):
         return False

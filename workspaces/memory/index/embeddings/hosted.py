@@ -1,6 +1,6 @@
-"""This file embeds texts at a provider: Cohere, or what speaks OpenAI's `/embeddings` (OpenAI, Gemini, Voyage, vLLM).
+"""Embeddings by a provider: Cohere, or a server with OpenAI's `/embeddings` (OpenAI, Gemini, Voyage, vLLM).
 
-EndpointError       as `endpoint` says; a wrong number or length of vectors is a refusal
+EndpointError as `endpoint` says; a wrong number or length of vectors is a refusal
 """
 
 import asyncio
@@ -15,20 +15,20 @@ from workspaces.memory.index.endpoint import Account, Endpoint, EndpointRefusedE
 from workspaces.memory.index.engine import FloatArray
 
 TEXTS_A_CALL = 96
-"""Cohere's limit; the others take more."""
+"""Cohere's limit; other providers accept more."""
 TOKENS_A_CALL = 8_000
-"""Small enough for every provider, large enough that the way there does not count."""
+"""Small enough for every provider, large enough to make network latency irrelevant."""
 BYTES_A_TOKEN = 3
-"""On the safe side: English has 4 to 5 bytes a token, Chinese and Japanese 3."""
+"""Conservative: English has 4 to 5 bytes a token, Chinese and Japanese 3."""
 CALLS_AT_ONCE = 4
 QUERY_DEADLINE_S = 0.6
-"""A search answers by what this machine knows when the provider takes longer."""
+"""After this time a search proceeds without the provider."""
 
 Purpose = Literal["document", "query"]
 
 
 class HostedEmbedder:
-    """Pooled vectors from a provider; closed by `close`."""
+    """A provider's pooled vectors; closed by `close`."""
 
     def __init__(self, settings: HostedEmbedding, patience: Patience | None = None) -> None:
         account = Account(settings.provider, settings.base_url, settings.api_key, settings.timeout_s)
@@ -38,20 +38,20 @@ class HostedEmbedder:
         self._settings = settings
 
     def begin(self, texts: Sequence[str]) -> "Future[list[FloatArray]]":
-        """Start to embed texts of the index; the result has a vector for each, in their order, of length 1 or 0."""
+        """Start embedding texts for the index; the result has a vector for each, in order, of length 1 or 0."""
         return self.endpoint.begin(self._embed(texts))
 
     def embed_query(self, text: str) -> FloatArray:
-        """Return the vector of a search's text. Raises EndpointError after 0.6 s at the latest; it is tried once."""
+        """Return the vector of a query. Raises EndpointError after 0.6 s at the latest; one attempt only."""
         [vector] = self.endpoint.within(QUERY_DEADLINE_S, self._call([text], "query", tries=1))
         return vector
 
     def close(self) -> None:
-        """End what is under way."""
+        """Cancel pending requests."""
         self.endpoint.close()
 
     async def _embed(self, texts: Sequence[str]) -> list[FloatArray]:
-        """Embed *texts*, four calls at once; the empty ones, which providers refuse, are vectors of zeros."""
+        """Embed *texts*, four calls at once; empty texts, which providers refuse, get vectors of zeros."""
         limit = asyncio.Semaphore(CALLS_AT_ONCE)
         vectors = [np.zeros(self.dimension, np.float32) for _ in texts]
 
@@ -91,7 +91,7 @@ class HostedEmbedder:
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[int]]:
-    """Cut *texts*, but for the empty ones, into calls: the places of each call's texts."""
+    """Split the non-empty *texts* into calls: the indices of each call's texts."""
     batch: list[int] = []
     tokens = 0
     for number, text in enumerate(texts):
@@ -112,7 +112,7 @@ def _tokens(text: str) -> int:
 
 
 def _cut(text: str) -> str:
-    """Return *text* as far as a model reads it; a lone surrogate is no text to a provider."""
+    """Return the part of *text* that a model reads; a lone surrogate is not valid for a provider."""
     return text.encode("utf-8", "replace")[: TOKENS_A_CALL * BYTES_A_TOKEN].decode("utf-8", "ignore")
 
 
@@ -129,7 +129,7 @@ def _cohere(settings: HostedEmbedding, texts: Sequence[str], purpose: Purpose) -
 
 
 def _openai(settings: HostedEmbedding, texts: Sequence[str], purpose: Purpose) -> tuple[str, dict[str, Any]]:
-    """Write OpenAI's request; only Voyage tells questions from notes there, and calls the length by another name."""
+    """Return OpenAI's request; only Voyage tells questions from notes there, and names the dimension differently."""
     body: dict[str, Any] = {"model": settings.model, "input": list(texts)}
     if settings.provider == "voyage":
         return "/embeddings", body | {"input_type": purpose, "output_dimension": settings.dimension}

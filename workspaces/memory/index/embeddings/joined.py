@@ -1,7 +1,7 @@
-"""This file joins a provider's pooled vectors to the local model's token vectors, and decides what may leave.
+"""Combination of a provider's pooled vectors with the local model's token vectors, and its privacy rule.
 
-A note is indexed at once by what this machine knows; the provider's vector is fetched afterwards, for many notes in
-one call, so that no search and no new note waits for a network.
+A note is indexed immediately with local vectors; the provider's vector is fetched afterwards, for many notes in one
+call, so that no search and no new note waits for a network.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from workspaces.memory.index.endpoint import EndpointError
 class Joined:
     """An `Embedder` of two: *near* on this machine, *far* at a provider.
 
-    Its own `embed` and `embed_query` never leave the machine; their pooled vectors are zeros, which the engine leaves
-    out: one collection has one length of pooled vectors, and that is the provider's.
+    Its own `embed` and `embed_query` never send text off the machine; their pooled vectors are zeros, which the engine
+    leaves out: a collection has one length of pooled vectors, the provider's.
     """
 
     def __init__(self, near: Embedder | None, far: HostedEmbedder, leaves: Leaves) -> None:
@@ -31,28 +31,28 @@ class Joined:
         self._leaves = leaves
 
     def may_leave(self, scopes: frozenset[Scope] | None) -> bool:
-        """Say whether text of *scopes* may be sent; `None` is every scope, the private one among them."""
+        """Tell whether text of *scopes* may be sent; `None` is every scope, the private one included."""
         return may_leave(self._leaves, scopes)
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """Return what this machine knows of *texts*."""
+        """Return the local vectors of *texts*."""
         if self.near is None:
             return [Embedding(self._nothing(), np.zeros((0, TOKEN_DIMENSION), np.float16), frozenset()) for _ in texts]
         return [Embedding(self._nothing(), each.tokens, each.piece_ids) for each in self.near.embed(texts)]
 
     def embed_query(self, text: str) -> QueryEmbedding:
-        """Return what this machine knows of a search's text."""
+        """Return the local vectors of a query."""
         if self.near is None:
             return QueryEmbedding(self._nothing(), np.zeros((0, TOKEN_DIMENSION), np.float32), ())
         near = self.near.embed_query(text)
         return QueryEmbedding(self._nothing(), near.tokens, near.piece_ids)
 
     def reading(self, scopes: frozenset[Scope] | None) -> "Reading":
-        """Return how a query over *scopes* is to be read: it says as much as the notes that it looks for."""
+        """Return the reader of a query over *scopes*: the query is as private as the notes searched."""
         return Reading(self, self.may_leave(scopes))
 
     def close(self) -> None:
-        """End what is under way."""
+        """Cancel pending requests."""
         self.far.close()
 
     def _nothing(self) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -60,13 +60,13 @@ class Joined:
 
 
 class Reading:
-    """Reads one query: here, and by the provider where that is allowed and answers in time."""
+    """Embeds one query: locally, and at the provider if that is allowed and answers in time."""
 
     def __init__(self, embedder: Joined, may_leave: bool) -> None:
         self._embedder = embedder
         self._may_leave = may_leave
         self.shortfall = ""
-        """Why the provider did not take part, although it should; empty when it did or must not."""
+        """The reason why the provider did not take part although it should; else empty."""
 
     def embed_query(self, text: str) -> QueryEmbedding:
         """Return the query's vectors; the pooled one is zeros without the provider."""
@@ -81,5 +81,5 @@ class Reading:
 
     @property
     def is_by_words_alone(self) -> bool:
-        """Whether no vector was there to search by."""
+        """Whether no vector was available."""
         return self._embedder.near is None and (bool(self.shortfall) or not self._may_leave)

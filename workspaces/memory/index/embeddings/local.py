@@ -1,9 +1,9 @@
-"""This file is the embedder that ships with the program: all-MiniLM-L6-v2 in int8, run on the CPU by onnxruntime.
+"""The bundled embedder: all-MiniLM-L6-v2 in int8, run on the CPU by onnxruntime.
 
-Each text is run alone, without padding. The model quantises its activations by their range over the whole run, so
-texts run together would change each other's vectors (cosine down to 0.97), and private text would show in the scores
-of others. Alone, a vector depends on its text and nothing else. Cores are used by running texts side by side, each on
-one thread: measured as fast as batches over two threads, and unlike those not slowed when other work needs a core.
+Each text is run alone, without padding. The model quantises its activations by their range over the whole run, so texts
+run together would change each other's vectors (cosine down to 0.97), and private text would show in the scores of
+others. Alone, a vector depends on its text and nothing else. Cores are used by running texts in parallel, each on one
+thread: measured as fast as batches over two threads, and unlike those not slowed when other work needs a core.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from workspaces.memory.index.embeddings import EmbedderUnavailableError, Embeddi
 MODEL_FOLDER = Path(__file__).parent / "minilm"
 DIMENSION = 384
 WINDOW = 254
-"""Word pieces a run of the model takes: the 256 it was trained on without [CLS] and [SEP]."""
+"""Most word pieces in a run of the model: the 256 of its training without [CLS] and [SEP]."""
 OVERLAP = 32
-"""Word pieces that two windows of a long text share, so that each piece is read with 16 or more before and after it."""
+"""Word pieces shared by two windows of a long text, so that each has at least 16 before and after it."""
 
 _CLS, _SEP = 101, 102
 
-# Words that carry no meaning of their own, so their token vectors would only fill the index: articles, pronouns,
-# prepositions without a direction that matters to a search, forms of be/do/have, question words, and what the
-# tokenizer leaves of "I'm", "it's", "don't". Chosen by hand and short on purpose: the weight by rarity takes care of
-# the rest, while a word that is wrongly here can never be found. Negations, numbers, months, "may" and "will" stay.
+# Words without a meaning of their own, whose token vectors would only fill the index: articles, pronouns, prepositions
+# without a direction that matters to a search, forms of be/do/have, question words, and the tokenizer's fragments of
+# "I'm", "it's", "don't". Chosen by hand and short on purpose: the weight by rarity takes care of the rest, while a word
+# that is wrongly here can never be found. Negations, numbers, months, "may" and "will" stay.
 _STOP_WORDS = """
     a an the this that these those there here
     i me my mine you your yours he him his she her hers it its we us our ours they them their theirs
@@ -49,7 +49,7 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 
 
 class WordPieces:
-    """The model's tokenizer, and which of its word pieces carry meaning."""
+    """The model's tokenizer, with a flag for meaningful word pieces."""
 
     def __init__(self, file: Path) -> None:
         """Read the tokenizer from *file*; raises EmbedderUnavailableError."""
@@ -67,12 +67,12 @@ class WordPieces:
         return np.array(self._tokenizer.encode(text, add_special_tokens=False).ids, dtype=np.int64)
 
     def are_meaningful(self, pieces: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Say for each of *pieces* whether its vector belongs into the index."""
+        """Return for each of *pieces* whether its vector belongs in the index."""
         return self._meaningful[pieces]
 
 
 def _is_meaningful(piece: str) -> bool:
-    """Say whether *piece* is part of a word or number; [UNK] is not: all unknown words would be one word."""
+    """Tell whether *piece* is part of a word or number; [UNK] is not: all unknown words would be one word."""
     is_special = piece.startswith("[") and piece.endswith("]")
     return not is_special and piece not in STOP_WORDS and any(character.isalnum() for character in piece)
 
@@ -104,7 +104,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of a text that is run at once: pieces *start* to *end*, of which the token vectors in *kept* count."""
+    """A range of a text processed in one run: pieces *start* to *end*; the token vectors in *kept* count."""
 
     start: int
     end: int
@@ -112,7 +112,7 @@ class Window:
 
 
 def windows(length: int) -> Iterator[Window]:
-    """Cut *length* word pieces into windows of equal size; each piece is kept where it has more text around it."""
+    """Split *length* word pieces into windows of equal size; each piece is kept where it has more context."""
     if length <= WINDOW:
         yield Window(0, length, slice(0, length))
         return
@@ -127,16 +127,16 @@ def windows(length: int) -> Iterator[Window]:
 
 
 class LocalEmbedder:
-    """The embedder that needs no account and no network; it takes about 100 MB."""
+    """The embedder without account or network; it takes about 100 MB."""
 
     name = "minilm-l6-v2-int8"
     dimension = DIMENSION
     languages = "English"
 
     def __init__(self, folder: Path = MODEL_FOLDER, threads: int = 2) -> None:
-        """Load the model in *folder*; *threads* is the number of texts it may run at once, a core each.
+        """Load the model in *folder*; *threads* is the number of texts in parallel, one core each.
 
-        Raises EmbedderUnavailableError where a file is missing or is not the one that was shipped.
+        Raises EmbedderUnavailableError if a file is missing or differs from the bundled one.
         """
         _check_files(folder)
         self._pieces = WordPieces(folder / "tokenizer.json")
@@ -150,7 +150,7 @@ class LocalEmbedder:
             return list(pool.map(self._embed, texts))
 
     def embed_query(self, text: str) -> QueryEmbedding:
-        """Return the vectors of a search's text."""
+        """Return the vectors of a query."""
         pooled, tokens, pieces = self._read(text)
         return QueryEmbedding(pooled, tokens, tuple(pieces.tolist()))
 
@@ -159,9 +159,9 @@ class LocalEmbedder:
         return Embedding(pooled, tokens.astype(np.float16), frozenset(pieces.tolist()))
 
     def _read(self, text: str) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-        """Return the pooled vector, the token vectors that count, and their word pieces.
+        """Return the pooled vector, the kept token vectors, and their word pieces.
 
-        Windows weigh as much as they have pieces, so the one window of an empty text leaves zeros.
+        Windows are weighted by their number of pieces, so the one window of an empty text leaves zeros.
         """
         pieces = self._pieces.split(text)
         pooled = np.zeros(DIMENSION, np.float32)
@@ -182,7 +182,7 @@ def _at_length_one(vectors: Floats) -> Floats:
 
 
 def _check_files(folder: Path) -> None:
-    """Compare the files of *folder* with its SHA256SUMS: a damaged weight would not fail, it would find wrong notes."""
+    """Check the files of *folder* against its SHA256SUMS: a damaged weight would silently find wrong notes."""
     try:
         listed = (folder / "SHA256SUMS").read_text(encoding="ascii").splitlines()
         for expected, name in (line.split() for line in listed):

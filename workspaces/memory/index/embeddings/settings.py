@@ -1,4 +1,4 @@
-"""This file says what is needed to reach a hosted embedding model, and what each known provider uses."""
+"""Settings of a hosted embedding model, and the defaults of known providers."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -8,17 +8,17 @@ from workspaces.access import PRIVATE, Scope
 
 Provider = Literal["cohere", "openai", "gemini", "voyage"]
 Leaves = Literal["shared", "everything"]
-"""What may be sent to a provider: notes of shared scopes alone, or private ones too."""
+"""Text that may be sent to a provider: notes of shared scopes only, or private ones too."""
 
 
 def may_leave(leaves: Leaves, scopes: frozenset[Scope] | None) -> bool:
-    """Say whether text of *scopes* may be sent; `None` is every scope, the private one among them."""
+    """Tell whether text of *scopes* may be sent; `None` is every scope, the private one included."""
     return leaves == "everything" or (scopes is not None and PRIVATE not in scopes)
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What is used where the configuration names nothing else."""
+    """Defaults of a provider."""
 
     base_url: str
     model: str
@@ -38,7 +38,7 @@ PRESETS: Mapping[Provider, Preset] = {
 
 @dataclass(frozen=True, slots=True)
 class HostedEmbedding:
-    """One embedding model of a provider, or of a server that speaks OpenAI's protocol."""
+    """One embedding model of a provider, or of a server with OpenAI's protocol."""
 
     provider: Provider
     model: str
@@ -50,10 +50,10 @@ class HostedEmbedding:
     leaves: Leaves = "shared"
 
     def as_frame(self) -> dict[str, Any]:
-        """Write it for the worker; the frame holds the key and travels through the pipe alone."""
+        """Encode it for the worker; the frame contains the key and travels only through the pipe."""
         return asdict(self)
 
     @classmethod
     def of_frame(cls, frame: Mapping[str, Any]) -> Self:
-        """Read it in the worker."""
+        """Decode it in the worker."""
         return cls(**frame)
