@@ -51,7 +51,7 @@ async def composed_again(stack: AsyncExitStack, make: Make, doorway: Doorway) ->
             except StoreError as exc:
                 if waiting.state.waits_for != (str(exc),):
                     log.warning("standing by until the store answers", detail=str(exc))
-                waiting.state = replace(waiting.state, waits_for=(str(exc),))
+                waiting.state = replace(waiting.state, waits_for=(str(exc),), store_trouble=str(exc))
             await asyncio.sleep(PAUSE_S)
 
 

@@ -38,26 +38,41 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
     yield f"home      {state.home}"
     yield f"time zone {state.time_zone} (from {state.time_zone_source})"
     for agent in state.agents:
-        yield from _agent(agent)
+        yield from _agent(agent, has_store=not state.store_trouble)
     for channel in state.channels:
         yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
-    yield f"inbox     {state.inbox_waiting} waiting"
-    for agent in state.agents:
-        if agent.waiting:
-            yield f"          {agent.waiting} for {agent.agent}, the oldest for {agent.oldest_waiting_s:.0f} s"
-    yield f"outbox    {state.outbox_queued} queued, {state.outbox_dead} undeliverable"
+    yield from _waiting(state)
     for helper in state.helpers:
         yield f"helper    {helper}"
-    yield f"approvals {state.approvals_waiting} waiting"
     yield from (f"waits     {each}" for each in state.waits_for)
     yield from _oddities(state)
 
 
-def _agent(agent: AgentStatus) -> Iterator[str]:
+def _waiting(state: Status) -> Iterator[str]:
+    known = ""
+    if state.store_trouble:
+        away = timedelta(seconds=int(state.store_away_s))
+        yield f"store     away for {away}: {state.store_trouble}"
+        yield "          messages wait at their platforms until it is back"
+        known = ", as far as this gateway knows"
+    if not (state.store_trouble and state.standby):
+        yield f"inbox     {state.inbox_waiting} waiting{known}"
+    for agent in state.agents:
+        if agent.waiting:
+            yield f"          {agent.waiting} for {agent.agent}, the oldest for {agent.oldest_waiting_s:.0f} s"
+    if not state.store_trouble:
+        yield f"outbox    {state.outbox_queued} queued, {state.outbox_dead} undeliverable"
+        yield f"approvals {state.approvals_waiting} waiting"
+    elif not state.standby:
+        yield f"outbox    {state.outbox_queued} queued{known}"
+
+
+def _agent(agent: AgentStatus, *, has_store: bool) -> Iterator[str]:
     yield f"agent     {agent.agent}: model {agent.model}; {memory_line(agent.memory)}"
     for path, reason in agent.memory.skipped.items() if agent.memory else ():
         yield f"          not indexed: {path}: {reason}"
-    yield f"heartbeat {agent.agent}: {agent.heartbeat}"
+    if has_store:
+        yield f"heartbeat {agent.agent}: {agent.heartbeat}"
     for fault in agent.heartbeat.faults:
         yield f"          cannot look after {fault}"
     if agent.history:

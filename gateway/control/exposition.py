@@ -55,6 +55,8 @@ class Exposition:
             state = await self._desk.status()
         except StrandlineError as exc:  # the state cannot be read: Prometheus marks the gateway as down
             return PlainTextResponse(f"{exc}\n", 503)
+        if state.store_trouble:
+            return PlainTextResponse(f"{state.store_trouble}\n", 503)
         now = CollectorRegistry()
         now.register(Standing(state))
         text = generate_latest(self._meter.registry) + generate_latest(now)

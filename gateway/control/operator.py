@@ -65,12 +65,13 @@ from gateway.control.wire import (
     Why,
 )
 from gateway.delivery.sender import Delivery, is_part_of
-from gateway.errors import StrandlineError
+from gateway.errors import StoreError, StrandlineError
 from gateway.inbound.backlog import Depth
 from gateway.inbound.listener import Account, ListeningState
 from gateway.inbound.outcomes import Outcomes
 from gateway.runtime.clock import utc_now
-from gateway.stores.ports import Store
+from gateway.stores.ports import Distant, Store
+from gateway.stores.rows import Outage
 from gateway.transcripts.provenance import origin_of
 from gateway.transcripts.store import Sessions
 from workspaces.access import Access, AgentId, SessionType, owner_access
@@ -133,12 +134,22 @@ class LocalDesk:
     tool_servers: ToolServers = field(default_factory=ToolServers)
 
     async def brief(self) -> str:
-        """Return the state of the gateway as a few lines of Markdown. Raises StoreError."""
+        """Return the state of the gateway as a few lines of Markdown."""
         return brief(await self.status())
 
     async def status(self) -> Status:
-        """Return the state of the gateway. Raises StoreError."""
-        report = await self.store.report()
+        """Return the state of the gateway; while the store cannot be read, what is known without it."""
+        known = await self._known()
+        try:
+            return await self._stored(known)
+        except StoreError as exc:
+            outage = self.store.outage() if isinstance(self.store, Distant) else None
+            outage = outage or Outage(str(exc), 0)
+            return replace(known, store_trouble=outage.why, store_away_s=outage.seconds)
+
+    async def _known(self) -> Status:
+        """Return what this process knows by itself."""
+        agents = [await self._agent_status(agent) for agent in self.agents.values()]
         return Status(
             version=version("strandline"),
             home=self.home,
@@ -147,16 +158,11 @@ class LocalDesk:
             uptime_s=time.monotonic() - self.health.started,
             time_zone=self.zone.name,
             time_zone_source=self.zone.source,
-            agents=tuple([await self._agent_status(agent) for agent in self.agents.values()]),
+            agents=tuple(agents),
             channels=tuple(ChannelStatus(a.channel, a.account, a.state, a.detail) for a in self.health.accounts),
             loading=tuple(self.health.loading),
-            inbox_waiting=report.inbox_waiting,
-            outbox_queued=report.outbox_queued,
-            outbox_dead=report.outbox_dead,
-            unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
-            reasons=report.reasons,
-            approvals_waiting=report.approvals_waiting,
-            quarantined=report.quarantined,
+            inbox_waiting=sum(agent.waiting for agent in agents),
+            outbox_queued=self.delivery.waiting,
             repairs=(*self.transcripts.repairs(), *self._history_repairs()),
             assumed=self.assumed,
             troubles=(
@@ -167,6 +173,27 @@ class LocalDesk:
             helpers=tuple(map(str, self.health.helpers())),
             waits_for=self.health.waits_for(),
         )
+
+    async def _stored(self, known: Status) -> Status:
+        """Add what the store knows. Raises StoreError."""
+        report = await self.store.report()
+        return replace(
+            known,
+            agents=tuple([await self._stored_of(agent) for agent in known.agents]),
+            inbox_waiting=report.inbox_waiting,
+            outbox_queued=report.outbox_queued,
+            outbox_dead=report.outbox_dead,
+            unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
+            reasons=report.reasons,
+            approvals_waiting=report.approvals_waiting,
+            quarantined=report.quarantined,
+        )
+
+    async def _stored_of(self, agent: AgentStatus) -> AgentStatus:
+        name = AgentId(agent.agent)
+        beat = _heartbeat(await self.heartbeats.standing(name))
+        jobs = jobs_status(await self.ticker.timetable.all(name))
+        return replace(agent, heartbeat=beat, jobs=jobs, spending=await spending_of(self.purses.get(name)))
 
     def _unusable(self) -> tuple[str, ...]:
         return (*disabled_line(self.health.disabled), *self.tool_servers.troubles())
@@ -280,12 +307,7 @@ class LocalDesk:
     async def _agent_status(self, agent: Agent) -> AgentStatus:
         depth = self.health.depths().get(agent.id, Depth())
         since_s = (utc_now() - depth.oldest).total_seconds() if depth.oldest else 0
-        beat = _heartbeat(await self.heartbeats.standing(agent.id))
-        bare = AgentStatus(
-            agent.id, agent.model.name, None, agent.keeper.trouble, depth.messages, max(since_s, 0), beat
-        )
-        jobs = jobs_status(await self.ticker.timetable.all(agent.id))
-        bare = replace(bare, jobs=jobs, spending=await spending_of(self.purses.get(agent.id)))
+        bare = AgentStatus(agent.id, agent.model.name, None, agent.keeper.trouble, depth.messages, max(since_s, 0))
         folder = agent.workspace.folder
         if left_out := await agent.run(folder.left_out):
             bare = replace(bare, left_out=named(left_out), left_out_mend=mend(folder.root, left_out))

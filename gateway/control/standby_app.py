@@ -1,6 +1,7 @@
 """This file answers in place of a gateway that cannot work yet: its probes and its operator hear what it waits for."""
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field, replace
 
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
@@ -19,6 +20,7 @@ class Waiting:
 
     state: Status
     """Not ready, and standing by."""
+    since: float = field(default_factory=time.monotonic)
 
     def app(self, token: str) -> ASGIApp:
         """Return the application: probes for everyone, the state for who holds *token*, and a refusal of all else."""
@@ -38,7 +40,9 @@ class Waiting:
         return JSONResponse({"ready": False, "standby": True, "loading": []}, 503)
 
     async def _status(self, _: Request) -> Response:
-        return Response(TypeAdapter(Status).dump_json(self.state), media_type="application/json")
+        away_s = time.monotonic() - self.since if self.state.store_trouble else 0
+        state = replace(self.state, store_away_s=away_s)
+        return Response(TypeAdapter(Status).dump_json(state), media_type="application/json")
 
     async def _refusal(self, _: Request) -> Response:
         return JSONResponse({"error": f"this gateway stands by: {'; '.join(self.state.waits_for)}"}, 503)

@@ -24,6 +24,8 @@ def _lines(state: Status) -> Iterator[str]:
     for channel in state.channels:
         reason = f" ({channel.reason})" if channel.reason else ""
         yield f"- channel `{channel.channel}.{channel.account}`: {channel.state}{reason}"
+    if state.store_trouble:
+        yield f"- the store is away for {timedelta(seconds=int(state.store_away_s))}: {state.store_trouble}"
     # The message that asks is among those that wait.
     waiting = max(state.inbox_waiting - 1, 0)
     yield f"- {waiting} messages and {state.outbox_queued} replies wait; {state.outbox_dead} could not be delivered"

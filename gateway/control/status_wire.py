@@ -150,6 +150,10 @@ class Status:
     """Which helpers are at work, for whom and since when, in words."""
     waits_for: tuple[str, ...] = ()
     """What of several gateways this one cannot begin without, in words: agents' files, the Redis."""
+    store_trouble: str = ""
+    """Why the state cannot be read now; what waits is then what this gateway knows of."""
+    store_away_s: float = 0
+    """How long that has lasted."""
 
 
 def disabled_line(disabled: Sequence[str]) -> Iterator[str]:

@@ -106,6 +106,11 @@ class Delivery:
         self.enclosures: Enclosures | None = None
         """Where the files lie that replies enclose; set where there may be any."""
 
+    @property
+    def waiting(self) -> int:
+        """How many replies are not delivered yet."""
+        return len(self._jobs)
+
     def wake(self, rows: Iterable[OutboxRow]) -> None:
         """Send *rows*, which were just committed, after what their addresses already wait for."""
         for row in rows:

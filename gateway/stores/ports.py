@@ -22,6 +22,7 @@ from gateway.stores.rows import (
     ChangeState,
     InboxId,
     InboxRow,
+    Outage,
     OutboxId,
     OutboxRow,
     Outgoing,
@@ -61,6 +62,14 @@ class Arrivals(Protocol):
 
     def arrivals(self) -> AsyncGenerator[InboxRow, None]:
         """Give every unanswered message of our agents, oldest first, then each that comes, whoever took it in."""
+
+
+@runtime_checkable
+class Distant(Protocol):
+    """What a store can do besides if it is a program of its own, which may be away."""
+
+    def outage(self) -> Outage | None:
+        """Return the outage that lasts, as far as is known without asking; `None` if all is well."""
 
 
 class Leases(Protocol):

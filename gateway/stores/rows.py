@@ -197,3 +197,12 @@ class StoreReport:
     """Changes that the owner may still decide about."""
     quarantined: int = 0
     """Rows that nothing works on until the owner retries or drops them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A store that does not answer."""
+
+    why: str
+    seconds: float
+    """Since it was first noticed."""

@@ -1,5 +1,6 @@
 """Redis is away for longer than leases last and a start would wait: gateways stand by, and go on by themselves."""
 
+import json
 import subprocess
 import sys
 import time
@@ -12,7 +13,8 @@ import pytest
 
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import program
-from tests.journeys.processes import GATEWAY, ROOT, Gateway, post, state
+from tests.journeys.house import make_home, openai_section
+from tests.journeys.processes import GATEWAY, ROOT, Gateway, post, server, state
 from tests.journeys.several import CHATS, Kept, Trial, single, trial
 
 HASTY = (
@@ -58,6 +60,7 @@ def take_away(made: Trial, at_least_s: float) -> None:
     (why,) = one.get("/control/status")["waits_for"]
     assert "does not answer" in why
     assert f"waits     {why}" in told(one, "status")
+    assert "store     away for 0:" in told(one, "status")
     assert f"this gateway stands by: {why}" in told(one, "chat", "--message", "hello")
     time.sleep(max(0.0, begun + at_least_s - time.monotonic()))
     for gateway in made.gateways:
@@ -73,6 +76,34 @@ def test_gateways_outlast_a_redis_that_is_away(kept: Kept, tmp_path: Path) -> No
         state(made.bot, sent=5)
         take_away(made, at_least_s=0)
         replace(made, burst=made.burst + 1).judge("Redis was away", doubled_at_most=len(CHATS))
+
+
+def test_status_says_that_redis_is_away_and_what_waits(kept: Kept, tmp_path: Path) -> None:
+    """While the gateway still runs: in words and as JSON, for how long, and all as before afterwards."""
+    record = str(tmp_path / "telegram.jsonl")
+    with server("botapi", tmp_path, "--record", record) as bot, server("openai_stub", tmp_path) as model:
+        home = make_home(tmp_path / "home", bot, openai_section(f"{model}/v1"))
+        home.write(home.config_file, home.config_file.read_text() + f'[redis]\nurl = "{kept.url}"\nlease_s = 300\n')
+        gateway = Gateway(home, tmp_path / "gateway.log")
+        gateway.start()
+        try:
+            assert "store     " not in told(gateway, "status")
+            kept.keeper().kill()
+            text = told(gateway, "status")
+            assert "store     away for 0:0" in text
+            assert "does not answer" in text
+            assert "inbox     0 waiting, as far as this gateway knows" in text
+            assert "heartbeat" not in text
+            first = json.loads(told(gateway, "status", "--json"))
+            assert first["running"]
+            assert "does not answer" in first["store_trouble"]
+            assert json.loads(told(gateway, "status", "--json"))["store_away_s"] > first["store_away_s"] > 0
+            kept.keeper().start()
+            gateway.until(lambda _: "store     " not in told(gateway, "status"))
+            assert "counted   store_trouble: 1" in told(gateway, "status")
+            assert gateway.stop() == 0
+        finally:
+            gateway.kill()
 
 
 @pytest.mark.nightly

@@ -234,6 +234,8 @@ def _troubles(state: Status) -> Iterator[Finding]:
     yield from _of_files(state.agents)
     for each in state.waits_for:
         yield Finding("waiting", Level.WARN, each)
+    if state.store_trouble:
+        yield Finding("store", Level.WARN, f"away for {state.store_away_s:.0f} s: {state.store_trouble}")
     if state.outbox_dead:
         yield Finding("outbox", Level.WARN, f"{state.outbox_dead} undeliverable replies", "strandline status says why")
     if state.quarantined:

@@ -12,6 +12,7 @@ from gateway.errors import StoreError
 from gateway.stores.pins import Known, Pin
 from gateway.stores.redis.link import Link, Member, script
 from gateway.stores.redis.server import Server, check, end_if_cancelled, told
+from gateway.stores.rows import Outage
 
 log = structlog.get_logger()
 
@@ -98,6 +99,10 @@ class RedisLeases:
     async def close(self) -> None:
         """Close the connection; what is held stays ours until the lease runs out, or until we join again."""
         await self._link.close()
+
+    def outage(self) -> Outage | None:
+        """Return since when the lease cannot be renewed, and why."""
+        return self._link.outage()
 
     async def renew(self) -> bool:
         """Make the lease run on from now; `False` if it is over. Raises StoreError while the server is away."""

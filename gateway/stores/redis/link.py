@@ -14,7 +14,7 @@ from redis.exceptions import NoScriptError, RedisError
 from gateway.errors import StoreError
 from gateway.stores.codec import valid_unicode
 from gateway.stores.redis.server import Server, is_elsewhere, refused, told
-from gateway.stores.rows import STORE_TROUBLE
+from gateway.stores.rows import STORE_TROUBLE, Outage
 from workspaces.fault_points import Checkpoint, unchecked
 
 log = structlog.get_logger()
@@ -99,7 +99,7 @@ class Link:
         self._trouble = f"{server} does not answer"
         self._owns_up = owns_up
         self._checkpoint = checkpoint
-        self._is_away = False
+        self._away_since: float | None = None
         self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"redis {self.name}")
 
     async def run(self, operation: str, *arguments: Argument) -> Reply:
@@ -116,6 +116,12 @@ class Link:
         self._waiting.append(call)
         self._has_work.set()
         return await outcome
+
+    def outage(self) -> Outage | None:
+        """Return what ails the server, and since when, if an operation met it and none has succeeded since."""
+        if self._away_since is None:
+            return None
+        return Outage(self._trouble, asyncio.get_running_loop().time() - self._away_since)
 
     async def run_over(self, operation: str, names: Sequence[str], *before: Argument) -> list[Any]:
         """Do *operation*, which takes any number of *names* after what is *before* them; return the lists as one.
@@ -163,8 +169,8 @@ class Link:
             if any(map(is_elsewhere, replies)):
                 await self._disconnect()
                 await self._pause()
-            elif self._is_away:
-                self._is_away = False
+            elif self._away_since is not None:
+                self._away_since = None
                 self._count_outage()
 
     async def _sent(self, number: int, calls: Mapping[int, _Call]) -> list[Reply] | None:
@@ -253,7 +259,8 @@ class Link:
             self._retry_s = min(LONGEST_RETRY_S, self._retry_s * 2)
 
     def _notice(self, exc: RedisError | OSError) -> None:
-        self._is_away = True
+        if self._away_since is None:
+            self._away_since = asyncio.get_running_loop().time()
         trouble = told(exc, self._server)
         self._server.heed(exc)
         if trouble != self._trouble:

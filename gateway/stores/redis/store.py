@@ -36,6 +36,7 @@ from gateway.stores.rows import (
     NOTICE_PREFIX,
     InboxId,
     InboxRow,
+    Outage,
     OutboxRow,
     Outgoing,
     StoreReport,
@@ -165,6 +166,7 @@ class RedisStore:
     ) -> None:
         self._clock, self._retention = clock or SystemClock(), retention or Retention()
         self._agents = agents
+        self._leases = leases
         self._link = link = Link(leases.server, leases.member, "store", owns_up=True, checkpoint=checkpoint)
         self.inbox: Inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
         self.outbox: Outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
@@ -204,6 +206,11 @@ class RedisStore:
         waiting, queued_, dead, undecided, unsure, ledger, quarantined = found
         counters = dict(sorted(zip(ledger[::2], map(int, ledger[1::2]), strict=True)))
         return StoreReport(waiting, queued_, dead, list(map(unsure_send, unsure)), counters, undecided, quarantined)
+
+    def outage(self) -> Outage | None:
+        """Implement `Distant`: the lease is renewed all the time, so it may know more of an outage."""
+        found = [each for each in (self._link.outage(), self._leases.outage()) if each is not None]
+        return max(found, key=lambda outage: outage.seconds, default=None)
 
     async def prune(self, now: datetime) -> int:
         kept = self._retention
