@@ -1,22 +1,22 @@
-"""This file draws the gateway's error tree.
+"""The gateway's error tree.
 
     StrandlineError
-    ├── ConfigError            the operator must mend something: one line, exit status 2
+    ├── ConfigError            the operator must fix something: one line, exit status 2
     ├── HomeLockedError        another process owns the home: exit status 3
     ├── WorkspaceLockedError   another process works in an agent's workspace: exit status 3
     ├── StoreError             the state on disk cannot be used
     ├── BackupError            a backup cannot be made, or is not restored
-    ├── ApprovalError          a change cannot be decided about so: told to the owner
-    ├── PairingError           a person cannot be let in, refused or revoked so: told to the owner
-    ├── ToolError              told to the model as the result of its call
-    ├── McpError               a tool server is not there, or broke off: its tools are absent
-    ├── HookError              a handler that decides failed: what it was asked about does not happen
+    ├── ApprovalError          a decision about a change is not possible: shown to the owner
+    ├── PairingError           a person cannot be approved, denied or revoked: shown to the owner
+    ├── ToolError              shown to the model as the result of its call
+    ├── McpError               a tool server is unavailable or disconnected: its tools are absent
+    ├── HookError              a deciding handler failed: the action in question does not happen
     ├── TurnLimitError         a turn used up its steps, time or tokens
     └── ModelError             no usable reply
         ├── ModelUnavailableError   try again later, or another model
         ├── ModelRefusedError       this request will never work (bad key, unknown model)
         ├── ModelOverflowError      the request is larger than the model's window
-        ├── ModelFloodError         the reply grew past every bound, and would again
+        ├── ModelFloodError         the reply exceeded every bound, and would again
         └── BudgetError             the day's budget does not cover the call, so it was not made
 
 Channel errors live in `adapters.channel`, workspace errors in `workspaces.errors`.
@@ -24,11 +24,11 @@ Channel errors live in `adapters.channel`, workspace errors in `workspaces.error
 
 
 class StrandlineError(Exception):
-    """Something that the gateway reports in one plain sentence."""
+    """A failure that the gateway reports in one plain sentence."""
 
 
 class ConfigError(StrandlineError):
-    """The configuration cannot be used; the message names the key and how to mend it."""
+    """The configuration cannot be used; the message names the key and how to correct it."""
 
 
 class HomeLockedError(StrandlineError):
@@ -36,7 +36,7 @@ class HomeLockedError(StrandlineError):
 
 
 class WorkspaceLockedError(StrandlineError):
-    """Another process works in the workspace of an agent; the message names both and how to mend it."""
+    """Another process works in the workspace of an agent; the message names both and how to resolve it."""
 
 
 class StoreError(StrandlineError):
@@ -48,11 +48,11 @@ class BackupError(StrandlineError):
 
 
 class ApprovalError(StrandlineError):
-    """A change that waits for the owner cannot be decided about so; the message says why."""
+    """A decision about a waiting change is not possible; the message says why."""
 
 
 class PairingError(StrandlineError):
-    """Somebody cannot be let in, refused or revoked so; the message says why."""
+    """A person cannot be approved, denied or revoked; the message says why."""
 
 
 class ToolError(StrandlineError):
@@ -60,15 +60,15 @@ class ToolError(StrandlineError):
 
 
 class ScheduleError(StrandlineError):
-    """What was written about when a job is due cannot be read; the text names the field and shows a right example."""
+    """A schedule cannot be parsed; the message names the field and shows a valid example."""
 
 
 class McpError(StrandlineError):
-    """A tool server cannot be used; the text says why, for the owner."""
+    """A tool server cannot be used; the message says why, for the owner."""
 
 
 class HookError(StrandlineError):
-    """A hook that decides something failed, so the answer is no."""
+    """A deciding hook failed, so the answer is no."""
 
 
 class TurnLimitError(StrandlineError):
@@ -100,7 +100,7 @@ class ModelOverflowError(ModelError):
 
 
 class ModelFloodError(ModelError):
-    """The model wrote *characters* and did not end; to ask it again would cost as much again."""
+    """The model wrote *characters* and did not end; another request would cost as much again."""
 
     def __init__(self, characters: int) -> None:
         super().__init__(f"one reply grew past {characters:,} characters")
@@ -108,7 +108,7 @@ class ModelFloodError(ModelError):
 
 
 class BudgetError(ModelError):
-    """A call of a model was not made, for the owner's budget of the day does not cover it."""
+    """A model call was not made, because the owner's daily budget does not cover it."""
 
     def __init__(self, cause: str, said: str, mark: str) -> None:
         """*said* is for the owner; *mark* is the same for every call that one limit stops on one day."""

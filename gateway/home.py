@@ -1,4 +1,4 @@
-"""This file is the home: the folder that holds everything one gateway knows, and the lock of whoever owns it."""
+"""Home folder of a gateway: everything that it stores, and the lock of the process that owns it."""
 
 import json
 import os
@@ -17,13 +17,13 @@ DISABLED_CODE = "disabled-code.json"
 
 @dataclass(frozen=True, slots=True)
 class AgentHome:
-    """Where one agent's things are kept."""
+    """Folders of one agent."""
 
     root: Path
 
     @property
     def workspace(self) -> Path:
-        """Markdown, the source of truth; `agents.<id>.workspace` may name another place."""
+        """Markdown, the source of truth; `agents.<id>.workspace` may name another location."""
         return self.root / "workspace"
 
     @property
@@ -33,7 +33,7 @@ class AgentHome:
 
     @property
     def mark(self) -> Path:
-        """Tells, where several gateways share a store, which copy of the agent's files this is."""
+        """Identifies, where several gateways share a store, this copy of the agent's files."""
         return self.root / "mark"
 
     @property
@@ -43,7 +43,7 @@ class AgentHome:
 
     @property
     def archive(self) -> Path:
-        """Transcripts of sessions that have ended."""
+        """Transcripts of ended sessions."""
         return self.sessions / "archive"
 
     @property
@@ -64,10 +64,10 @@ class AgentHome:
 
 @dataclass(frozen=True, slots=True)
 class ControlFile:
-    """How to talk to the gateway that owns a home."""
+    """Connection data of the gateway that owns a home."""
 
     address: str
-    """Such as `http://127.0.0.1:8123`."""
+    """For example `http://127.0.0.1:8123`."""
     token: str
     pid: int
 
@@ -77,7 +77,7 @@ class ControlFile:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The folder of one gateway; `~/.strandline` unless told otherwise."""
+    """The folder of one gateway; `~/.strandline` by default."""
 
     path: Path
 
@@ -95,7 +95,7 @@ class Home:
 
     @property
     def removed(self) -> Path:
-        """Agents that were taken out, with everything that they had."""
+        """Removed agents, with all their files."""
         return self.path / "removed"
 
     @property
@@ -105,7 +105,7 @@ class Home:
 
     @property
     def disabled_code(self) -> Path:
-        """While it is there, no hook of the home and no command of a tool server runs: a restore brought them along."""
+        """While it exists, no hook of the home and no command of a tool server runs: a restore brought them along."""
         return self.path / DISABLED_CODE
 
     @property
@@ -114,7 +114,7 @@ class Home:
         return not os.path.lexists(self.disabled_code)
 
     def disabled(self) -> tuple[str, ...]:
-        """Return the hooks and commands that a restore brought along and that do not run; all, if it cannot be read."""
+        """Return the hooks and commands that came with a restore and do not run; all, if the file cannot be read."""
         if self.runs_code:
             return ()
         try:
@@ -128,25 +128,25 @@ class Home:
 
     @property
     def work_journal(self) -> Path:
-        """Names what is being worked on, for the start after a crash."""
+        """Names the work in progress, for the start after a crash."""
         return self.path / "run" / "work-journal"
 
     @property
     def chat_history(self) -> Path:
-        """What was typed at the prompt of `strandline chat`."""
+        """Input history of the prompt of `strandline chat`."""
         return self.path / "run" / "chat_history"
 
     @property
     def exists(self) -> bool:
-        """Whether somebody made it; any other folder is left alone."""
+        """Whether it is a home made by Strandline; any other folder is left alone."""
         return self.agents.is_dir()
 
     def agent(self, agent: str) -> AgentHome:
-        """Return where *agent* keeps its things."""
+        """Return the folders of *agent*."""
         return AgentHome(self.agents / agent)
 
     def create(self) -> None:
-        """Make the folders that are missing, closed to other users. Raises StoreError if that cannot be done."""
+        """Create the missing folders, closed to other users. Raises StoreError if that is not possible."""
         for folder in (self.path, self.agents, self.control_file.parent):
             self._make(folder)
 
@@ -157,7 +157,7 @@ class Home:
             raise StoreError(f"the home {self.path} cannot be made: {exc.strerror}") from exc
 
     def write(self, file: Path, text: str) -> None:
-        """Write *text* to *file*, wholly or not at all, readable by the owner only."""
+        """Write *text* to *file*, atomically, readable by the owner only."""
         fresh = file.with_name(f".{file.name}.{os.getpid()}")
         fresh.unlink(missing_ok=True)
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "w", encoding="utf-8") as out:
@@ -166,11 +166,11 @@ class Home:
             os.fsync(out.fileno())
         fresh.replace(file)
 
-    # --- who owns it
+    # --- ownership
 
     @contextmanager
     def lock(self, purpose: str) -> Iterator[None]:
-        """Own the home while the block runs; *purpose* tells others what for.
+        """Own the home while the block runs; *purpose* tells others the reason.
 
         Raises HomeLockedError, before anything is touched, when another process owns it.
         """
@@ -179,9 +179,9 @@ class Home:
 
     @contextmanager
     def folder_lock(self) -> Iterator[None]:
-        """Keep other processes out while the block runs; nothing is written but a home that is missing.
+        """Lock out other processes while the block runs; a missing home is created, nothing else is written.
 
-        The lock hangs on the folder itself: to delete what lies in it lets nobody in. Raises HomeLockedError.
+        The lock is on the folder itself: deleting files in it releases nothing. Raises HomeLockedError.
         """
         self._make(self.path)
         with ExitStack() as stack:
@@ -195,7 +195,7 @@ class Home:
 
     @contextmanager
     def run_folder(self, purpose: str) -> Iterator[None]:
-        """Clear away what a gateway that was killed left, and name this process while the block runs.
+        """Remove the remains of a killed gateway, and publish this process while the block runs.
 
         The caller holds the lock.
         """
@@ -210,7 +210,7 @@ class Home:
 
     @contextmanager
     def announced(self, control: ControlFile) -> Iterator[None]:
-        """Tell other commands how to reach this process, which owns the home."""
+        """Publish the connection data of this process, which owns the home."""
         self.write(self.control_file, json.dumps(asdict(control)))
         try:
             yield
@@ -218,7 +218,10 @@ class Home:
             self.control_file.unlink(missing_ok=True)
 
     def control(self) -> ControlFile | None:
-        """Return what the owner of the home announced; `None` if there is none. It may have died since."""
+        """Return the connection data published by the owner of the home; `None` if there are none.
+
+        It may have died since.
+        """
         try:
             known = json.loads(self.control_file.read_text("utf-8"))
             return ControlFile(str(known["address"]), str(known["token"]), int(known["pid"]))
@@ -238,7 +241,7 @@ class Home:
 
 
 def holder_in(file: Path) -> str:
-    """Return what *file* says of who holds a lock; empty if it says nothing."""
+    """Return the description of the lock's holder in *file*; empty if it has none."""
     try:
         return file.read_text("utf-8", "replace").strip()
     except OSError:

@@ -1,1 +1,1 @@
-"""Changes that wait for the owner."""
+"""Approvals: changes that wait for the owner."""

@@ -1,4 +1,4 @@
-"""This file keeps the changes that the owner decides about: told once, made with the owner's authority, or dropped."""
+"""Changes that need the owner's approval: announced once, then made with the owner's authority, or dropped."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -21,18 +21,21 @@ from workspaces.history import Origin
 from workspaces.workspace import Workspace
 
 MOST_WAITING = 20
-"""Changes of one agent that wait at the same time: more than an owner reads, and each one is a message. Our choice."""
+"""Most changes of one agent that wait at the same time: more than an owner reads, and each one is a message.
+
+Our choice.
+"""
 TOO_MANY = "limit.approvals"
-"""Reason code: a change was asked for, and not kept."""
+"""Reason code: a change was requested, and not stored."""
 OWNER = "owner"
-"""Who approves: there is one."""
+"""The name recorded for the only possible approver."""
 
 
 class Approvals:
     """The changes of all agents' files that wait for the owner.
 
-    Deciding happens one at a time, and by the file's text: a change is made from the text that the owner was shown,
-    or not at all, and a crash between the file and the store is mended by deciding again.
+    Decisions are made one at a time, and by the file's text: a change is made from the text that the owner was shown,
+    or not at all, and after a crash between the file and the store the decision can be repeated.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class Approvals:
         clock: Callable[[], datetime],
         wake: Callable[[Sequence[OutboxRow]], None],
     ) -> None:
-        """*patience*: how long a change waits; *wake* is told of notices to deliver; *clock* tells the owner's time."""
+        """*patience*: how long a change waits; *wake* is called with queued notices; *clock* gives the owner's time."""
         self._agents = agents
         self._store = store
         self._patience = patience
@@ -51,15 +54,15 @@ class Approvals:
         self._wake = wake
         self._one_at_a_time = asyncio.Lock()
         self.timetable: Timetable | None = None
-        """The agents' jobs, where there are any; changing them may need approval too."""
+        """The agents' jobs, if there are any; changes of these may need approval too."""
 
     async def waiting(self, agent: AgentId | None = None) -> Sequence[PendingChange]:
-        """Return what waits for a decision, oldest first; of one agent if it is given."""
+        """Return the changes that wait for a decision, oldest first; of one agent if it is given."""
         waiting = await self._store.changes.waiting()
         return [change for change in waiting if agent in {None, change.proposal.agent}]
 
     async def get(self, number: int, agent: AgentId | None = None) -> PendingChange:
-        """Return the change that waits as *number*. Raises ApprovalError; another agent's looks absent."""
+        """Return the change that waits as *number*. Raises ApprovalError, also for another agent's change."""
         change = await self._store.changes.get(ChangeId(number))
         if change is None or agent not in {None, change.proposal.agent}:
             raise ApprovalError(f"there is no change #{number}")
@@ -69,10 +72,10 @@ class Approvals:
         return change
 
     async def approve(self, number: int, agent: AgentId | None = None) -> str:
-        """Make the change, and return what was done in words.
+        """Make the change, and return a description of it.
 
-        Raises ApprovalError when it does not wait any more, or, with the difference, when the file is not what it was
-        made from: it then goes on waiting. WorkspaceError when the file cannot be written.
+        Raises ApprovalError when it no longer waits, or, with the difference, when the file has changed since: the
+        change then goes on waiting. WorkspaceError when the file cannot be written.
         """
         async with self._one_at_a_time:
             change = await self.get(number, agent)
@@ -91,7 +94,7 @@ class Approvals:
         return f"{proposal.path} {'deleted' if proposal.after is None else 'written'}, as #{number} says"
 
     async def refuse(self, number: int, agent: AgentId | None = None) -> str:
-        """Drop the change, and return what was done in words. Raises ApprovalError when it does not wait any more."""
+        """Drop the change, and return a description of it. Raises ApprovalError when it no longer waits."""
         async with self._one_at_a_time:
             change = await self.get(number, agent)
             await self._store.changes.decide(change.id, ChangeState.REFUSED)
@@ -99,11 +102,11 @@ class Approvals:
         return f"#{number} refused; {what} stays as it is"
 
     def tray(self, agent: AgentId, origin: Origin, owner: Address) -> "TurnTray":
-        """Return where the turn of *origin* leaves its changes; the *owner* is told at that address, once for each."""
+        """Return the sink for changes of the turn of *origin*; *owner* is notified once for each change."""
         return TurnTray(self, agent, origin, owner)
 
     async def propose(self, proposal: Proposal, owner: Address) -> ChangeId:
-        """Keep *proposal*, tell the owner, and return its number.
+        """Store *proposal*, notify the owner, and return its number.
 
         Raises ToolError when too many wait, and WorkspaceError for a text that is never stored.
         """
@@ -130,7 +133,7 @@ class Approvals:
 
 
 def decisions(number: int) -> tuple[Button, ...]:
-    """Return the buttons below what asks for a decision: pressing one says the command, as whoever presses it."""
+    """Return the buttons below a request for a decision: a press sends the command in the name of that person."""
     return Button("Approve", f"/approve {number}"), Button("Refuse", f"/refuse {number}")
 
 
@@ -144,7 +147,7 @@ class TurnTray:
     owner: Address
 
     async def standing(self, path: PurePosixPath, present: str | None) -> Standing:
-        """Return the file as it is after every change that waits and follows from its present text, in order."""
+        """Return the file after every waiting change that follows from its present text, in order."""
         text, number = present, None
         for change in await self.approvals.waiting(self.agent):
             if change.proposal.path == str(path) and change.proposal.before == text:
@@ -152,14 +155,14 @@ class TurnTray:
         return Standing(text, number)
 
     async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
-        """Keep the change, tell the owner once, and return its number."""
+        """Store the change, notify the owner once, and return its number."""
         origin = self.origin
         proposal = Proposal(self.agent, str(path), before, after, reason, origin.session, origin.message, origin.turn)
         return await self.approvals.propose(proposal, self.owner)
 
 
 async def _made(home: Agent, proposal: Proposal, number: int) -> None:
-    """Change the file, and record it in the history as what the turn asked for and the owner approved."""
+    """Change the file, and record it in the history as requested by the turn and approved by the owner."""
     origin, turn = Origin(proposal.session, proposal.message, proposal.turn, OWNER), f"change-{number}"
     try:
         await home.keeper.noting(home.run, turn, origin)(_make, home.workspace, proposal, number)
@@ -169,12 +172,12 @@ async def _made(home: Agent, proposal: Proposal, number: int) -> None:
 
 
 def _make(workspace: Workspace, proposal: Proposal, number: int) -> None:
-    """Write, or delete, what *proposal* says with the owner's authority, on the workspace's thread."""
+    """Write, or delete, the file of *proposal* with the owner's authority, on the workspace's thread."""
     access = owner_access(workspace.agent, OWNER, frozenset({Grant.APPROVED}))
     now = workspace.present(proposal.path, access)
     text = now.whole if now is not None else None
     if text == proposal.after:
-        return  # a crash had come between the file and the store, or the owner made the same change
+        return  # a crash occurred between the file and the store, or the owner made the same change
     if text != proposal.before:
         raise ApprovalError(_stale(proposal, text, number))
     if proposal.after is not None:

@@ -1,4 +1,4 @@
-"""This file shows a change of a file to the owner who decides about it: a diff in which nothing can hide."""
+"""Diff of a file change for the owner who decides about it, without hidden content."""
 
 import difflib
 import re
@@ -11,16 +11,16 @@ from gateway.stores.rows import Proposal
 
 SHOWN_LINES = 100
 SHOWN_CHARS = 6_000
-"""Most of a diff that a chat is shown: two messages of Telegram's; `strandline approvals show` has all of it."""
+"""Longest diff shown in a chat: two Telegram messages; `strandline approvals show` prints all of it."""
 COMPARED_LINES = 4_000
-"""Most lines of both texts that are matched: the time grows with the square. Of more, all in between is shown."""
+"""Most lines of both texts that are compared: the time grows with the square. Above that, the whole range is shown."""
 _CONTEXT = 2
 
 
 def difference(before: str | None, after: str | None) -> str:
-    """Return how the texts differ, as a unified diff without file names; `None` stands for no file.
+    """Return the difference of the texts, as a unified diff without file names; `None` stands for no file.
 
-    Characters that do not show, or that turn the direction of a line, stand as `\\u202e`.
+    Invisible characters, and those that change the direction of a line, are shown as `\\u202e`.
     """
     old, new = _lines(before), _lines(after)
     if len(old) + len(new) > COMPARED_LINES:
@@ -45,7 +45,7 @@ def _in_a_row(old: list[str], new: list[str]) -> list[str]:
 
 
 def _lines(text: str | None) -> list[str]:
-    """Return the lines of *text*; only what ends a line in a file of notes ends one here."""
+    """Return the lines of *text*, split as in a file of notes."""
     lines = [line.removesuffix("\r") for line in (text or "").split("\n")]
     return lines if lines[-1] else lines[:-1]
 
@@ -71,7 +71,7 @@ def _code(path: str) -> str:
 
 
 def capped(text: str, number: int) -> str:
-    """Return as much of a diff as a chat is shown, and say so where there is more."""
+    """Return as much of a diff as fits a chat, with a note if there is more."""
     lines = text.split("\n")
     shown = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
     if shown == text:
@@ -81,7 +81,7 @@ def capped(text: str, number: int) -> str:
 
 
 def fenced(text: str) -> str:
-    """Return *text* as a block of code that nothing in it can end."""
+    """Return *text* as a code block that nothing in it can close."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}diff\n{text}\n{fence}"

@@ -1,4 +1,4 @@
-"""This file is a change of the timetable that waits for the owner, as the same kind of row as a change of a file."""
+"""Job change that waits for the owner, stored as the same kind of row as a file change."""
 
 from datetime import tzinfo
 
@@ -11,28 +11,28 @@ from gateway.stores.rows import Proposal
 from workspaces.history import Origin
 
 _PLACE = "/schedule"
-"""Where files have a path: no file of a workspace begins with a slash."""
+"""Used in place of a file's path: no file of a workspace begins with a slash."""
 
 
 def is_of_jobs(proposal: Proposal) -> bool:
-    """Say whether *proposal* is a change of the timetable and not of a file."""
+    """Return whether *proposal* changes the jobs and not a file."""
     return proposal.path == _PLACE or proposal.path.startswith(f"{_PLACE}/")
 
 
 def job_to_add(errand: Errand, zone: tzinfo, reason: Reason, origin: Origin) -> Proposal:
-    """Return the proposal to keep *errand*; *zone* is the owner's, in which a moment is written."""
+    """Return the proposal to add *errand*; *zone* is the owner's, in which a time is written."""
     return _proposal(errand.agent, _PLACE, (None, _written(errand, zone)), reason, origin)
 
 
 def job_to_remove(job: Job, zone: tzinfo, reason: Reason, origin: Origin) -> Proposal:
-    """Return the proposal to forget *job*."""
+    """Return the proposal to remove *job*."""
     return _proposal(job.errand.agent, f"{_PLACE}/{job.id}", (_written(job.errand, zone), None), reason, origin)
 
 
 async def make(timetable: Timetable, proposal: Proposal, number: int) -> str:
-    """Do what *proposal*, approved as *number*, says, once however often; return what was done in words.
+    """Carry out *proposal*, approved as *number*; repeated calls do it once. Return a description of the change.
 
-    Raises ApprovalError when its time is over or it finds no place.
+    Raises ApprovalError when its time is over or there is no room for it.
     """
     try:
         if proposal.after is None:
@@ -53,7 +53,7 @@ def _proposal(agent: str, path: str, texts: tuple[str | None, str | None], reaso
 
 
 def _written(errand: Errand, zone: tzinfo) -> str:
-    """Return *errand* as the owner reads it, and `make` does; what comes once is written as its moment."""
+    """Format *errand* for the owner and for `make`; one that runs once is written with its time."""
     schedule = schedule_of(errand)
     when = f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else errand.schedule
     return f"when: {when}\nwith private memory: {'yes' if errand.private else 'no'}\nwhat: {errand.prompt}"

@@ -1,1 +1,1 @@
-"""Turns that no message asked for: heartbeats, jobs, subagents."""
+"""Unprompted turns: heartbeats, jobs and subagents."""

@@ -1,4 +1,4 @@
-"""This file runs heartbeats: it looks what is due, without a model, and asks the agent only if something is."""
+"""Runs heartbeats: checks for due items without a model, and asks the agent only if there are any."""
 
 import asyncio
 import hashlib
@@ -41,12 +41,12 @@ from workspaces.errors import WorkspaceError
 log = structlog.get_logger()
 
 LOOK_EVERY_S = 60.0
-"""How often the clock is asked: a machine that slept, or whose clock was set, is up to date within that."""
+"""Interval between looks at the clock: after sleep or a clock change, a machine is up to date within that."""
 LONGEST_TRANSCRIPT = 1024 * 1024
-"""Bytes from which on the session's transcript is put away: no heartbeat reads an earlier one."""
+"""Size, in bytes, from which on the session's transcript is archived: no heartbeat reads an earlier one."""
 BOOT_FILE = "BOOT.md"
 BOOT_LEAST_S = 3600
-"""Between two starts that `BOOT.md` is run for: a gateway that crashes again and again asks no model each time."""
+"""Shortest interval between two runs of `BOOT.md`: a gateway that crashes repeatedly asks no model each time."""
 
 
 _PROSE = (
@@ -57,7 +57,7 @@ _PROSE = (
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What heartbeats need of the gateway around them."""
+    """The parts of the gateway that heartbeats use."""
 
     agents: Mapping[AgentId, Agent]
     rhythms: Mapping[AgentId, Rhythm]
@@ -65,23 +65,23 @@ class Surroundings:
     store: Store
     clock: Clock
     owner_chat: Callable[[AgentId], Awaitable[Address | None]]
-    """Where an agent reaches its owner; never a group."""
+    """Returns the chat in which an agent reaches its owner; never a group."""
     is_busy: Callable[[SessionKey], bool]
-    """Says whether somebody is being answered in a session."""
+    """Returns whether a message is being answered in a session."""
 
 
 class Heartbeats:
-    """Looks after what is due, for all agents; a heartbeat is a message of the clock like any other in the inbox."""
+    """Runs the heartbeats of all agents; each is a message of the clock, like any other in the inbox."""
 
     def __init__(
         self,
         around: Surroundings,
         wake: Callable[[Sequence[OutboxRow]], None],
     ) -> None:
-        """*wake* is told of notices that wait to be sent."""
+        """*wake* is called with notices that wait to be sent."""
         self._around = around
         self.enter: Callable[[InboundMessage], Awaitable[bool]] = _nowhere
-        """Takes a message of ours in, once; whoever composes the gateway sets it."""
+        """Accepts one of our messages, once; set by the code that composes the gateway."""
         self._wake = wake
         self._pulses: dict[AgentId, Pulse] = {}
         self._next: dict[AgentId, datetime] = {}
@@ -89,7 +89,7 @@ class Heartbeats:
         self._routes: dict[AgentId, bool] = {}
         """Whether the owner could be reached at the latest look."""
         self._unsent: set[AgentId] = set()
-        """Whose heartbeat the store did not take in yet, though it was noted."""
+        """Agents whose heartbeat is recorded but not yet accepted by the store."""
         self._ended: list[tuple[InboxRow, bool]] = []
         self._woken = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
@@ -97,7 +97,7 @@ class Heartbeats:
     # --- beside the lanes
 
     async def work(self) -> Never:
-        """Look after all agents until cancelled."""
+        """Run heartbeats for all agents until cancelled."""
         await self.begin()
         while True:
             self._woken.clear()
@@ -105,12 +105,12 @@ class Heartbeats:
             await self._around.clock.wait(self._woken, LOOK_EVERY_S)
 
     async def begin(self) -> None:
-        """Go on with what an earlier run left, and run each agent's `BOOT.md`."""
+        """Resume the work of an earlier run, and run each agent's `BOOT.md`."""
         for agent in self._around.agents:
             await self._safely(self._begin, agent)
 
     async def look(self) -> None:
-        """Do what is to be done now, for every agent."""
+        """Start everything that is due now, for every agent."""
         while self._ended:
             row, was_told = self._ended.pop(0)
             await self._safely(self._settle, AgentId(row.message.address.account), row, was_told)
@@ -118,13 +118,13 @@ class Heartbeats:
             await self._safely(self._look, agent)
 
     def committed(self, row: InboxRow, replies: Sequence[OutboxRow]) -> None:
-        """Hear, at once and in the event loop, what the turn of *row* came to."""
+        """Process the outcome of the turn of *row*, synchronously in the event loop."""
         if is_heartbeat(row.message):
             self._ended.append((row, bool(replies)))
             self._woken.set()
 
     async def _safely(self, work: Callable[..., Awaitable[None]], agent: AgentId, *given: object) -> None:
-        """Do *work*; what the store or the disk refuses now, a later look does."""
+        """Do *work*; if the store or the disk refuses, a later look repeats it."""
         try:
             async with self._one_at_a_time:
                 await work(agent, *given)
@@ -138,7 +138,7 @@ class Heartbeats:
         await self._boot(agent)
 
     async def _is_under_way(self, agent: AgentId, pulse: Pulse) -> bool:
-        """Say whether the latest heartbeat still waits for its turn; it is taken in if it never was."""
+        """Return whether the latest heartbeat still waits for its turn; it is enqueued if it never was."""
         route = await self._around.owner_chat(agent)
         if route is not None and await self.enter(self._message(agent, pulse.slot, pulse.prompt, route)):
             return True
@@ -171,7 +171,7 @@ class Heartbeats:
         await self._beat(agent, pulse, now)
 
     async def _beat(self, agent: AgentId, pulse: Pulse, now: datetime) -> None:
-        """Ask for what became due since the last look; the first one only begins."""
+        """Ask for the items due since the last look; the first one only begins."""
         rhythm = self._around.rhythms[agent]
         if pulse.ran is not None and now < (ready := pulse.ran + rhythm.rest(pulse.failures)):
             self._next[agent] = ready
@@ -191,7 +191,7 @@ class Heartbeats:
         self._next[agent] = next_look(checklist, now, rhythm)
 
     async def _ask(self, agent: AgentId, looked: Pulse, before: Pulse, due: Sequence[Due]) -> bool:
-        """Have the agent look after what is *due*, and say whether its owner can be told: if not, it stays due."""
+        """Ask the agent about the *due* items; return whether its owner can be reached: if not, they stay due."""
         route = await self._around.owner_chat(agent)
         was_reached, self._routes[agent] = self._routes.get(agent, True), route is not None
         if route is None:
@@ -211,7 +211,7 @@ class Heartbeats:
         return True
 
     async def _settle(self, agent: AgentId, row: InboxRow, was_told: bool) -> None:
-        """Note what the heartbeat of *row* came to; what failed stays due."""
+        """Record the outcome of the heartbeat of *row*; failed items stay due."""
         pulse = await self._pulse(agent)
         if row.message.id != pulse.slot or pulse.outcome is not Outcome.RUNNING:
             return
@@ -241,10 +241,10 @@ class Heartbeats:
         await self._keep(agent, pulse.model_copy(update=update))
         self._next.pop(agent, None)
 
-    # --- for whoever asks
+    # --- queries and commands
 
     async def switch(self, agent: AgentId, *, on: bool) -> None:
-        """Let heartbeats come, or none, whatever stopped them before. What was due meanwhile is let go."""
+        """Turn heartbeats on or off, for whatever reason they stopped before. Items due meanwhile are dropped."""
         async with self._one_at_a_time:
             pulse = await self._pulse(agent)
             update: dict[str, object] = {"is_off": not on, "failures": 0}
@@ -255,7 +255,7 @@ class Heartbeats:
         self._woken.set()
 
     async def now(self, agent: AgentId) -> int:
-        """Have the agent look after all items now, whatever their times; return how many. None: nothing is asked."""
+        """Ask the agent about all items now, whatever their times; return how many. With none, nothing is asked."""
         async with self._one_at_a_time:
             pulse, checklist = await self._pulse(agent), await self._checklist(agent)
             due = [Due(item) for item in checklist.items]
@@ -264,7 +264,7 @@ class Heartbeats:
             return len(due) if await self._ask(agent, pulse, pulse, due) else 0
 
     async def standing(self, agent: AgentId) -> Standing:
-        """Return how the heartbeats of *agent* stand. Raises StoreError."""
+        """Return the state of the heartbeats of *agent*. Raises StoreError."""
         pulse = await self._pulse(agent)
         checklist = await self._checklist(agent)
         rhythm = self._around.rhythms[agent]
@@ -283,7 +283,7 @@ class Heartbeats:
             return "no_model"
         return "on" if self._routes.get(agent, True) else "no_route"
 
-    # --- what is kept and read
+    # --- stored state
 
     async def _pulse(self, agent: AgentId) -> Pulse:
         if agent not in self._pulses:
@@ -296,7 +296,7 @@ class Heartbeats:
         self._pulses[agent] = pulse
 
     async def _checklist(self, agent: AgentId) -> Checklist:
-        """Read the list; what is wrong with it, the owner is told once."""
+        """Read the list; the owner is notified of a fault once."""
         try:
             found = read_checklist(await self._text(agent, FILE), self._around.rhythms[agent].zone)
         except WorkspaceError as exc:
@@ -310,7 +310,7 @@ class Heartbeats:
         return found
 
     async def _text(self, agent: AgentId, name: str) -> str:
-        """Return a file of the workspace, empty if there is none. Raises WorkspaceError."""
+        """Return the text of a workspace file, empty if there is none. Raises WorkspaceError."""
         home = self._around.agents[agent]
         found = await home.run(home.workspace.present, name, session_access(_session(agent)))
         return found.whole if found is not None else ""
@@ -343,7 +343,7 @@ class Heartbeats:
 
 
 async def _nowhere(_: InboundMessage) -> bool:
-    """Nothing is taken in yet."""
+    """Reject the message: there is no inbox yet."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""This file is how an agent's heartbeats stand: what is kept from one look to the next, and what others are told."""
+"""State of an agent's heartbeats: the stored part, and the summary for others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,49 +9,49 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Outcome(StrEnum):
-    """What the latest heartbeat came to."""
+    """The outcome of the latest heartbeat."""
 
     NONE = ""
-    """None was asked for yet, or it was cut off without a trace."""
+    """No heartbeat was requested yet, or it was interrupted without a trace."""
     RUNNING = "running"
     SILENT = "silent"
     TOLD = "told"
-    """The owner was told something: it is in the outbox."""
+    """The owner was notified: the message is in the outbox."""
     FAILED = "failed"
 
 
 class Pulse(BaseModel):
-    """What is kept of an agent's heartbeats from one look to the next."""
+    """The stored state of an agent's heartbeats between two looks."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     looked: datetime | None = None
-    """All that was due until then has been asked for."""
+    """Everything due until then has been requested."""
     watched: Mapping[str, str] = {}
-    """Of each file whose changes are waited for, its digest then."""
+    """The last known digest of each watched file."""
     slot: str = ""
     """The id of the latest heartbeat's message."""
     prompt: str = ""
-    """What it asks, while it runs: a crash before it was taken in asks the very same."""
+    """Its prompt, while it runs: repeated unchanged after a crash before the message was accepted."""
     before: "Pulse | None" = None
-    """From where to look again if it fails."""
+    """The state to return to if it fails."""
     ran: datetime | None = None
     outcome: Outcome = Outcome.NONE
     failures: int = 0
-    """In a row."""
+    """Consecutive failures."""
     is_off: bool = False
     booted: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an agent's heartbeats stand, for whoever asks."""
+    """The state of an agent's heartbeats, for display."""
 
     state: str
-    """`on`, `off`, or why none comes: `never` (by the configuration), `no_model`, `no_route`, `stopped`."""
+    """`on`, `off`, or why there are none: `never` (by the configuration), `no_model`, `no_route`, `stopped`."""
     ran: datetime | None
     outcome: Outcome
     next_look: datetime | None
-    """When something may be due next, as far as is known."""
+    """The next time at which an item may be due, as far as is known."""
     failures: int
     items: int
     faults: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""This file lets a turn see and change its agent's jobs; what it may not change by itself waits for the owner."""
+"""Job changes that a turn requests for its agent; those that it may not make by itself wait for the owner."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from gateway.stores.rows import Proposal
 
 
 def job_tools(approvals: Approvals, asked: Asked, guard: Guard) -> list[Tool]:
-    """Return the tools over the jobs of the turn's agent; none where nothing keeps jobs."""
+    """Return the job tools of the turn's agent; none without a job store."""
     if approvals.timetable is None:
         return []
     return schedule_tools(asked.access, TurnBook(approvals.timetable, approvals, asked, guard))
@@ -95,7 +95,7 @@ def run_lines(runs: Sequence[Run], zone: tzinfo) -> Iterator[str]:
 
 
 def comes(job: Job, zone: tzinfo) -> str:
-    """Say when *job* comes next."""
+    """Return the next time of *job* as text."""
     if job.next_slot is not None:
         return f"next {job.next_slot.astimezone(zone):%Y-%m-%d %H:%M}"
     return "done" if job.is_enabled else "stopped"

@@ -1,4 +1,4 @@
-"""This file runs jobs at their times: it takes each slot in once, and tells the owner what cannot be run."""
+"""Runs jobs at their times: starts each slot once, and notifies the owner of jobs that cannot run."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -22,11 +22,11 @@ from workspaces.access import AgentId
 log = structlog.get_logger()
 
 LOOK_EVERY_S = 60.0
-"""At the latest: the machine may have slept, or another gateway's command may have changed a job."""
+"""Longest interval between looks: the machine may have slept, or another gateway's command may have changed a job."""
 FAILURES = 5
-"""In a row, until a job is stopped (the requirements' number)."""
+"""Consecutive failures until a job is disabled (the requirements' number)."""
 LATE_AFTER = timedelta(minutes=5)
-"""From then on a run says that it is late; our choice."""
+"""From this delay on a run says that it is late; our choice."""
 NO_ROUTE = "no_route"
 MISSED = "schedule_missed"
 STOPPED = "schedule_stopped"
@@ -36,23 +36,23 @@ UNREADABLE = "schedule_unreadable"
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """Where the owner is, and how they are told."""
+    """Contact with the owner."""
 
     owner: Callable[[AgentId], Awaitable[Address | None]]
-    """Gives the owner's direct chat."""
+    """Returns the owner's direct chat."""
     tell: Callable[[str, str, Address | None], Awaitable[None]]
-    """Tells the owner something once for each key, there, or at the terminal where there is no better place."""
+    """Notifies the owner once for each key, at that address, or at the terminal without one."""
 
 
 class Ticker:
-    """Looks which slots have come; whatever restarts happen, each is run once, or let go and counted."""
+    """Starts due slots; despite restarts, each is run once, or skipped and counted."""
 
     def __init__(
         self, timetable: Timetable, store: Store, agents: Collection[AgentId], ways: Ways, clock: Clock
     ) -> None:
         self.timetable = timetable
         self.hand_on: Callable[[InboxRow], None] = _leave
-        """Hands a stored message to its lane; set once there are lanes."""
+        """Passes a stored message to its lane; set once there are lanes."""
         self._store = store
         self._agents = agents
         self._ways = ways
@@ -61,7 +61,7 @@ class Ticker:
         timetable.changed, timetable.count = self._woken.set, store.count
 
     async def work(self) -> Never:
-        """Run what comes due, until cancelled."""
+        """Run due jobs until cancelled."""
         while True:
             self._woken.clear()
             try:
@@ -73,7 +73,7 @@ class Ticker:
             await self._clock.wait(self._woken, pause_s)
 
     async def look(self) -> None:
-        """Take in every slot that has come. Raises StoreError."""
+        """Start every due slot. Raises StoreError."""
         if not self.timetable.punctuality.most:
             return
         for job in await self._ours():
@@ -83,7 +83,7 @@ class Ticker:
                 await self._stop(job, f"cannot be read any more: {exc}", reason=UNREADABLE)
 
     async def run_now(self, number: int, agent: AgentId | None = None) -> str:
-        """Run the job beside its schedule, and return what was done in words. Raises ScheduleError and StoreError."""
+        """Run the job beside its schedule, and return a description. Raises ScheduleError and StoreError."""
         job = await self.timetable.get(number, agent)
         owner = await self._ways.owner(AgentId(job.errand.agent))
         if owner is None:
@@ -97,12 +97,12 @@ class Ticker:
         return f"job {number} runs {when}; what it has to say comes by {owner.channel}"
 
     async def history(self, number: int, agent: AgentId | None = None) -> Sequence[Run]:
-        """Return what became of the job's latest slots, the newest first. Raises ScheduleError and StoreError."""
+        """Return the outcomes of the job's latest slots, the newest first. Raises ScheduleError and StoreError."""
         job = await self.timetable.get(number, agent)
         return await self._store.jobs.history(job.id)
 
     def settled(self, row: InboxRow, _: Sequence[OutboxRow]) -> None:
-        """Look soon: the turn of *row* is over, and may have been a job's."""
+        """Look again soon: the turn of *row* is over, and may have been a job's."""
         if row.message.address.channel == CLOCK:
             self._woken.set()
 
@@ -128,7 +128,7 @@ class Ticker:
             self.hand_on(row)
 
     async def _let_go(self, due: DueJob, owner: Address | None) -> None:
-        """Note a slot that is not run; who must know is told first, so that a crash between hides nothing."""
+        """Record a skipped slot; any notice goes out first, so that a crash between the two hides nothing."""
         job = due.job
         if owner is None:
             told = (
@@ -180,11 +180,11 @@ class Ticker:
 
 
 def _leave(_: InboxRow) -> None:
-    """Leave it in the inbox for a gateway that runs."""
+    """Leave the message in the inbox for a running gateway."""
 
 
 def _prompt(job: Job, before: str = "") -> str:
-    """Return what the agent is told; in the owner's own conversation it must not pass as the owner's words."""
+    """Return the prompt of *job*; in the owner's own conversation it must not pass as the owner's words."""
     head = f"(Nobody wrote this now: job {job.id} is due, {job.errand.schedule}.)\n\n" if job.errand.in_main else ""
     return f"{head}{before}{job.errand.prompt}"
 

@@ -1,4 +1,4 @@
-"""This file decides what of a turn's answer is sent, where that hangs on who asked: a person, or nobody."""
+"""Visible part of a turn's answer, depending on whether a person asked for it."""
 
 from collections.abc import Sequence
 
@@ -12,15 +12,15 @@ from workspaces.access import SessionType
 
 
 def is_unasked(message: InboundMessage, kind: SessionType) -> bool:
-    """Say whether nobody waits for the answer to *message*, in a session of that *kind*: it speaks by `notify`."""
+    """Return whether *message*, in a session of that *kind*, is unprompted: its turn speaks by `notify`."""
     return message.address.channel == CLOCK or kind in {SessionType.HEARTBEAT, SessionType.CRON}
 
 
 def spoken(message: InboundMessage, kind: SessionType, answer: str, entries: Sequence[Entry]) -> str:
-    """Return what of the *answer* to *message* is sent; empty for silence. *entries* are those of its turn.
+    """Return the part of the *answer* to *message* that is sent; empty for silence. *entries* are those of its turn.
 
-    A turn that nobody asked for tells what it gave to `notify`, and our own word that a job could not be finished; of a
-    heartbeat that no model answered nothing is told.
+    An unprompted turn sends the texts of its `notify` calls, and the gateway's sentence that a job could not be
+    finished; a heartbeat that no model answered sends nothing.
     """
     if not is_unasked(message, kind):
         return without_token(answer)
@@ -31,17 +31,17 @@ def spoken(message: InboundMessage, kind: SessionType, answer: str, entries: Seq
 
 
 def is_unasked_prose(message: InboundMessage, kind: SessionType, answer: str, entries: Sequence[Entry]) -> bool:
-    """Say whether a turn that nobody asked for wrote an *answer*, other than of silence, and told nothing."""
+    """Return whether an unprompted turn wrote an *answer*, other than of silence, without notifying its owner."""
     if not is_unasked(message, kind) or has_failed(entries):
         return False
     return not notified(entries) and bool(for_owner(answer))
 
 
 def has_failed(entries: Sequence[Entry]) -> bool:
-    """Say whether no language model answered the turn of *entries*."""
+    """Return whether no language model answered the turn of *entries*."""
     return _ended_by(entries) in {UNFINISHED, OFFLINE}
 
 
 def _ended_by(entries: Sequence[Entry]) -> str:
-    """Return the name of the model that ended the turn of *entries*; the gateway's own for a sentence of ours."""
+    """Return the name of the model that ended the turn of *entries*; the gateway's own name for its sentences."""
     return next((each.model for each in reversed(entries) if isinstance(each, ReplyEntry)), "")

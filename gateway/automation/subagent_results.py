@@ -1,4 +1,4 @@
-"""This file is the inner channel by which a helper's result comes into the conversation that asked for it."""
+"""Internal channel that delivers a subagent's result to the conversation that asked for it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,28 +11,28 @@ from gateway.errors import StoreError
 
 
 class ResultChannel:
-    """The helpers of one agent, as an adapter: what is sent here is a message for their parent."""
+    """Adapter of one agent's subagents: a message sent here becomes one for their parent."""
 
     channel = HELPER
 
     def __init__(
         self, account: str, enter: Callable[[InboundMessage], Awaitable[bool]], now: Callable[[], datetime]
     ) -> None:
-        """*enter* takes the message in durably, and only once."""
+        """*enter* stores the message durably, and only once."""
         self.account = account
         self._enter = enter
         self._now = now
 
     def render(self, markdown: str) -> Sequence[Body]:
-        """Return *markdown* as it is: a model reads it."""
+        """Return *markdown* unchanged: a model reads it."""
         return [Body(markdown)]
 
     async def listen(self, receive: Receive) -> None:
-        """Hear nothing: helpers answer by the outbox."""
+        """Receive nothing: subagents answer by the outbox."""
         await asyncio.Event().wait()
 
     async def send(self, message: OutboundMessage) -> Sent:
-        """Take the result in; sent again, it is known. Raises ChannelUnavailableError."""
+        """Store the result; repeated calls have no effect. Raises ChannelUnavailableError."""
         try:
             await self._enter(result_message(message.address, message.turn, message.body.text, self._now()))
         except StoreError as exc:
@@ -40,4 +40,4 @@ class ResultChannel:
         return Sent(message.turn)
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""

@@ -1,7 +1,8 @@
-"""This file hands tasks to helpers: each a session of its own, which sees less, and whose result comes back once.
+"""Subagents: each runs a task in a session of its own, with less access, and returns its result once.
 
-A helper is a message in the inbox (`gateway/admission/internal_channels.py`): it survives a crash, waits and is
-answered like any other, and nothing about it is kept anywhere else. Which helpers are at work is read from what waits.
+A subagent is a message in the inbox (`gateway/admission/internal_channels.py`): it survives a crash, waits and is
+answered like any other, and nothing about it is stored elsewhere. The list of running subagents is read from the
+waiting messages.
 """
 
 import hashlib
@@ -29,25 +30,26 @@ from workspaces.access import Access, SessionType
 
 TOO_MANY_CHILDREN = "limit.subagent_children"
 TOO_MANY_RUNNING = "limit.subagent_running"
-"""Reason codes: a helper was asked for, and not given."""
+"""Reason codes: a subagent was requested, and denied."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubagentRules:
-    """What the configuration says about helpers; the numbers are those of the reference system."""
+    """Configuration of subagents; the numbers are those of the reference system."""
 
     children: int = 5
-    """Of one turn, and at work at the same time for one conversation."""
+    """Of one turn, and running at the same time for one conversation."""
     running: int = 8
-    """At work at the same time, of all agents."""
+    """Running at the same time, of all agents."""
     seconds: float = 300.0
     guests: bool = False
-    """Whether a guest's chat may have helpers too."""
+    """Whether a guest's chat may have subagents too."""
 
     def may_spawn(self, access: Access, message: InboundMessage) -> bool:
-        """Say whether the turn of *message* may have helpers: only one that a person began, so that none begets none.
+        """Return whether the turn of *message* may start subagents: only one begun by a person, so none starts another.
 
-        A helper has none, and the turn that tells of a result has none: else two could keep each other busy for ever.
+        A subagent has none, and neither has the turn that reports a result: else two could keep each other busy for
+        ever.
         """
         if not self.children:
             return False
@@ -57,21 +59,21 @@ class SubagentRules:
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A helper at work."""
+    """A running subagent."""
 
     key: SessionKey
-    """Of its own session."""
+    """Key of its own session."""
     row: InboxRow
     """Its task."""
 
     @property
     def id(self) -> str:
-        """By which its parent and the owner call it."""
+        """Identifier for its parent and the owner."""
         return self.key.name.partition(":")[2]
 
     @property
     def parent(self) -> SessionKey:
-        """The conversation that its result goes to."""
+        """The conversation that receives its result."""
         address = self.row.message.answers_to
         return SessionKey(self.key.agent, kind_of(address)[1] if address else "")
 
@@ -80,13 +82,13 @@ class Helper:
 
 
 async def _nowhere(_: InboundMessage) -> bool:
-    """Nobody takes tasks yet."""
+    """Reject the task: nothing accepts tasks yet."""
     return False
 
 
 @dataclass(slots=True)
 class Subagents:
-    """Starts, lists and cancels helpers."""
+    """Starts, lists and cancels subagents."""
 
     rules: SubagentRules
     limits: TurnLimits
@@ -94,12 +96,12 @@ class Subagents:
     count: Callable[[str], Awaitable[None]]
     now: Callable[[], datetime]
     enter: Callable[[InboundMessage], Awaitable[bool]] = _nowhere
-    """Takes a task in durably; set once there is a reception."""
+    """Accepts a task durably; set once there is an inbox listener."""
     wake: Callable[[SessionKey], None] = field(default=lambda _: None)
-    """Ends the wait of a lane for its next try; set once there are lanes."""
+    """Ends the wait of a lane before its next retry; set once there are lanes."""
 
     def running(self) -> list[Helper]:
-        """Return the helpers that wait or work."""
+        """Return the subagents that wait or run."""
         return [
             Helper(key, oldest)
             for key, _, oldest in self.queueing.queues
@@ -107,25 +109,25 @@ class Subagents:
         ]
 
     def of(self, parent: SessionKey) -> list[Helper]:
-        """Return the helpers of one conversation."""
+        """Return the subagents of one conversation."""
         return [each for each in self.running() if each.parent == parent]
 
     def tools(self, asked: Asked) -> list[Tool]:
-        """Return the tools about helpers that the turn has."""
+        """Return the subagent tools of the turn."""
         if asked.agent.model.name == OFFLINE or not self.rules.may_spawn(asked.access, asked.row.message):
             return []
         parent = session_of(asked.access)
         return spawn_tools(Helpers(partial(self._spawn, asked), partial(self._cancel, parent)))
 
     def cancel_all(self, parent: SessionKey) -> int:
-        """End all helpers of a conversation that was stopped, or is over; return how many."""
+        """Cancel all subagents of a conversation that was stopped, or is over; return how many."""
         mine = self.of(parent)
         for each in mine:
             self._end(each)
         return len(mine)
 
     async def session_over(self, session: Session, why: Ending | Pause) -> Sequence[PurePosixPath]:
-        """Let no helper work for a conversation that has ended."""
+        """Cancel the subagents of a conversation that has ended."""
         if isinstance(why, Ending):
             self.cancel_all(session.key)
         return ()
@@ -170,9 +172,9 @@ class Subagents:
 
 
 def told_of(message: InboundMessage, entries: Sequence[Entry], text: str) -> str:
-    """Return what the parent is told of the helper that *message* began, by how its turn ended; empty if cancelled.
+    """Return the report to the parent of the subagent that *message* began, by the end of its turn; empty if cancelled.
 
-    How it ended is what the gateway noted in *entries*, never what *text*, the helper's answer, says of itself.
+    The outcome is the one recorded by the gateway in *entries*, never one that *text*, the subagent's answer, claims.
     """
     if not is_task(message.address):
         return text
@@ -189,24 +191,24 @@ def told_of(message: InboundMessage, entries: Sequence[Entry], text: str) -> str
 
 
 def is_task(address: Address) -> bool:
-    """Say whether a helper's task comes from *address*."""
+    """Return whether a subagent's task comes from *address*."""
     return address.channel == HELPER and kind_of(address)[0] is SessionType.SUBAGENT
 
 
 def result_message(address: Address, turn: str, text: str, now: datetime) -> InboundMessage:
-    """Return what a helper's *turn* came to as a message for its parent: the same each time, so taken in once."""
+    """Return the outcome of a subagent's *turn* as a message for its parent: always the same, so accepted once."""
     answers_to = chat_of(address)
     return InboundMessage(address, turn, NOBODY, ChatKind.DIRECT, text, True, now, answers_to=answers_to)
 
 
 def _spawned(entries: Sequence[Entry]) -> int:
-    """Return how many helpers a turn has asked for; the one that is being asked for now is the last of them."""
+    """Return how many subagents a turn has requested; the present request is the last of them."""
     begun = {each.call_id for each in entries if isinstance(each, CallStartEntry)}
     calls = [call for each in entries if isinstance(each, ReplyEntry) for call in each.calls]
     return sum(call.name == "spawn" and call.id in begun for call in calls)
 
 
 def _mark(message: InboundMessage, place: int) -> str:
-    """Return what tells the helpers of all turns apart, made of the chat's own facts alone."""
+    """Return a mark that is unique to a turn's subagent, made of the chat's own facts alone."""
     facts = f"{message.address}\0{message.id}\0{place}"
     return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()

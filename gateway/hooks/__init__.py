@@ -1,6 +1,6 @@
-"""This file names what the owner's own code, and the gateway's, takes from here: events, payloads, handlers.
+"""Public names for hooks, the owner's code and the gateway's: events, payloads and handlers.
 
-A handler is a function marked with `@on(EVENT)`, or an executable file. It is given the event's payload and returns
+A handler is a function marked with `@on(EVENT)`, or an executable file. It receives the event's payload and returns
 another one, or nothing to change nothing. It comes from an installed package (entry points of the group
 `strandline.hooks`) or from `<home>/hooks/`. A handler is the owner's code, with the owner's rights.
 """

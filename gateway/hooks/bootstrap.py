@@ -1,4 +1,4 @@
-"""This file is the event `agent:bootstrap`: the files that are about to go into a prompt."""
+"""The event `agent:bootstrap`: files that are about to go into a prompt."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ _MOST_CHARS = 1_000_000
 class Bootstrap:
     """The files that are about to go into a prompt, whole and in order.
 
-    A handler may add, replace and remove some. Afterwards the turn's access decides again what is shown, by name and
-    by which file on disk a text was read from: a text that a handler brings itself is its own, a file is not.
+    A handler may add, replace and remove some. Afterwards the turn's access decides again which are shown, by name and
+    by the file on disk that a text was read from: a text that a handler supplies itself is its own, a file is not.
     """
 
     agent: str
     session_type: SessionType
     files: tuple[BootstrapFile, ...]
     read: Callable[[str], BootstrapFile | None]
-    """Reads another file of the workspace, as far as the turn may; `None` for what is absent or not for it."""
+    """Reads another file of the workspace, within the turn's access; `None` for an absent or forbidden one."""
 
 
 def _checked_files(before: Bootstrap, after: object) -> Bootstrap:
@@ -34,7 +34,7 @@ def _checked_files(before: Bootstrap, after: object) -> Bootstrap:
         raise ValueError(f"gave back {type(after).__name__}, not Bootstrap")
     if (after.agent, after.session_type, after.read) != (before.agent, before.session_type, before.read):
         raise ValueError("changed more than the files")
-    files: object = after.files  # who wrote the handler may not use a type checker
+    files: object = after.files  # a handler's author may not use a type checker
     if not isinstance(files, tuple) or len(files) > _MOST_FILES:
         raise ValueError(f"files is a tuple of at most {_MOST_FILES}")
     names = [_checked_name(file) for file in files]
@@ -61,7 +61,7 @@ def _checked_name(file: object) -> str:
 
 
 def no_file(_: str) -> BootstrapFile | None:
-    """Read nothing: the reader of a sample."""
+    """Read nothing; serves as the reader of a sample."""
     return None
 
 
@@ -70,4 +70,4 @@ _SAMPLE = Bootstrap("main", SessionType.MAIN, (BootstrapFile("AGENTS.md", "Be br
 AGENT_BOOTSTRAP: Event[Bootstrap] = Event(
     "agent:bootstrap", _checked_files, decides=False, sample=_SAMPLE, for_programs=False
 )
-"""Before a prompt is built. A handler that fails changes nothing: the access filter comes after it in any case."""
+"""Before a prompt is built. A handler that fails changes nothing: the access filter follows in any case."""

@@ -1,4 +1,4 @@
-"""This file says what an event is that hooks take part in, and how a function becomes a handler of one."""
+"""Definition of an event for hooks, and the decorator that makes a function a handler of one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -9,7 +9,7 @@ Handler = Callable[[P], object]
 """Returns a payload or `None`; a coroutine function does so too. It runs on a thread of its own, so it may block."""
 
 Check = Callable[[object], None]
-"""Raises ValueError for what a field may not become."""
+"""Raises ValueError for an invalid value of a field."""
 
 MARK = "_strandline_event"
 PRIORITY = "_strandline_priority"
@@ -17,31 +17,33 @@ PRIORITY = "_strandline_priority"
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[P]):
-    """Something that handlers can take part in."""
+    """A point at which handlers can take part."""
 
     name: str
     checked: Callable[[P, object], P]
-    """Returns what a handler gave back for the payload that it was given. Raises ValueError for what is no payload."""
+    """Checks a handler's result against the payload that it received. Raises ValueError for an invalid one."""
     decides: bool
-    """The rule for a handler that fails. One that decides fails closed: `Hooks.tell` raises HookError. Any other is
-    passed over: the next one gets the payload as it was."""
+    """Whether a failing handler means no: `Hooks.tell` then raises HookError.
+
+    A failing handler of any other event is skipped: the next one gets the payload unchanged.
+    """
     deadline_s: float = 2.0
-    """How long one handler may take; ours."""
+    """How long one handler may take; our choice."""
     sample: P | None = None
     """A payload to try a handler with."""
     aliases: tuple[str, ...] = ()
     """Other names of the same event."""
     for_programs: bool = True
-    """Whether a program can take part: its payload can be told and changed in JSON."""
+    """Whether a program can take part: its payload can be sent and changed as JSON."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return every name by which a handler may ask for it."""
+        """Return every name by which a handler may register for it."""
         return (self.name, *self.aliases)
 
 
 def on(event: Event[P], priority: int = 0) -> Callable[[Handler[P]], Handler[P]]:
-    """Mark a function as a handler of *event*; a higher *priority* comes first."""
+    """Mark a function as a handler of *event*; handlers with a higher *priority* run first."""
 
     def marked(handler: Handler[P]) -> Handler[P]:
         setattr(handler, MARK, event.name)
@@ -52,9 +54,9 @@ def on(event: Event[P], priority: int = 0) -> Callable[[Handler[P]], Handler[P]]
 
 
 def changing(**may: Check) -> Callable[[P, object], P]:
-    """Return the check of an event whose handlers may change these fields, each to what its own check lets pass.
+    """Return the check of an event whose handlers may change these fields, each to a value that its own check accepts.
 
-    Without fields the event's handlers only look on.
+    Without fields the event's handlers only observe.
     """
 
     def checked(before: P, after: object) -> P:

@@ -1,4 +1,4 @@
-"""This file lists the events: what a handler may change at each, and what becomes of it when the handler fails."""
+"""The events: the fields that a handler may change at each, and the effect of a failing handler."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from gateway.hooks.payloads import (
 from workspaces.access import SessionType
 
 _LONGEST = 1_000_000
-"""Most characters of a text that a handler gives; ours."""
+"""Most characters of a text from a handler; our choice."""
 _LONGEST_REASON = 500
 _COMMAND = re.compile(r"command:[a-z][a-z0-9_]{0,31}")
 
@@ -58,7 +58,7 @@ def _is_flag(value: object) -> None:
 
 
 def is_object(value: object) -> None:
-    """Raise ValueError for what is not the JSON text of an object."""
+    """Raise ValueError unless *value* is the JSON text of an object."""
     _is_text(value)
     try:
         found = json.loads(str(value))
@@ -68,7 +68,7 @@ def is_object(value: object) -> None:
         raise ValueError("is not the JSON text of an object")
 
 
-# --- those that decide: a handler that fails says no
+# --- deciding events: a handler that fails means no
 
 BEFORE_AGENT_START: Event[AgentStart] = Event(
     "before_agent_start",
@@ -81,8 +81,10 @@ BEFORE_AGENT_START: Event[AgentStart] = Event(
 BEFORE_COMPACTION: Event[Compacting] = Event(
     "before_compaction", changing(refused=_is_reason), decides=True, deadline_s=30.0, sample=Compacting(_CHAT, 40)
 )
-"""Before notes are saved and a summary is written. It waits as long as a handler takes; refused, or if one fails,
-nothing is summarised now, and the next turn asks again."""
+"""Before notes are saved and a summary is written.
+
+It waits for its handlers; refused, or if one fails, nothing is summarised now, and the next turn asks again.
+"""
 
 MESSAGE_SENDING: Event[MessageSending] = Event(
     "message_sending",
@@ -90,7 +92,7 @@ MESSAGE_SENDING: Event[MessageSending] = Event(
     decides=True,
     sample=MessageSending(_CHAT, _PLACE, "The tea is ready.", 0),
 )
-"""Before an answer goes into the outbox. If a handler fails the chat is told one constant sentence instead."""
+"""Before an answer goes into the outbox. If a handler fails the chat gets one constant sentence instead."""
 
 BEFORE_TOOL_CALL: Event[ToolCalling] = Event(
     "before_tool_call",
@@ -106,9 +108,9 @@ TOOL_RESULT_PERSIST: Event[ToolResult] = Event(
     decides=True,
     sample=ToolResult(_CHAT, "read_file", "Use metric units.", is_error=False),
 )
-"""Before a result is written down and the model sees it. If a handler fails the result is withheld."""
+"""Before a result is recorded and shown to the model. If a handler fails the result is withheld."""
 
-# --- those that look on: a handler that fails is passed over, and nobody waits for one
+# --- observed events: a handler that fails is skipped, and nothing waits for one
 
 AGENT_END: Event[AgentEnd] = Event(
     "agent_end", changing(), decides=False, sample=AgentEnd(_CHAT, "answered", "The tea is ready.", "offline")
@@ -187,12 +189,12 @@ EVENTS: tuple[Event[Any], ...] = (
 
 
 def command(name: str) -> Event[CommandGiven]:
-    """Return the event of the command *name*, heard by those who asked for every command too."""
+    """Return the event of the command *name*; handlers of every command get it too."""
     return replace(COMMAND, name=f"command:{name}", aliases=COMMAND.names)
 
 
 def event_of(name: str) -> Event[Any] | None:
-    """Return the event that is called *name*; `None` if there is none."""
+    """Return the event called *name*; `None` if there is none."""
     if _COMMAND.fullmatch(name):
         return command(name.partition(":")[2])
     return next((event for event in EVENTS if name in event.names), None)

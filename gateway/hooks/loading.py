@@ -1,4 +1,4 @@
-"""This file finds handlers: in installed packages, in the owner's Python files, and in folders of programs."""
+"""Discovery of handlers: in installed packages, in the owner's Python files, and in folders of programs."""
 
 import os
 import re
@@ -32,8 +32,8 @@ def hooks_of(home: Home) -> list[Hook]:
 def load_hooks(folder: Path) -> list[Hook]:
     """Return the handlers of installed packages, then those of the files in *folder*, then its programs.
 
-    Each in order of name. Raises ConfigError for one that cannot be loaded, and for a folder or file that somebody
-    else can write.
+    Each group is sorted by name. Raises ConfigError for one that cannot be loaded, and for a folder or file that
+    somebody else can write.
     """
     return [*_packaged(), *_in_files(folder), *_programs(folder)]
 
@@ -93,7 +93,7 @@ def _module(file: Path) -> ModuleType:
 
 
 def _handlers(found: object, source: str) -> list[Hook]:
-    """Return the marked functions of a module, or the one that *found* is."""
+    """Return the marked functions of a module, or the one marked function *found*."""
     candidates = list(vars(found).values()) if isinstance(found, ModuleType) else [found]
     marked = [each for each in dict.fromkeys(filter(callable, candidates)) if hasattr(each, MARK)]
     if not marked:

@@ -1,4 +1,4 @@
-"""This file tells handlers that only look on what happened: each in order, none waiting for another, nobody for any."""
+"""Delivery of events to observing handlers: in order for each, none waiting for another, no caller for any."""
 
 import asyncio
 from collections import defaultdict, deque
@@ -10,14 +10,14 @@ from gateway.hooks.event import Event
 K = TypeVar("K", bound=Hashable)
 
 MOST_WAITING = 100
-"""How much waits for one handler; what comes on top is dropped and counted. Ours."""
+"""Longest queue of one handler; further events are dropped and counted. Our choice."""
 
 
 class Observers(Generic[K]):
-    """A queue a handler, and a task for each while something waits in it."""
+    """A queue for each handler, and a task for each non-empty queue."""
 
     def __init__(self, tasks: asyncio.TaskGroup, hand: Callable[[K, Event[Any], object, int], Awaitable[None]]) -> None:
-        """*hand* is given a handler, an event, its payload, and how many were dropped before; it raises nothing."""
+        """*hand* takes a handler, an event, its payload, and the number of events dropped before; it raises nothing."""
         self._tasks = tasks
         self._hand = hand
         self._waiting: defaultdict[K, deque[tuple[Event[Any], object]]] = defaultdict(deque)
@@ -26,7 +26,7 @@ class Observers(Generic[K]):
         self._is_open = True
 
     def tell(self, hook: K, event: Event[Any], payload: object) -> None:
-        """Put *payload* behind what *hook* has yet to hear."""
+        """Append *payload* to the queue of *hook*."""
         waiting = self._waiting[hook]
         if not self._is_open or len(waiting) >= MOST_WAITING:
             self._missed[hook] += 1
@@ -36,7 +36,7 @@ class Observers(Generic[K]):
             self._running[hook] = self._tasks.create_task(self._work(hook))
 
     async def finish(self, grace_s: float) -> int:
-        """Let handlers hear what waits, for *grace_s* seconds; return how much they did not."""
+        """Deliver the queued events for up to *grace_s* seconds; return how many were not delivered."""
         self._is_open = False
         if self._running:
             _, late = await asyncio.wait(list(self._running.values()), timeout=grace_s)

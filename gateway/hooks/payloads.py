@@ -1,6 +1,6 @@
-"""This file holds what handlers are told at each event: frozen, and of a group's turn nothing that a group may not see.
+"""Event payloads: frozen, and without anything in a group's turn that the group may not see.
 
-No payload numbers a turn or a stored row: such a number would tell in one chat how much is said in others.
+No payload numbers a turn or a stored row: such a number would reveal in one chat how much is said in others.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from workspaces.bootstrap import BootstrapFile
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Where something happens."""
+    """The conversation in which an event happens."""
 
     agent: str
     session: str
@@ -32,25 +32,25 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class AgentStart:
-    """The system prompt that the model is about to be given."""
+    """The system prompt for the model's next call."""
 
     agent: str
     session_type: SessionType
     prompt: str
-    """May be replaced, or begin with a text of yours; not empty."""
+    """May be replaced, or extended at the beginning; not empty."""
     read: Callable[[str], BootstrapFile | None]
-    """Reads a file of the workspace, as far as the turn may; `None` for what is absent or not for it."""
+    """Reads a file of the workspace, within the turn's access; `None` for an absent or forbidden one."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEnd:
-    """What a turn of a model came to."""
+    """The outcome of a model's turn."""
 
     conversation: Conversation
     outcome: str
-    """`answered`, `silent`, `halted` (somebody stopped it) or `failed` (a limit, or something went wrong)."""
+    """`answered`, `silent`, `halted` (stopped by a person) or `failed` (a limit, or an error)."""
     text: str
-    """What the chat is told, before `message_sending`; empty for silence."""
+    """The text for the chat, before `message_sending`; empty for silence."""
     model: str
 
 
@@ -60,9 +60,9 @@ class Compacting:
 
     conversation: Conversation
     turns: int
-    """How many turns the summary would stand for."""
+    """How many turns the summary would replace."""
     refused: str = ""
-    """Why it shall not be, for the log and for who ordered it; empty to let it happen."""
+    """Why it is refused, for the log and for the person who requested it; empty to allow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +77,28 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class MessageReceived:
-    """A message that was let in and stored."""
+    """A message that was admitted and stored."""
 
     conversation: Conversation
     place: Place
     sender: str
-    """The platform's id of who wrote it."""
+    """The platform's id of the sender."""
     text: str
     is_for_us: bool
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSending:
-    """An answer that is about to be put into the outbox."""
+    """An answer that is about to enter the outbox."""
 
     conversation: Conversation
     place: Place
     text: str
-    """Markdown. May be changed; empty only where it was."""
+    """Markdown. May be changed; may be empty only if it was before."""
     files: int
-    """How many files go with it."""
+    """How many files are sent with it."""
     is_cancelled: bool = False
-    """Set it, and nothing is sent, no file either."""
+    """Set it, and nothing is sent, no files either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +108,10 @@ class MessageSent:
     place: Place
     text: str
     part: int
-    """From 0."""
+    """Index, from 0."""
     is_last: bool
     message_id: str
-    """The platform's."""
+    """The platform's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +121,14 @@ class ToolCalling:
     conversation: Conversation
     tool: str
     arguments: str
-    """The JSON text of an object; may be changed to another one. The tool checks it as it checks a model's."""
+    """The JSON text of an object; may be changed to another one. The tool validates it like a model's."""
     blocked: str = ""
-    """Why it shall not run: the model is told this as the call's result. Empty to let it run."""
+    """Why it is blocked: shown to the model as the call's result. Empty to let it run."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool call came to, before it is written down and the model sees it."""
+    """The result of a tool call, before it is recorded and shown to the model."""
 
     conversation: Conversation
     tool: str
@@ -144,9 +144,9 @@ class ToolCalled:
     conversation: Conversation
     tool: str
     arguments: str
-    """With which it ran."""
+    """The arguments of the run."""
     text: str
-    """What was written down of its result."""
+    """The recorded result."""
     is_error: bool
 
 
@@ -159,7 +159,7 @@ class SessionStart:
 
 @dataclass(frozen=True, slots=True)
 class SessionRest:
-    """A session that rests or has ended; what was said is written down."""
+    """A session that pauses or has ended; its conversation is in the notes."""
 
     conversation: Conversation
     reason: str
@@ -169,7 +169,7 @@ class SessionRest:
 
 @dataclass(frozen=True, slots=True)
 class CommandGiven:
-    """A command that somebody gave who may, before it runs."""
+    """A command from a permitted sender, before it runs."""
 
     conversation: Conversation
     name: str
@@ -180,6 +180,6 @@ class CommandGiven:
 
 @dataclass(frozen=True, slots=True)
 class GatewayState:
-    """A gateway that began, or ends, to answer."""
+    """A gateway that starts, or stops, answering."""
 
     agents: tuple[str, ...]

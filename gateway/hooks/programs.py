@@ -1,6 +1,6 @@
-"""This file runs a program as a handler: the payload as JSON on its standard input, what it changes on its output.
+"""Runs a program as a handler: the payload as JSON on its standard input, changed fields on its output.
 
-The program gets nothing of the gateway's environment: no token is in it, and no path of the owner's.
+The program gets nothing of the gateway's environment: no token, and no path of the owner's.
 """
 
 import json
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 MOST_BYTES = 4_000_000
-"""Longest answer that is read; ours. What is longer is no answer."""
+"""Longest answer that is read; our choice. A longer one is invalid."""
 _SHARE = 0.9
-"""Part of the event's deadline that a program has: it is ended before nobody waits for it any more."""
+"""Share of the event's deadline that a program has: it is ended before the deadline of its caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Program:
     deadline_s: float
 
     def __call__(self, payload: Any) -> object:
-        """Return *payload* with what the program changes, `None` if it says nothing.
+        """Return *payload* with the program's changes, `None` if it prints nothing.
 
-        Raises TimeoutError past the deadline, and ValueError for a program that fails or answers no JSON object.
+        Raises TimeoutError past the deadline, and ValueError for a program that fails or does not answer a JSON object.
         """
         told = json.dumps({"event": self.event, "payload": as_json(payload)}, ensure_ascii=False).encode()
         answer = self._answer(told)
@@ -42,7 +42,7 @@ class Program:
             [self.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # it may hold what the payload holds, and that is no matter for a log
+            stderr=subprocess.DEVNULL,  # it may quote the payload, which must not be logged
             cwd=self.path.parent,
             env=environment(self.event),
             start_new_session=True,
@@ -61,12 +61,12 @@ class Program:
 
 
 def environment(event: str) -> dict[str, str]:
-    """Return all that a program is given of an environment."""
+    """Return the complete environment of a program."""
     return {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "STRANDLINE_EVENT": event}
 
 
 def as_json(value: object) -> object:
-    """Return *value* as JSON can hold it: dataclasses as objects, without what can only be called."""
+    """Return *value* in a form that JSON can hold: dataclasses as objects, without callables."""
     if is_dataclass(value) and not isinstance(value, type):
         named = {each.name: getattr(value, each.name) for each in fields(value)}
         return {name: as_json(each) for name, each in named.items() if not callable(each)}
@@ -88,7 +88,7 @@ def _changed(payload: Any, answer: bytes) -> object:
 
 
 def changed(payload: Any, given: Mapping[str, object]) -> Any:
-    """Return *payload* with these fields; what they may hold is checked by the event. Raises ValueError."""
+    """Return *payload* with these fields; the event checks their values. Raises ValueError."""
     known = {each.name: getattr(payload, each.name) for each in fields(payload)}
     if unknown := sorted(set(given) - set(known)):
         raise ValueError(f"there is no field {unknown[0]!r}; the fields are: {', '.join(known)}")
@@ -97,6 +97,6 @@ def changed(payload: Any, given: Mapping[str, object]) -> Any:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the program and whatever it started."""
+    """End the program and its child processes."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""This file runs handlers: in order, each on a thread of its own, with a deadline and a rule for the one that fails."""
+"""Runs handlers: in order, each on a thread of its own, with a deadline and a rule for failures."""
 
 import asyncio
 import inspect
@@ -18,29 +18,29 @@ from gateway.runtime.work_journal import still_at_work
 log = structlog.get_logger()
 
 FAILED = "hook_failed"
-"""Begins the reason code of a handler that raised, hung or gave back what is no payload; its source follows."""
+"""Prefix of the reason code of a handler that raised, hung or returned an invalid payload; its source follows."""
 DROPPED = "hook_dropped"
-"""Begins the reason code of a handler that was not told something, as too much waited for it; its source follows."""
+"""Prefix of the reason code of a handler whose queue was full, so that an event was dropped; its source follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A handler, and where it comes from."""
+    """A handler and its source."""
 
     event: str
     source: str
-    """The entry point's or the file's name, and the function's: names it in logs and counters."""
+    """The name of the entry point or file, and of the function: used in logs and counters."""
     handler: Callable[..., object]
     priority: int = 0
 
 
 def in_order(hooks: Iterable[Hook]) -> list[Hook]:
-    """Return *hooks* as they run: by priority, and those of one priority as they were found."""
+    """Return *hooks* in the order in which they run: by priority, then as they were found."""
     return sorted(hooks, key=lambda hook: -hook.priority)
 
 
 async def _uncounted(_: str) -> None:
-    """Keep no count."""
+    """Ignore the count."""
 
 
 class Hooks:
@@ -52,7 +52,7 @@ class Hooks:
         count: Callable[[str], Awaitable[None]] = _uncounted,
         tasks: asyncio.TaskGroup | None = None,
     ) -> None:
-        """*count* takes a reason code for the ledger; those who look on are told in *tasks*, and without it not."""
+        """*count* takes a reason code for the ledger; observing handlers run in *tasks*, and not without it."""
         self._hooks = tuple(in_order(hooks))
         self._wanted = frozenset(hook.event for hook in hooks)
         self._count = count
@@ -60,11 +60,11 @@ class Hooks:
         self._observers = None if tasks is None else Observers(tasks, self._observed)
 
     def handles(self, event: Event[P]) -> bool:
-        """Say whether anybody wants to hear of *event*."""
+        """Return whether *event* has a handler."""
         return bool(self._wanted) and not self._wanted.isdisjoint(event.names)
 
     async def tell(self, event: Event[P], payload: P) -> P:
-        """Hand *payload* through every handler of *event* and return what comes out.
+        """Pass *payload* through every handler of *event* and return the result.
 
         Raises HookError if one fails and the event decides.
         """
@@ -73,27 +73,27 @@ class Hooks:
         return payload
 
     def note(self, event: Event[P], payload: P) -> None:
-        """Tell those who look on, soon; nobody waits for them, and one that is slow holds up no other."""
+        """Notify the observing handlers soon; no caller waits for them, and a slow one delays no other."""
         if self._observers is not None:
             for hook in self._of(event):
                 self._observers.tell(hook, event, payload)
 
     async def finish(self, grace_s: float) -> None:
-        """Let those who look on hear what waits for them, for *grace_s* seconds, and tell them nothing more."""
+        """Deliver the observers' queued events for up to *grace_s* seconds, and nothing more after that."""
         if self._observers is not None and (left := await self._observers.finish(grace_s)):
             log.warning("hooks were not told everything", left=left)
 
     async def run(self, hook: Hook, event: Event[P], payload: P) -> P:
-        """Return what *hook* makes of *payload*.
+        """Return the result of *hook* for *payload*.
 
-        Raises TimeoutError, ValueError for what is no payload, and whatever the handler raises.
+        Raises TimeoutError, ValueError for an invalid payload, and any error of the handler.
         """
         given = await self._called(hook, payload, event.deadline_s)
         return payload if given is None else event.checked(payload, given)
 
     async def count(self, reason: str) -> None:
-        """Count in the ledger what a hook decided, or how it failed."""
-        with suppress(StoreError):  # the store tells of its own trouble
+        """Count a hook's decision or failure in the ledger."""
+        with suppress(StoreError):  # the store reports its own failures
             await self._count(reason)
 
     def _of(self, event: Event[P]) -> list[Hook]:
@@ -102,7 +102,7 @@ class Hooks:
     async def _handed(self, hook: Hook, event: Event[P], payload: P) -> P:
         try:
             return await self.run(hook, event, payload)
-        except Exception as exc:  # somebody else's code: whatever it raises ends here
+        except Exception as exc:  # foreign code: any error ends here
             log.exception("hook failed", hook=hook.source, event_name=event.name)
             await self.count(f"{FAILED}.{hook.source}")
             if event.decides:
@@ -120,7 +120,7 @@ class Hooks:
     async def _called(self, hook: Hook, payload: object, deadline_s: float) -> object:
         """Run the handler on a thread of its own; one that hangs keeps its thread, and is not run again until it ends.
 
-        Raises TimeoutError after *deadline_s*, and whatever the handler raises.
+        Raises TimeoutError after *deadline_s*, and any error of the handler.
         """
         if (stuck := self._stuck.pop(hook, None)) is not None and stuck.is_alive():
             self._stuck[hook] = stuck
@@ -147,7 +147,7 @@ def _work(hook: Hook, payload: object, loop: asyncio.AbstractEventLoop, outcome:
             given = asyncio.run(given)
     except Exception as exc:  # noqa: BLE001  # handed to who waits
         failure = exc
-    with suppress(RuntimeError):  # the loop has closed since: nobody waits
+    with suppress(RuntimeError):  # the loop has closed since: no caller waits
         loop.call_soon_threadsafe(_settle, outcome, given, failure)
 
 

@@ -1,1 +1,1 @@
-"""Pure rules of time: recurrence, jobs, the heartbeat checklist."""
+"""Pure scheduling rules: recurrence, jobs, the heartbeat checklist."""

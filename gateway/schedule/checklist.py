@@ -1,6 +1,6 @@
-"""This file reads `HEARTBEAT.md` and says what of it is due: everything that a heartbeat decides without a model.
+"""Parser of `HEARTBEAT.md` and its due items: every decision of a heartbeat that needs no model.
 
-Everything here is pure. Moments are in UTC; what an item names by the clock on the wall is in the owner's zone.
+Everything here is pure. Moments are in UTC; wall-clock times in items are in the owner's zone.
 """
 
 import re
@@ -13,30 +13,30 @@ from gateway.schedule.recurrence import At, Cron, Every, Schedule, read_schedule
 
 FILE = "HEARTBEAT.md"
 HEARTBEAT_OK = "HEARTBEAT_OK"
-"""What a model answers to a heartbeat of which its owner need not hear (the reference system's word)."""
+"""A model's answer to a heartbeat without news for its owner (the reference system's word)."""
 SILENT_WITH = 300
-"""Characters beside `HEARTBEAT_OK` with which an answer stays silent all the same (the requirements' number)."""
+"""Most characters beside `HEARTBEAT_OK` with which an answer stays silent (the requirements' number)."""
 MOST_CHARACTERS = 20_000
-"""Of the file that are read: as much of it as a prompt shows at most."""
+"""Characters of the file that are read: as much of it as a prompt shows at most."""
 MOST_ITEMS = 100
-"""Of the file that are looked at; our choice."""
+"""Items of the file that are considered; our choice."""
 LEAST_BETWEEN = timedelta(minutes=5)
-"""Between two heartbeats that ask a model, whatever the items say; our choice."""
+"""Shortest interval between two heartbeats that ask a model, whatever the items say; our choice."""
 GRACE = timedelta(hours=24)
-"""How late an item comes at most, after a night or an outage."""
+"""Latest start of an item, after a night or an outage."""
 BACK_OFF_FROM = 3
-"""Failures in a row from which on the time to the next try doubles."""
+"""Consecutive failures from which on the time to the next try doubles."""
 STOPS_AFTER = 5
-"""Failures in a row after which heartbeats stop until the owner starts them again."""
+"""Consecutive failures after which heartbeats stop until the owner starts them again."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-"""A Saturday's midnight: rounds and `every` count from here, so they need no memory."""
+"""A Saturday's midnight: rounds and `every` count from here, so they need no stored state."""
 _FIRST_TEMPLATE = "Each list item here is looked at on every heartbeat. With no items, no model is called."
-"""What the template said before it taught the form: no orders."""
+"""The template's earlier wording, before it showed the format: no items."""
 
 _BOX = re.compile(r"\s*[-*+]\s+\[(?P<tick>.?)\]\s*(?P<text>.*)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^[^\S\n]*+(```|~~~).*?(?:^[^\S\n]*+\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
-"""Neither end of it reads over a line's end: that is quadratic in empty lines."""
+"""Neither end matches across a line's end: that would be quadratic in empty lines."""
 _BLANK = re.compile(r"\s*+(#{1,6}(\s.*)?|[-*+]|[-*_=]{3,})?\s*+")
 _DAYS = r"(?:daily|weekdays|weekends|(?:mon|tue|wed|thu|fri|sat|sun)(?:[,-](?:mon|tue|wed|thu|fri|sat|sun))*)"
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
@@ -56,17 +56,17 @@ FORMS = '"daily 09:00", "Mon-Fri 08:30", "2026-12-01 10:00", "every 2h" or "when
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """When an agent's heartbeats come."""
+    """Schedule of an agent's heartbeats."""
 
     every: timedelta
-    """Between two rounds; zero for never."""
+    """Interval between two rounds; zero for never."""
     begin: time
     end: time
-    """Hours of the owner's day in which they come, over midnight if the end is earlier; equal for never."""
+    """Hours of the owner's day in which they run, over midnight if the end is earlier; equal for never."""
     zone: tzinfo
 
     def is_active(self, now: datetime) -> bool:
-        """Say whether a heartbeat may come at *now*."""
+        """Return whether a heartbeat may run at *now*."""
         clock = now.astimezone(self.zone).time()
         if self.begin == self.end or not self.every:
             return False
@@ -75,15 +75,15 @@ class Rhythm:
         return clock >= self.begin or clock < self.end
 
     def slowed(self, failures: int) -> "Rhythm":
-        """Return what holds after so many failures in a row: from the third on, twice the time for each."""
+        """Return the rhythm after so many consecutive failures: from the third on, the interval doubles for each."""
         return replace(self, every=self.every * 2 ** max(0, failures - BACK_OFF_FROM + 1))
 
     def rest(self, failures: int) -> timedelta:
-        """Return how long after one heartbeat the next may come, after so many failures in a row."""
+        """Return the shortest time between two heartbeats after so many consecutive failures."""
         return self.slowed(failures).every if failures else LEAST_BETWEEN
 
     def round_after(self, moment: datetime) -> datetime:
-        """Return when the next round is, counted from a fixed moment: no restart shifts it."""
+        """Return the time of the next round, counted from a fixed moment: no restart shifts it."""
         return Every(self.every, _EPOCH).after(moment) or moment
 
 
@@ -97,26 +97,26 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to look after."""
+    """One item of the list."""
 
     text: str
     when: Schedule | Watch | None = None
-    """`None`: at every round."""
+    """`None`: due at every round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """What `HEARTBEAT.md` says."""
+    """The content of `HEARTBEAT.md`."""
 
     items: tuple[Item, ...] = ()
     faults: tuple[str, ...] = ()
-    """What cannot be done as it is written, in words for the owner."""
+    """Items that are not valid as written, described for the owner."""
     is_prose: bool = False
-    """There is no list: all of it is one item, which a model is asked for at every round."""
+    """There is no list: the whole text is one item, due at every round."""
 
     @property
     def watched(self) -> frozenset[str]:
-        """The files whose changes are waited for."""
+        """The files that are watched for changes."""
         return frozenset(item.when.path for item in self.items if isinstance(item.when, Watch))
 
 
@@ -126,13 +126,13 @@ class Due:
 
     item: Item
     slot: datetime | None = None
-    """When, if it names a time."""
+    """Its time, if the item names one."""
 
 
 def read_checklist(text: str, zone: tzinfo) -> Checklist:
-    """Read what an owner wrote: boxes that are not ticked, each perhaps with its time; else prose as one item.
+    """Parse an owner's list: unchecked boxes, each perhaps with its time; else prose as one item.
 
-    Headings, comments, code blocks and empty boxes are nothing. Beside boxes, prose is explanation.
+    Headings, comments, code blocks and empty boxes are ignored. Beside boxes, prose is explanation.
     """
     faults = [f"only the first {MOST_CHARACTERS:,} characters are read"] if len(text) > MOST_CHARACTERS else []
     lines = _FENCE.sub("", _COMMENT.sub("", text[:MOST_CHARACTERS])).splitlines()
@@ -153,9 +153,9 @@ def read_checklist(text: str, zone: tzinfo) -> Checklist:
 def due_items(
     checklist: Checklist, since: datetime, now: datetime, changed: Collection[str], *, is_round: bool
 ) -> list[Due]:
-    """Return what became due after *since* and until *now*; each at most once, however many of its times passed.
+    """Return the items that became due after *since* and until *now*, each at most once.
 
-    *changed* are the watched files that did; they, and what names no time, are due on a round only.
+    *changed* are the watched files that changed; their items, and those without a time, are due on a round only.
     """
     found = list[Due]()
     for item in checklist.items:
@@ -171,18 +171,18 @@ def due_items(
 
 
 def next_look(checklist: Checklist, since: datetime, rhythm: Rhythm) -> datetime:
-    """Return when something may be due next: at the next round, or at an item's own time before it."""
+    """Return the next time at which an item may be due: the next round, or an item's own time before it."""
     times = (item.when.after(since) for item in checklist.items if isinstance(item.when, At | Every | Cron))
     return min([rhythm.round_after(since), *(each for each in times if each is not None)])
 
 
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> frozenset[str]:
-    """Return the watched files that changed; one that was not watched before has not."""
+    """Return the watched files that changed; a newly watched one has not."""
     return frozenset(path for path, digest in now.items() if before.get(path, digest) != digest)
 
 
 def prompt_for(due: Sequence[Due], zone: tzinfo) -> str:
-    """Return what an agent is asked when *due* is."""
+    """Return the prompt for an agent when *due* is due."""
     return "\n".join(
         [
             f"Heartbeat: nobody wrote to you. This of {FILE} is due now:",
@@ -194,19 +194,20 @@ def prompt_for(due: Sequence[Due], zone: tzinfo) -> str:
 
 
 def boot_prompt(text: str) -> str:
-    """Return what an agent is asked when its gateway has started and its `BOOT.md` says *text*."""
+    """Return the prompt for an agent after its gateway's start, with *text* from its `BOOT.md`."""
     return f"The gateway has started: nobody wrote to you. BOOT.md says what to do then:\n\n{text}\n\n{_HOW_TO_ANSWER}"
 
 
 def is_blank(text: str) -> bool:
-    """Say whether *text* holds nothing but headings, comments and code blocks."""
+    """Return whether *text* holds nothing but headings, comments and code blocks."""
     return not read_checklist(text, UTC).items
 
 
 def for_owner(answer: str) -> str:
-    """Return what of an *answer* to a heartbeat its owner is to read; empty for silence.
+    """Return the part of an *answer* to a heartbeat that its owner is to read; empty for silence.
 
-    `HEARTBEAT_OK` at its begin or end with at most 300 characters besides is silence; the word itself is never shown.
+    `HEARTBEAT_OK` at its beginning or end with at most 300 characters besides is silence; the word itself is never
+    shown.
     """
     rest = _AT_THE_END.sub("", _AT_THE_BEGINNING.sub("", answer)).strip()
     if rest != answer.strip() and len(rest) <= SILENT_WITH:
@@ -215,7 +216,7 @@ def for_owner(answer: str) -> str:
 
 
 def without_token(answer: str) -> str:
-    """Return an *answer* to a person without lines, first or last, that are nothing but `HEARTBEAT_OK`."""
+    """Return an *answer* to a person without first or last lines that consist of `HEARTBEAT_OK`."""
     lines = answer.strip().splitlines()
     while lines and _ALONE.fullmatch(lines[0]):
         del lines[0]
@@ -227,7 +228,7 @@ def without_token(answer: str) -> str:
 _WORD = re.compile(rf"(?:(?<![*_`])[*_`]++)?+{HEARTBEAT_OK}[*_`]*+", re.IGNORECASE)
 _AT_THE_BEGINNING = re.compile(rf"\A[\W_]*{HEARTBEAT_OK}[*_`]*[.!:,]*", re.IGNORECASE)
 _AT_THE_END = re.compile(rf"(?:(?<![\s*_`])[\s*_`]++)?+{HEARTBEAT_OK}[\W_]*+\Z", re.IGNORECASE)
-"""The signs before the word are read from where a run of them begins: tried within each run it would be quadratic."""
+"""Markup before the word is read from the beginning of a run: tried within each run it would be quadratic."""
 _ALONE = re.compile(rf"[\W_]*{HEARTBEAT_OK}[\W_]*", re.IGNORECASE)
 _HOW_TO_ANSWER = (
     f"Do it with your tools. If your owner need not hear of it, answer exactly {HEARTBEAT_OK}. What they are to read "
@@ -236,7 +237,7 @@ _HOW_TO_ANSWER = (
 
 
 def _unticked(lines: Sequence[str]) -> Iterator[str]:
-    """Give each open box's text, with the indented lines below it."""
+    """Yield each open box's text, with the indented lines below it."""
     said: list[str] | None = None
     for line in [*lines, ""]:
         box = _BOX.fullmatch(line)

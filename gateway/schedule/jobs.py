@@ -1,4 +1,4 @@
-"""This file keeps the agents' jobs: it reads when they are due, bounds how many there are, and says what is due now."""
+"""The agents' jobs: limits on their number, and the slots that are due."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -12,62 +12,62 @@ from gateway.schedule.recurrence import At, Schedule, Slots, read_schedule, slot
 from gateway.stores.jobs import Errand, Job, JobId, Jobs, Slot
 
 TOO_MANY = "limit.jobs"
-"""Reason code: a job was asked for, and not kept."""
+"""Reason code: a job was requested, and not stored."""
 AT_GRACE = timedelta(hours=24)
-"""How late a job that comes once is still run (issue's number)."""
+"""How late a job that runs once is still run (issue's number)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Punctuality:
-    """What the configuration says about times."""
+    """Configuration of job times."""
 
     grace: timedelta = timedelta(hours=1)
-    """How late a job that comes again is still run."""
+    """How late a recurring job is still run."""
     jitter_s: int = 0
     most: int = 50
-    """Jobs of one agent that have a time to come."""
+    """Most jobs of one agent with a time to come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A job that somebody wants."""
+    """A requested job."""
 
     agent: str
     when: str
     what: str
     made_by: str
     zone: str | None = None
-    """The owner's unless it is given."""
+    """The owner's time zone if it is `None`."""
     in_main: bool = False
     private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DueJob:
-    """A job of which a slot has come."""
+    """A job with a due slot."""
 
     job: Job
     slot: Slot
     is_too_late: bool
     missed: int
-    """How many slots before this one are let go."""
+    """How many slots before this one are skipped."""
 
 
 class Timetable:
-    """The jobs of our agents. What changes them raises ScheduleError for what cannot be done, and StoreError."""
+    """The jobs of all agents. Changes raise ScheduleError for an invalid request, and StoreError."""
 
     def __init__(self, jobs: Jobs, punctuality: Punctuality, now: Callable[[], datetime]) -> None:
-        """*now* tells the time in the owner's zone."""
+        """*now* returns the time in the owner's zone."""
         self._jobs = jobs
         self.punctuality = punctuality
         self._now = now
         self.changed: Callable[[], None] = _nobody
-        """Told whenever the next slot may be another one."""
+        """Called whenever the next slot may have changed."""
         self.count: Callable[[str], Awaitable[None]] = _uncounted
         """Takes a reason code for the ledger."""
 
     def check(self, wish: Wish) -> tuple[Errand, datetime]:
-        """Return what would be kept for *wish*, and its first slot."""
+        """Return the job to be stored for *wish*, and its first slot."""
         now = self._now()
         zone = _zone(wish.zone) if wish.zone else self.zone
         if not wish.what.strip():
@@ -89,7 +89,7 @@ class Timetable:
         return errand, first
 
     async def add(self, wish: Wish, key: str | None = None) -> Job:
-        """Keep a job; with the same *key* again it is the same."""
+        """Add a job; with the same *key* again it is the same."""
         errand, first = self.check(wish)
         job = await self._jobs.add(errand, first, self.punctuality.most, key)
         if job is None:
@@ -100,25 +100,25 @@ class Timetable:
         return job
 
     async def all(self, agent: str | None = None) -> Sequence[Job]:
-        """Return the jobs by their numbers; of one agent if it is given."""
+        """Return the jobs in the order of their numbers; of one agent if it is given."""
         return [job for job in await self._jobs.all() if agent in {None, job.errand.agent}]
 
     async def get(self, number: int, agent: str | None = None) -> Job:
-        """Return the job with that number; another agent's looks absent."""
+        """Return the job with that number; another agent's counts as absent."""
         found = next((job for job in await self.all(agent) if job.id == number), None)
         if found is None:
             raise ScheduleError(f"there is no job {number}; the list has them")
         return found
 
     async def remove(self, number: int, agent: str | None = None) -> Job:
-        """Forget the job, and return what it was."""
+        """Remove the job, and return it."""
         job = await self.get(number, agent)
         await self._jobs.remove(job.id)
         self.changed()
         return job
 
     async def enable(self, number: int, agent: str | None = None) -> Job:
-        """Let the job come again from now on, and return it."""
+        """Enable the job from now on, and return it."""
         job = await self.get(number, agent)
         first = schedule_of(job.errand).after(self._now().astimezone(UTC))
         if first is None:
@@ -128,11 +128,11 @@ class Timetable:
         return await self.get(number, agent)
 
     async def disable(self, job: JobId) -> None:
-        """Let the job come no more until it is enabled."""
+        """Disable the job."""
         await self._jobs.set_next(job, None)
 
     def due(self, job: Job) -> DueJob | None:
-        """Return what is due of *job* now; `None` if nothing is."""
+        """Return the due slot of *job* now; `None` if there is none."""
         return due(job, self.punctuality, self._now().astimezone(UTC))
 
     def jitter(self, job: Job) -> timedelta:
@@ -141,18 +141,18 @@ class Timetable:
 
     @property
     def zone(self) -> tzinfo:
-        """The owner's."""
+        """The owner's time zone."""
         return self._now().tzinfo or UTC
 
     def wakes_at(self, job: Job) -> datetime | None:
-        """Return when *job* is due next."""
+        """Return the next time at which *job* is due."""
         if not job.is_enabled or job.next_slot is None:
             return None
         return job.next_slot + self.jitter(job)
 
 
 def due(job: Job, punctuality: Punctuality, now: datetime) -> DueJob | None:
-    """Return what of *job* is due at *now* (in UTC), with what its next slot is then."""
+    """Return the slot of *job* due at *now* (in UTC), with its next slot after that."""
     if not job.is_enabled or job.next_slot is None:
         return None
     moment = now - jitter(job, punctuality.jitter_s)
@@ -166,21 +166,21 @@ def due(job: Job, punctuality: Punctuality, now: datetime) -> DueJob | None:
 
 
 def _slots(schedule: Schedule, job: Job, now: datetime, grace: timedelta) -> Slots:
-    """Return the slots from the job's next on: what an earlier time zone database made of it counts as it was kept."""
+    """Return the slots from the job's stored next one on, even if an earlier time zone database computed that."""
     assert job.next_slot is not None  # noqa: S101  # whoever calls has looked
     found = slots_due(schedule, job.next_slot - timedelta(microseconds=1), now, grace)
-    if found.due is None and not found.missed:  # the rules of the zone have changed since
+    if found.due is None and not found.missed:  # the zone's rules have changed since
         return Slots(job.next_slot if now - job.next_slot <= grace else None, 0)
     return found
 
 
 def schedule_of(errand: Errand) -> Schedule:
-    """Return when *errand* is due. Raises ScheduleError if its zone is gone."""
+    """Return the schedule of *errand*. Raises ScheduleError if its zone no longer exists."""
     return read_schedule(errand.schedule, _zone(errand.zone), errand.begun_at)
 
 
 def shown_schedule(errand: Errand, zone: tzinfo) -> str:
-    """Return when *errand* is due as a person reads it: `in 20m` as its moment in *zone*, all else as written."""
+    """Format the schedule of *errand* for a person: `in 20m` as its moment in *zone*, all else as written."""
     if not errand.schedule.lower().startswith("in "):
         return errand.schedule
     schedule = read_schedule(errand.schedule, UTC, errand.begun_at)
@@ -188,7 +188,7 @@ def shown_schedule(errand: Errand, zone: tzinfo) -> str:
 
 
 def jitter(job: Job, most_s: int) -> timedelta:
-    """Return how long after its slots *job* is run, always the same; nothing for a job that comes once."""
+    """Return the delay of *job* after its slots, always the same; zero for a job that runs once."""
     if not most_s or isinstance(schedule_of(job.errand), At):
         return timedelta()
     number = int.from_bytes(blake2b(str(job.id).encode(), digest_size=8).digest())
@@ -203,8 +203,8 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _nobody() -> None:
-    """Nobody waits."""
+    """Do nothing when a job changes."""
 
 
 async def _uncounted(_: str) -> None:
-    """Nobody counts."""
+    """Ignore the count."""

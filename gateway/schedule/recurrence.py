@@ -1,7 +1,7 @@
-"""This file says when a job is due: once at a moment, every so often, or by a cron expression, in a time zone.
+"""Recurrence of a job: once at a moment, at an interval, or by a cron expression, in a time zone.
 
-Everything here is pure. A slot is a moment at which a job is due; what makes a slot run once is not decided here.
-Moments are in UTC: Python compares two times of one other zone by the clock on the wall.
+Everything here is pure. A slot is a moment at which a job is due; running a slot only once is not decided here.
+Moments are in UTC: Python compares two times of one other zone by wall-clock time.
 """
 
 import re
@@ -14,7 +14,7 @@ from gateway.config.zone import load_zone
 from gateway.errors import ScheduleError
 
 SHORTEST = timedelta(minutes=1)
-"""Between two slots of one job: a cron expression cannot say less, and neither may `every` (our choice)."""
+"""Shortest interval between two slots of one job: the limit of cron expressions, and of `every` too (our choice)."""
 LONGEST = timedelta(days=366)
 COUNTED = timedelta(days=7)
 ALIASES = {
@@ -25,7 +25,7 @@ ALIASES = {
     "@monthly": "0 0 1 * *",
     "@yearly": "0 0 1 1 *",
 }
-"""Six words of Vixie cron."""
+"""Six aliases of Vixie cron."""
 FORMS = 'such as "at 2026-12-24 09:00", "in 20m", "every 2h" or "0 9 * * MON-FRI"'
 _FIELDS = 5
 _FIELD_NAMES = {"day-of-month": "day of the month", "day-of-week": "day of the week"}
@@ -41,7 +41,7 @@ class At:
     moment: datetime
 
     def after(self, moment: datetime) -> datetime | None:
-        """Return the first slot after *moment*, `None` if there is none any more."""
+        """Return the first slot after *moment*, `None` if none is left."""
         return self.moment if self.moment > moment else None
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """Again and again, *span* after *begin* and after each slot: time that passes, whatever clocks are changed to."""
+    """Repeats *span* after *begin* and after each slot, in elapsed time, regardless of clock changes."""
 
     span: timedelta
     begin: datetime
@@ -65,8 +65,10 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """When the clock on the wall in *zone* shows it. A time that a clock change skips comes at the next minute there
-    is; one that it repeats comes once."""
+    """Wall-clock times in *zone*.
+
+    A time that a clock change skips comes at the next existing minute; a repeated one comes once.
+    """
 
     expression: str
     zone: tzinfo
@@ -74,7 +76,7 @@ class Cron:
     def after(self, moment: datetime) -> datetime | None:
         """Return the first slot after *moment*, `None` if the calendar has none."""
         slots = (each.astimezone(UTC) for each in CronSim(self.expression, moment.astimezone(self.zone)))
-        # Asked within an hour that a clock change repeats, the library also gives that hour's slots before *moment*.
+        # Within an hour that a clock change repeats, the library also returns that hour's slots before *moment*.
         return next((slot for slot in slots if slot > moment), None)
 
     def __str__(self) -> str:
@@ -85,9 +87,9 @@ Schedule = At | Every | Cron
 
 
 def read_schedule(text: str, zone: tzinfo, now: datetime) -> Schedule:
-    """Read what somebody wrote about when something is due, in *zone* unless it names another behind it.
+    """Parse a person's schedule, in *zone* unless another one follows it.
 
-    Raises ScheduleError, which names the field and shows a right example.
+    Raises ScheduleError, which names the field and shows a valid example.
     """
     kind, _, rest = text.strip().partition(" ")
     match kind.lower():
@@ -103,25 +105,25 @@ def read_schedule(text: str, zone: tzinfo, now: datetime) -> Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """What of a schedule is due."""
+    """The due slots of a schedule."""
 
     due: datetime | None
-    """The one slot to run now: the latest that is not too late."""
+    """The one slot to run now: the latest within the grace period."""
     missed: int
-    """How many slots before it, or instead of it, are let go."""
+    """How many slots before it, or instead of it, are skipped."""
 
 
 def slots_due(schedule: Schedule, last: datetime, now: datetime, grace: timedelta) -> Slots:
-    """Return what became due after *last* and until *now*: however many passed, one runs, *grace* late at most.
+    """Return the slots that became due after *last* and until *now*: one of them runs, *grace* late at most.
 
-    Missed slots of a cron expression are counted for a week: to find them takes 20 µs each.
+    Missed slots of a cron expression are counted for a week: each takes 20 µs to find.
     """
     begin = max(last, now - max(grace, COUNTED)) if isinstance(schedule, Cron) else last
     passed, slot = 0, schedule.after(begin)
     latest: datetime | None = None
     while slot is not None and slot <= now:
         passed, latest = passed + 1, slot
-        if isinstance(schedule, Every):  # whatever it slept through needs no counting one by one
+        if isinstance(schedule, Every):  # missed slots of an interval need no loop
             skipped = (now - slot) // schedule.span
             passed, latest = passed + skipped, slot + skipped * schedule.span
         slot = schedule.after(latest)
@@ -131,7 +133,7 @@ def slots_due(schedule: Schedule, last: datetime, now: datetime, grace: timedelt
 
 
 def span_in_words(span: timedelta) -> str:
-    """Return *span* as it is written in a schedule, such as `1d 2h 30m`."""
+    """Format *span* as in a schedule, such as `1d 2h 30m`."""
     minutes = round(span.total_seconds() / 60)
     parts = ((minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m"))
     return " ".join(f"{count}{unit}" for count, unit in parts if count) or "0m"
@@ -154,7 +156,7 @@ def _cron(text: str, zone: tzinfo) -> Cron:
 
 
 def _with_zone(text: str, zone: tzinfo, words: int) -> tuple[str, tzinfo]:
-    """Take a time zone off the end of *text*, if one is named there; *words* stand before it."""
+    """Split off a time zone at the end of *text*, if there is one; *words* stand before it."""
     before, _, name = text.rpartition(" ")
     is_name = name.replace("/", "").replace("_", "").replace("-", "").isalpha()
     if not is_name or ("/" not in name and len(text.split()) != words + 1):
@@ -177,7 +179,7 @@ def _moment(text: str, zone: tzinfo, now: datetime) -> datetime:
 
 
 def _that_exists(moment: datetime) -> datetime:
-    """Return *moment*, or the next minute that there is if a clock change skips it."""
+    """Return *moment*, or the next existing minute if a clock change skips it."""
     while moment.astimezone(UTC).astimezone(moment.tzinfo).replace(tzinfo=None) != moment.replace(tzinfo=None):
         moment = moment.replace(second=0, microsecond=0) + _MINUTE
     return moment

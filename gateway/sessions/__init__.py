@@ -1,1 +1,1 @@
-"""How a conversation rests, is summarised and ends."""
+"""Life cycle of a session: pauses, summaries and its end."""

@@ -1,6 +1,6 @@
-"""This file makes room in a conversation: notes are saved and read back, then the older part becomes a summary.
+"""Compaction of a conversation: notes are saved and read back, then a summary replaces the older part.
 
-The part itself stays in the transcript, word for word. Nothing is summarised that is not in the notes before.
+That part stays in the transcript, word for word. Nothing is summarised before it is in the notes.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -43,42 +43,42 @@ log = structlog.get_logger()
 BY_WORDING = "strandline:extract"
 """`SummaryEntry.model` of a summary that no model wrote."""
 FAILED = "compaction_failed"
-"""Counted when the notes could not be saved, so that nothing was summarised."""
+"""Counted when notes could not be saved and therefore nothing was summarised."""
 _TEMPERATURE = 0.3
 _PART_SHARE = 0.5
-"""Part of a model's window that one request for a summary may fill with what is to be summarised."""
+"""Share of a model's window that the text to summarise may fill in one request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What a compaction did."""
+    """The outcome of a compaction."""
 
     turns: int
-    """How many turns the summary stands for that were shown before."""
+    """How many turns shown before the summary replaces."""
     flushed: FlushEntry | None
     summary: SummaryEntry
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryOrder:
-    """Somebody's wish for a summary."""
+    """A person's or a model's request for a summary."""
 
     focus: str = ""
-    """What it keeps most of; empty for no preference."""
+    """The subject to keep most of; empty for no preference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """A conversation in which room is wanted."""
+    """A conversation that needs more room."""
 
     session: Session
     turn: TurnId
-    """The turn that wants it."""
+    """The turn that needs it."""
     request: ModelRequest
-    """What the turn would send, its tools included."""
+    """The request that the turn would send, its tools included."""
     window_tokens: int
     order: SummaryOrder | None = None
-    """Given where somebody asked for it: then a short conversation is summarised too, but for its last quarter."""
+    """Set if the summary was requested: then a short conversation is summarised too, except for its last quarter."""
 
     @property
     def focus(self) -> str:
@@ -86,7 +86,7 @@ class Crowded:
 
 
 class Compaction:
-    """Makes room, in the lane of the session."""
+    """Summarises conversations, in the lane of the session."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Compaction:
         count: Callable[[str], Awaitable[None]],
         clock: Callable[[], datetime],
     ) -> None:
-        """*count* takes a reason code for the ledger; *clock* tells the owner's time."""
+        """*count* takes a reason code for the ledger; *clock* gives the time in the owner's time zone."""
         self.settings = settings
         self._clock = clock
         self.flush = flush
@@ -107,7 +107,7 @@ class Compaction:
     async def make_room(self, crowded: Crowded) -> Compacted | None:
         """Summarise all but the latest turns; `None` if there is nothing before them.
 
-        Raises StoreError and WorkspaceError when it could not be noted before, and HookError when a hook refuses it;
+        Raises StoreError and WorkspaceError when notes could not be saved before, and HookError when a hook refuses it;
         then nothing is summarised.
         """
         session = crowded.session
@@ -139,7 +139,7 @@ class Compaction:
         return min(room, sum(entry_tokens(entry) for each in rounds for entry in each.entries) // 4)
 
     async def _save(self, crowded: Crowded) -> FlushEntry | None:
-        """Have notes saved, unless that was done just before; what was said goes into the days' notes in any case."""
+        """Have notes saved, unless that was done just before; the conversation goes into the daily notes anyway."""
         session, request = crowded.session, crowded.request
         flushed = await self.flush(session, replace(request, entries=before_turn(request.entries)))
         if flushed is not None:
@@ -166,7 +166,7 @@ class Compaction:
 
 
 def before_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """Return what was said before the latest message."""
+    """Return the entries before the latest message."""
     begun = (place for place, entry in enumerate(entries) if isinstance(entry, UserEntry) and not entry.joins)
     return entries[: max(begun, default=len(entries))]
 
@@ -181,7 +181,7 @@ class _Task:
     now: datetime
 
     async def summary(self, before: str, older: Sequence[Entry]) -> str | None:
-        """Return what it makes of a summary *before* and what was said since, in as many parts as its window needs.
+        """Return a summary of the summary *before* and the entries since, made in as many parts as the window requires.
 
         `None` if one of them fails.
         """
@@ -198,7 +198,7 @@ class _Task:
         return summary or None
 
     async def _checked(self, said: str) -> str | None:
-        """Ask, and once more if the answer lacks something; `None` if it still does or the model fails."""
+        """Ask, and once more if the answer lacks a part; `None` if it still does or the model fails."""
         lacks: list[str] = []
         for _ in range(2):
             again = f"\nYour last summary lacked: {', '.join(lacks)}." if lacks else ""
@@ -216,7 +216,7 @@ class _Task:
 
 
 def latest_summary(records: Sequence[Record]) -> SummaryEntry | None:
-    """Return what stands for the older part of a conversation; `None` while all of it is shown."""
+    """Return the summary of the older part of a conversation; `None` while all of it is shown."""
     return next((r.entry for r in reversed(records) if isinstance(r.entry, SummaryEntry)), None)
 
 

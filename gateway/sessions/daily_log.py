@@ -1,7 +1,7 @@
-"""This file writes what was said into the days' notes: each part of a conversation once, whatever crashes.
+"""Log of conversations in the daily notes: each part is written once, despite crashes.
 
-What is about to be written stands in the transcript first, word for word; after a crash the same lines are added
-unless they are there. Everything before that mark is logged; what comes after it is not.
+The lines to write are recorded in the transcript first, word for word; after a crash the same lines are added unless
+they are in the notes. Everything before that mark is logged; entries after it are not.
 """
 
 from collections.abc import Sequence
@@ -22,21 +22,21 @@ from workspaces.notes import day_path, format_note
 from workspaces.workspace import Workspace
 
 LOG = TurnId("log")
-"""What stands for a turn where none is at work."""
+"""Takes the place of a turn's id outside of turns."""
 
 
 class DailyLog:
-    """Writes sections into daily notes: the owner's day, the conversation's own audience."""
+    """Writes sections into daily notes: those of the owner's day and the conversation's own audience."""
 
     def __init__(self, writer: Writer, zone: tzinfo) -> None:
         self._writer = writer
         self._zone = zone
 
     async def __call__(self, session: Session, _: Ending | Pause) -> list[PurePosixPath]:
-        """Write down what is not yet in the notes; return the files that have it now.
+        """Write the part that is not yet in the notes; return the files that have it now.
 
-        Nothing is written of a conversation that keeps no notes, nor where nobody said anything but commands. Raises
-        StoreError and WorkspaceError; called again, it goes on where it was.
+        Nothing is written of a conversation that keeps no notes, nor of one with commands alone. Raises StoreError and
+        WorkspaceError; called again, it continues.
         """
         if not rights(session.access).flush:
             return []
@@ -51,7 +51,7 @@ class DailyLog:
         return written
 
     async def _sections(self, session: Session) -> list[LogSection]:
-        """Return a section for each of the owner's days on which something was said that is not logged."""
+        """Return a section for each of the owner's days with messages that are not logged."""
         said = conversation(unlogged(session.transcript.records), session.agent.id, self._zone)
         sections = []
         for day, part in groupby(said, key=lambda each: each.at.date()):
@@ -77,7 +77,7 @@ class DailyLog:
 
 
 def unfinished(records: Sequence[Record]) -> LogEntry | None:
-    """Return the sections that were begun and are not known to be there; `None` if there are none."""
+    """Return the sections that were begun and are not confirmed; `None` if there are none."""
     for record in reversed(records):
         if isinstance(record.entry, LoggedEntry):
             return None

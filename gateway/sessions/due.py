@@ -1,4 +1,4 @@
-"""The reasons for which a session rests or ends, and the item that waits for it in its lane."""
+"""Reasons for a session's pause or end, and the item that waits for it in its lane."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from gateway.admission.routing import SessionKey
 
 
 class Ending(StrEnum):
-    """Why a session is over; the next message begins another one."""
+    """Why a session is over; the next message begins a new one."""
 
     NEW = "new"
     RESET = "reset"
@@ -16,10 +16,10 @@ class Ending(StrEnum):
 
 
 class Pause(StrEnum):
-    """Why a session is written down although it goes on."""
+    """Why a session is written to the notes although it continues."""
 
     REST = "rest"
-    """Nobody said anything for a while."""
+    """No messages for a while."""
     DAY = "day"
     """The owner's day has changed."""
     SWITCH = "switch"
@@ -31,7 +31,7 @@ class Pause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A session's pause or end whose turn comes in its lane, like that of a message."""
+    """A session's due pause or end, which waits in the lane like a message."""
 
     key: SessionKey
     why: Ending | Pause

@@ -1,4 +1,4 @@
-"""This file tells what was said in a part of a conversation, and shortens it without a language model."""
+"""Extractive summary of a part of a conversation, without a language model."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,18 +17,19 @@ OWNER = "Owner"
 OTHERS_WORDS = "(passed on somebody else's words)"
 _NAME_CHARS = 30
 MOST_LINES = 40
-"""Messages of one part that are noted: some 8,000 characters. The rest is found in the conversation itself."""
+"""Messages of one part that are noted: some 8,000 characters. The conversation itself holds the rest."""
 _ANSWER_SENTENCES = 2
-"""Of an answer, which mostly repeats what it was told."""
+"""Sentences of an answer, which mostly repeats the question."""
 _SHOWN_CHARS = 400
 _TELLING, _LITTLE_ELSE = 12, 4
-"""A forgotten text of so many characters is known wherever it stands; a shorter one where no more than so many times
-as much is said. Our choice."""
+"""A forgotten text of at least so many characters is recognised anywhere; a shorter one only in a message at most so
+many times as long. Our choice.
+"""
 _MARKED = 5
-"""Most decisions, and most open questions, that are pointed out."""
+"""Most decisions, and most open questions, that are listed."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _NAME = re.compile(r"(?<![.!?…\s])\s+[A-ZÀ-ÖØ-ÞА-ЯЁ]\w+")
-"""A word with a capital inside a sentence."""
+"""A capitalised word inside a sentence."""
 _DECIDED = re.compile(
     r"\b(we|i|let's|let us)\s+(have\s+)?(decided|agreed|chose|chosen|go with|will go with|settled on)\b"
     r"|\b(decision|decided|agreed):|\bfrom now on\b",
@@ -41,27 +42,27 @@ _OPEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message, or an answer."""
+    """A message or an answer."""
 
     at: datetime
-    """In the owner's zone."""
+    """Time in the owner's zone."""
     who: str
     text: str
     is_answer: bool
 
 
 class Writer(Protocol):
-    """Decides what a day's notes say of a part of a conversation; a language model may be one."""
+    """Writes a day's notes on a part of a conversation; a language model may implement it."""
 
     async def summary(self, said: Sequence[Said]) -> str:
-        """Return some lines, without a heading; an empty text for what is not worth a note."""
+        """Return some lines, without a heading; empty if nothing is worth a note."""
 
 
 def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[Said]:
-    """Return what people said in *records*, and what *agent* answered.
+    """Return people's messages in *records*, and the answers of *agent*.
 
-    Commands, tools and notices are left out, and so are words of third persons: what somebody forwards or quotes does
-    not become a note, nor does what an agent answers after it read such text, nor what was to be forgotten afterwards.
+    Commands, tools and notices are left out, and so are words of third persons: forwards and quotations do not become
+    notes, nor do an agent's answers after it read such text, nor text that was to be forgotten afterwards.
     """
     every = list(records)
     turns = [list(turn) for _, turn in groupby(every, key=lambda record: record.turn_id)]
@@ -73,7 +74,7 @@ def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[Sa
 
 
 def _tells(message: str, forgotten: str) -> bool:
-    """Say whether *message* tells what was *forgotten*: a word or two stand in much that was said of other things."""
+    """Return whether *message* repeats a *forgotten* text: single words of it occur in many unrelated messages."""
     is_telling = len(forgotten) >= _TELLING or len(forgotten) * _LITTLE_ELSE >= len(message)
     return is_telling and forgotten in message
 
@@ -100,19 +101,19 @@ def _is_command(turn: Sequence[Record]) -> bool:
 
 
 def _is_answer(text: str, model: str) -> bool:
-    """Say whether an agent said it: the offline responder quotes notes, which are there already."""
+    """Return whether an agent wrote it: the offline responder quotes notes, which exist already."""
     is_said = bool(text.strip()) and text.strip().upper() != NO_REPLY
     return is_said and model != OFFLINE and not model.startswith("strandline")
 
 
 class Extract:
-    """Writes without a language model: the sentences that carry something, in the order in which they were said."""
+    """Writes without a language model: the sentences that carry information, in their original order."""
 
     async def summary(self, said: Sequence[Said]) -> str:
-        """Return a line for each message that says something, then decisions and open questions by their wording.
+        """Return a line for each message with content, then decisions and open questions in their own words.
 
-        Questions, greetings and answers that know nothing are left out; the whole stays in the conversation. At most
-        `MOST_LINES` lines, those with names, numbers, dates and decisions first.
+        Questions, greetings and empty answers are left out; the conversation keeps everything. At most `MOST_LINES`
+        lines, those with names, numbers, dates and decisions first.
         """
         return "\n".join(_lines(said))
 
@@ -130,7 +131,7 @@ def _lines(said: Sequence[Said]) -> Iterator[str]:
 
 
 def _telling(said: Said) -> str:
-    """Return the sentences of *said* that state something; of an answer only what names, counts, dates or decides."""
+    """Return the statements of *said*; of an answer only those with names, counts, dates or decisions."""
     stating = [each for each in _sentences(said.text) if not is_question(each) and not is_small_talk(each)]
     if said.is_answer:
         stating = [] if is_empty_answer(said.text) else [each for each in stating if _weight(each)][:_ANSWER_SENTENCES]
@@ -149,19 +150,19 @@ def _weight(text: str) -> int:
 
 
 def _weightiest(texts: Sequence[str]) -> list[int]:
-    """Return the places of the `MOST_LINES` weightiest of *texts*, in their order; of equal ones the later."""
+    """Return the indices of the `MOST_LINES` weightiest of *texts*, in their order; of equal ones the later."""
     ranked = sorted(range(len(texts)), key=lambda place: (_weight(texts[place]), place), reverse=True)
     return sorted(ranked[:MOST_LINES])
 
 
 def _marked(sentences: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
-    """Return the latest sentences in which *pattern* is found, in order, each once."""
+    """Return the latest sentences that match *pattern*, in order, each once."""
     found = dict.fromkeys(sentence for sentence in sentences if pattern.search(sentence))
     return list(found)[-_MARKED:]
 
 
 def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:
-    """Return *text* on one line, cut at a word where it is longer than *chars*."""
+    """Return *text* on one line, cut at a word if it is longer than *chars*."""
     line = " ".join(text.split()).replace("<!--", "<! --")
     if len(line) <= chars:
         return line

@@ -1,4 +1,4 @@
-"""This file has the model write down what matters before older text makes way, and reads every note back."""
+"""Memory flush: the model writes notes before older text is dropped, and every note is read back."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -38,23 +38,23 @@ AGAIN = "Nothing was written. If anything of this conversation should be remembe
 
 @dataclass(frozen=True, slots=True)
 class FlushSettings:
-    """How a model is asked to save notes; the numbers are the reference systems'."""
+    """When and how a model is asked to save notes; the numbers are the reference systems'."""
 
     is_on: bool = True
     prompt: str = PROMPT
     steps: int = 5
     temperature: float = 0.3
     least_messages: int = 3
-    """Of people; a shorter conversation has nothing to save."""
+    """Messages of people; a shorter conversation has nothing to save."""
     deadline_s: float = 60.0
-    """For all of it; a person may be waiting."""
+    """For the whole flush, in seconds; a person may be waiting."""
 
 
 class Flush:
     """Runs the silent turn that saves notes."""
 
     def __init__(self, settings: FlushSettings, clock: Callable[[], datetime]) -> None:
-        """*clock* tells the time in the owner's zone: the day that a note belongs to."""
+        """*clock* gives the time in the owner's zone, whose day a note belongs to."""
         self._settings = settings
         self._clock = clock
         self.hooks = Hooks()
@@ -62,10 +62,10 @@ class Flush:
     async def __call__(
         self, session: Session, request: ModelRequest, said_at: datetime | None = None
     ) -> FlushEntry | None:
-        """Save what the model finds worth it, and return the receipt; `None` where there is nothing to ask.
+        """Save the notes that the model chooses, and return the receipt; `None` if there is nothing to ask.
 
-        *request* is what a turn of the session sends, so that the provider's cache of it holds. A model that writes
-        nothing is asked once more. What it answers reaches nobody. The notes are those of *said_at*'s day, or of now.
+        *request* is the one that a turn of the session sends, so that the provider's cache of it holds. A model that
+        writes nothing is asked once more. Its answer is never sent. The notes are those of *said_at*'s day, or of now.
         """
         if not self._is_wanted(session, request):
             return None
@@ -86,7 +86,7 @@ class Flush:
         return FlushEntry(tuple(citations), requests)
 
     def may_ask(self, session: Session) -> bool:
-        """Say whether *session* keeps notes, has a model that can write them, and enough was said since the last."""
+        """Return whether *session* keeps notes, a model that can write them, and enough messages since the last."""
         if not self._settings.is_on or not rights(session.access).flush or session.agent.model.name == OFFLINE:
             return False
         new = sum(isinstance(record.entry, UserEntry) for record in unflushed(session.transcript.records))
@@ -100,12 +100,12 @@ class Flush:
         said = UserEntry(prompt, self._clock(), "", "")
         asked = replace(request, entries=[*request.entries, said], temperature=self._settings.temperature)
         limits = TurnLimits(steps=self._settings.steps)
-        with suppress(ModelError, TurnLimitError):  # what it wrote until then counts
+        with suppress(ModelError, TurnLimitError):  # notes written until then count
             await run_turn(model, asked, toolbox, limits, Course(_unjournaled, _unshown))
 
 
 def unflushed(records: Sequence[Record]) -> Sequence[Record]:
-    """Return what came after the last flush, with the turn in which it happened: its message was not shown to it."""
+    """Return the records since the last flush, with the turn in which it happened: its message was not shown to it."""
     place = next((i for i in reversed(range(len(records))) if isinstance(records[i].entry, FlushEntry)), None)
     if place is None:
         return records
@@ -117,9 +117,9 @@ def unflushed(records: Sequence[Record]) -> Sequence[Record]:
 def _notebook(
     session: Session, specs: Sequence[ToolSpec], clock: Callable[[], datetime], citations: list[str]
 ) -> Toolbox:
-    """Return the tools of a turn as its model knows them, of which only one works: a note in the owner's day.
+    """Return the tools of a turn in the form that its model knows, of which only one works: a note in the owner's day.
 
-    Each note that was read back goes into *citations*.
+    Each note that was read back is added to *citations*.
     """
 
     async def add_note(text: str) -> str:
@@ -141,13 +141,13 @@ def _notebook(
 
 
 class _Anything(BaseModel):
-    """Arguments that nobody reads."""
+    """Arguments that are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 def _write(session: Session, text: str, at: datetime) -> NoteReceipt:
-    """Add a note and read it back. Raises ToolError if it is not there."""
+    """Add a note and read it back. Raises ToolError if it is not found."""
     workspace, access = session.agent.workspace, session.access
     receipt = append_note(workspace, access, text, at)
     if format_note(text, at) not in workspace.read(receipt.path, access).whole.replace("\r\n", "\n"):

@@ -1,6 +1,6 @@
-"""This file brings what happens in conversations before the owner's hooks, as their typed events.
+"""Typed hook events about conversations.
 
-Nothing is built where no hook asks for it.
+Nothing is built unless a hook handles it.
 """
 
 from collections.abc import Sequence
@@ -42,23 +42,23 @@ from workspaces.access import Access, SessionType
 log = structlog.get_logger()
 
 WITHHELD = "A hook that looks at my answers failed, so I keep this one back. `strandline status` names it."
-"""What a chat is told in place of an answer that no hook could look at."""
+"""Sent to a chat in place of an answer that hooks could not inspect."""
 _OWN_WORDS = "strandline"
-"""`ReplyEntry.model` of the sentence in which the gateway itself ended a turn."""
+"""`ReplyEntry.model` of the sentence with which the gateway itself ended a turn."""
 
 
 def conversation(key: SessionKey, session_type: SessionType) -> Conversation:
-    """Return where a turn of the session *key* happens, as hooks are told."""
+    """Return the description, for hooks, of a turn's place in the session *key*."""
     return Conversation(key.agent, str(key), session_type)
 
 
 def conversation_of(access: Access, key: SessionKey) -> Conversation:
-    """Return the same of a turn with *access*."""
+    """Return the same for a turn with *access*."""
     return conversation(key, access.session_type)
 
 
 def place(address: Address) -> Place:
-    """Return *address* as hooks are told of it."""
+    """Return *address* in the form that hooks get."""
     return Place(address.channel, address.account, address.chat, address.thread)
 
 
@@ -66,7 +66,7 @@ def place(address: Address) -> Place:
 
 
 def note_received(hooks: Hooks, message: InboundMessage, routes: Routes) -> None:
-    """Tell of a message that was let in and stored."""
+    """Report a message that was admitted and stored."""
     if hooks.handles(MESSAGE_RECEIVED):
         envelope = route(message, routes)
         where = conversation_of(envelope.access, envelope.key)
@@ -75,9 +75,9 @@ def note_received(hooks: Hooks, message: InboundMessage, routes: Routes) -> None
 
 
 async def leaving(hooks: Hooks, envelope: Envelope, outgoing: Sequence[Outgoing]) -> list[Outgoing]:
-    """Return what of a turn's *outgoing* goes into the outbox, as hooks leave it.
+    """Return the part of a turn's *outgoing* messages that goes into the outbox, as hooks leave it.
 
-    What a helper says to who asked for it is no message, and is not shown to them.
+    A subagent's result for its caller is not a message, and is not shown to them.
     """
     if not hooks.handles(MESSAGE_SENDING):
         return list(outgoing)
@@ -100,7 +100,7 @@ async def _leaving(hooks: Hooks, where: Conversation, each: Outgoing) -> Outgoin
 
 
 def note_sent(hooks: Hooks, row: OutboxRow, message: OutboundMessage, sent: Sent, *, is_last: bool) -> None:
-    """Tell of a part of *row* that the platform confirmed."""
+    """Report a part of *row* that the platform confirmed."""
     if hooks.handles(MESSAGE_SENT) and row.outgoing.address.channel != HELPER:
         where = place(row.outgoing.address)
         hooks.note(MESSAGE_SENT, MessageSent(where, message.body.text, row.parts_sent, is_last, sent.message_id))
@@ -110,7 +110,7 @@ def note_sent(hooks: Hooks, row: OutboxRow, message: OutboundMessage, sent: Sent
 
 
 def note_end(hooks: Hooks, envelope: Envelope, entries: Sequence[Entry], text: str) -> None:
-    """Tell what a turn of a model came to, whose journal holds *entries*; a command has no agent to end."""
+    """Report the outcome of a model's turn, whose journal holds *entries*; a command has no agent to end."""
     if not hooks.handles(AGENT_END):
         return
     model = next((each.model for each in reversed(entries) if isinstance(each, ReplyEntry)), _OWN_WORDS)
@@ -129,7 +129,7 @@ def _outcome(model: str, text: str) -> str:
 
 
 def note_start(hooks: Hooks, session: Session) -> None:
-    """Tell of a session in which nothing was said yet."""
+    """Report a session without any messages yet."""
     if hooks.handles(SESSION_START) and not session.transcript.records:
         hooks.note(SESSION_START, SessionStart(conversation_of(session.access, session.key)))
 
@@ -137,7 +137,7 @@ def note_start(hooks: Hooks, session: Session) -> None:
 def note_rest(
     hooks: Hooks, event: Event[SessionRest], session: Session, reason: str, notes: Sequence[PurePosixPath]
 ) -> None:
-    """Tell of a pause or an end, with the files that were written for it."""
+    """Report a pause or an end, with the files that were written for it."""
     if hooks.handles(event):
         where = conversation_of(session.access, session.key)
         hooks.note(event, SessionRest(where, str(reason), tuple(map(str, notes))))
@@ -156,7 +156,7 @@ async def allow_summary(hooks: Hooks, session: Session, turns: int) -> None:
 
 
 def note_summary(hooks: Hooks, session: Session, turns: int, entry: SummaryEntry) -> None:
-    """Tell of a summary that stands in the transcript now."""
+    """Report a summary that is in the transcript now."""
     if hooks.handles(AFTER_COMPACTION):
         where = conversation_of(session.access, session.key)
         hooks.note(AFTER_COMPACTION, Compacted(where, turns, entry.text, entry.model))

@@ -1,4 +1,4 @@
-"""This file ends sessions, and sees to it that what was said is written down at every rest and every end.
+"""Life cycle of sessions: ends them, and has conversations written to the notes at every pause and every end.
 
 Everything here happens in the session's own lane: before a message is answered, or between two messages.
 """
@@ -36,29 +36,32 @@ log = structlog.get_logger()
 
 LOOK_EVERY_S = 60.0
 LOOK_BACK = timedelta(days=2)
-"""How far back a start looks for conversations that a crash kept from the notes; older ones wait for their chat."""
+"""How far back a start looks for conversations missing from the notes after a crash; older ones wait for a message."""
 UNLOGGED = "session_not_logged"
-"""Counted when what was said could not be written down; it is tried again."""
+"""Counted when a conversation could not be written to the notes; it is tried again."""
 _MIDNIGHT_HOUR = 0
 
 
 Listener = Callable[[Session, Ending | Pause], Awaitable[Sequence[PurePosixPath]]]
-"""Does what is to be done at a pause or an end, and returns the files that it wrote. It may be called again for the
-same one. StoreError and WorkspaceError keep the session from ending: nothing is forgotten silently."""
+"""Acts on a pause or an end, and returns the files that it wrote.
+
+It may be called again for the same one. StoreError and WorkspaceError keep the session from ending, so that nothing is
+lost silently.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LifecycleSettings:
-    """When sessions rest and end; `None` for never."""
+    """When sessions pause and end; `None` for never."""
 
     rest: timedelta | None = timedelta(hours=1)
     idle: timedelta | None = None
     daily_hour: int | None = None
-    """At this full hour of the owner's day."""
+    """At this full hour in the owner's time zone."""
     zone: tzinfo = UTC
-    """The owner's."""
+    """The owner's time zone."""
     helpers: timedelta | None = timedelta(days=90)
-    """How long what a helper said is kept."""
+    """How long subagents' transcripts are kept."""
 
     @property
     def has_ends(self) -> bool:
@@ -66,8 +69,8 @@ class LifecycleSettings:
         return self.idle is not None or self.daily_hour is not None
 
     def due(self, last: datetime, now: datetime) -> Ending | Pause | None:
-        """Return what a session is due for in which a person last spoke at *last*; both times in the owner's zone."""
-        silent = now.timestamp() - last.timestamp()  # times of one zone are compared by the clock on the wall
+        """Return the pause or end due at *now* after a last message at *last*; both times in the owner's zone."""
+        silent = now.timestamp() - last.timestamp()  # subtracting times of one zone would use wall-clock time
         if self.idle is not None and silent >= self.idle.total_seconds():
             return Ending.IDLE
         if self.daily_hour is not None and last.timestamp() < _latest(self.daily_hour, now).timestamp():
@@ -80,22 +83,25 @@ class LifecycleSettings:
 
 
 def _latest(hour: int, now: datetime) -> datetime:
-    """Return when it last was *hour* o'clock."""
+    """Return the latest time at which it was *hour* o'clock."""
     today = now.replace(hour=hour, minute=0, second=0, microsecond=0)
     return today if today.timestamp() <= now.timestamp() else today - timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Activity:
-    """What is known, without its transcript, of a session that was spoken in."""
+    """The known state, without its transcript, of a session with messages."""
 
     last: datetime
     due: Ending | Pause | None = None
-    """What was handed to its lane since then."""
+    """The item passed to its lane since then."""
 
 
 class Lifecycle:
-    """Looks after sessions. `end_session` is the only way one ends, and `pause_session` the only way one is paused."""
+    """Manages the life cycle of sessions.
+
+    Sessions end by `end_session` alone, and are paused by `pause_session` alone.
+    """
 
     def __init__(
         self,
@@ -115,18 +121,18 @@ class Lifecycle:
         self._latest_main: SessionKey | None = None
         self._submit: Callable[[SessionKey, Due], None] = _nobody
         self.listeners: list[Listener] = [DailyLog(Extract(), settings.zone), SessionNote(settings.zone)]
-        """Told in order; whoever composes the gateway may add others."""
+        """Called in order; the code that composes the gateway may add others."""
         self.hooks = Hooks()
         self.busy: Callable[[], Collection[SessionKey]] = tuple
-        """Tells which helpers are at work."""
+        """Returns the running subagents."""
 
     # --- in the lane of the session
 
     async def end_session(self, key: SessionKey, why: Ending, turn: TurnId = LOG) -> list[PurePosixPath]:
         """End the session and return the files that its end wrote; in a turn of its own, *turn* is the last.
 
-        Once it has ended it ends no second time. The transcript is put away when its turn is over. Raises StoreError
-        and WorkspaceError; the session then goes on.
+        A session ends only once. The transcript is archived when its turn is over. Raises StoreError and
+        WorkspaceError; the session then continues.
         """
         session = await self._session(key)
         if _ended_at(session.transcript.records) is not None:
@@ -139,20 +145,19 @@ class Lifecycle:
         return written
 
     async def pause_session(self, key: SessionKey, why: Pause) -> list[PurePosixPath]:
-        """Write down what was said so far, and return the files. Raises StoreError and WorkspaceError."""
+        """Write the conversation so far to the notes, and return the files. Raises StoreError and WorkspaceError."""
         session = await self._session(key)
         written = await self._told(session, why)
         note_rest(self.hooks, SESSION_PAUSE, session, why, written)
         return written
 
     async def enter(self, key: SessionKey, turn: TurnId) -> None:
-        """Make the session ready for a message whose *turn* begins, or goes on after a crash.
+        """Prepare the session for a message whose *turn* begins, or resumes after a crash.
 
-        What was due while nobody looked happens first. A pause that fails is tried again later: the message need not
-        wait for it.
+        Overdue pauses and ends happen first. A pause that fails is tried again later: the message need not wait for it.
         """
         if is_unasked(key):
-            return  # nobody speaks there: it has no rests, no days and no notes
+            return  # a subagent's session has no people, no pauses, no days and no notes
         if key.name == SessionType.MAIN:
             self._leave_other_main(key)
         try:
@@ -165,7 +170,7 @@ class Lifecycle:
         self._active[key] = _Activity(self._now())
 
     async def settle(self, due: Due) -> None:
-        """Do what is due; an end is not, once somebody has spoken since."""
+        """Carry out *due*; an end is skipped if a message has arrived since."""
         try:
             session = await self._session(due.key)
             if isinstance(due.why, Ending) or _ended_at(session.transcript.records) is not None:
@@ -179,7 +184,7 @@ class Lifecycle:
             await self._tell_trouble(due.key, exc)
 
     async def _make_current(self, session: Session) -> None:
-        """Put an ended session away; end or pause one for which that is due."""
+        """Archive an ended session; end or pause one for which that is due."""
         key, records = session.key, session.transcript.records
         last = _last_said(records)
         why = self._settings.due(last.astimezone(self._settings.zone), self._now()) if last is not None else None
@@ -199,7 +204,7 @@ class Lifecycle:
     # --- beside the lanes
 
     async def watch(self, submit: Callable[[SessionKey, Due], None]) -> Never:
-        """Hand what is due to the lanes, by *submit*, until cancelled."""
+        """Pass due items to the lanes, by *submit*, until cancelled."""
         self._submit = submit
         known = await asyncio.to_thread(self._sessions.known, self._clock.now() - LOOK_BACK)
         for key, at in known.items():
@@ -211,14 +216,14 @@ class Lifecycle:
             await self._clock.wait(asyncio.Event(), LOOK_EVERY_S)
 
     async def finish(self, grace_s: float) -> None:
-        """Write down, when no turn runs any more, what was said since the last time; what is left waits for a start."""
+        """Write the remaining text to the notes when no turn runs any more; anything left waits for the next start."""
         left = {key for key, activity in self._active.items() if activity.due is None}
 
         async def settle(key: SessionKey) -> None:
             await self.settle(Due(key, Pause.SHUTDOWN))
             left.remove(key)
 
-        with suppress(TimeoutError):  # all at once: one that waits for its model keeps no other from its notes
+        with suppress(TimeoutError):  # all at once: one that waits for its model delays no other
             async with asyncio.timeout(grace_s), asyncio.TaskGroup() as tasks:
                 for key in list(left):
                     tasks.create_task(settle(key))
@@ -226,7 +231,7 @@ class Lifecycle:
             log.warning("not written down yet; the next start does it", sessions=len(left))
 
     async def forget_helpers(self) -> None:
-        """Remove what helpers said long ago, unless a note cites it. Raises StoreError and WorkspaceError."""
+        """Remove old subagents' transcripts, unless a note cites them. Raises StoreError and WorkspaceError."""
         if (kept := self._settings.helpers) is None:
             return
         before = self._clock.now() - kept
@@ -234,7 +239,7 @@ class Lifecycle:
             await self._count(FORGOTTEN)
 
     def _due(self) -> list[Due]:
-        """Return what is due and not handed on yet; after a pause there is nothing to write, but an end may come."""
+        """Return the due items not passed on yet; after a pause there is nothing to write, but an end may come."""
         now, found = self._now(), []
         for key, activity in self._active.items():
             why = self._settings.due(activity.last, now)
@@ -245,7 +250,7 @@ class Lifecycle:
         return found
 
     def _let_go(self, done: Due) -> None:
-        """Forget a session for which nothing more comes due before somebody speaks there: there may be very many."""
+        """Forget a session with nothing more due before its next message: there may be very many."""
         activity = self._active.get(done.key)
         if activity is not None and activity.due is done.why and not self._settings.has_ends:
             del self._active[done.key]
@@ -261,7 +266,7 @@ class Lifecycle:
         log.warning("what was said is not written down yet", session=str(key), detail=str(exc))
         if key in self._active:
             self._active[key] = replace(self._active[key], due=None)
-        with suppress(StoreError):  # the store tells of its own trouble
+        with suppress(StoreError):  # the store reports its own failures
             await self._count(UNLOGGED)
 
     def _now(self) -> datetime:
@@ -269,7 +274,7 @@ class Lifecycle:
 
 
 def _nobody(_key: SessionKey, _due: Due) -> None:
-    """No lanes yet: a later look finds what is due."""
+    """Do nothing while there are no lanes; a later look finds the due items."""
 
 
 def _ended_at(records: Records) -> datetime | None:

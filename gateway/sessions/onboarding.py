@@ -1,4 +1,4 @@
-"""This file sees to it that `BOOTSTRAP.md` leads one conversation, whatever the agent that was to delete it does."""
+"""Ends onboarding: `BOOTSTRAP.md` leads one conversation, even if the agent fails to delete it."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,14 +19,14 @@ log = structlog.get_logger()
 
 FILE = PurePosixPath("BOOTSTRAP.md")
 _OVER = frozenset({*Ending, Pause.REST, Pause.DAY})
-"""Not when the gateway stops, nor while the owner looks in on another agent: they go on where they were."""
+"""Not when the gateway stops, nor while the owner visits another agent: the conversation continues afterwards."""
 _NO_MODEL = frozenset({COMMAND, HALTED, UNFINISHED, OFFLINE})
 
 
 async def end_first_run(session: Session, why: Ending | Pause) -> Sequence[PurePosixPath]:
-    """Delete `BOOTSTRAP.md` where a conversation rests or ends that a language model led by it; none is written.
+    """Delete `BOOTSTRAP.md` when a conversation pauses or ends in which a language model used it; return no files.
 
-    The history keeps it: put back, it leads the conversation that follows. Raises WorkspaceError.
+    The history keeps it: once restored, it leads the next conversation. Raises WorkspaceError.
     """
     if why not in _OVER or session.key.name != SessionType.MAIN:
         return ()
@@ -49,7 +49,10 @@ def _last_answer(records: Sequence[Record]) -> datetime | None:
 
 
 def _removed(workspace: Workspace, access: Access, led: datetime) -> bool:
-    """Delete the file, unless it was written after the latest answer, which it cannot have led; say whether it was."""
+    """Delete the file and return whether that happened.
+
+    A file written after the latest answer stays: it cannot have led the conversation.
+    """
     written = next((found.mtime_ns for found in workspace.folder.walk() if found.path == FILE), None)
     present = _present(workspace, access)
     if written is None or present is None or datetime.fromtimestamp(written / 1e9, UTC) > led:
@@ -59,7 +62,7 @@ def _removed(workspace: Workspace, access: Access, led: datetime) -> bool:
 
 
 def _present(workspace: Workspace, access: Access) -> TextFile | None:
-    """Return the file; `None` also for what is no text: it leads nobody, and no conversation waits for its mending."""
+    """Return the file; `None` also for anything but text, which cannot lead a conversation."""
     try:
         return workspace.present(FILE, access)
     except (NotTextError, TooLargeError):

@@ -1,4 +1,4 @@
-"""This file has a model save notes where a conversation rests or ends, once the days' notes have what was said."""
+"""Memory flush at a conversation's pause or end, after the daily notes are written."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, tzinfo
@@ -14,26 +14,26 @@ from gateway.sessions.session import Session
 from gateway.transcripts.codec import Record, command_turns
 
 Draft = Callable[[Session, Sequence[Record]], Awaitable[ModelRequest]]
-"""Gives a request that shows some records of a session."""
+"""Returns a request that shows some records of a session."""
 
 _OCCASIONS = frozenset({*Ending, Pause.REST, Pause.SHUTDOWN})
-"""Not at a change of the day or of the agent, where somebody waits for an answer; a compaction flushes by itself."""
+"""Not at a change of the day or of the agent, where a message waits for an answer; a compaction flushes by itself."""
 
 
 class RestFlush:
-    """A listener of the lifecycle. It comes after the days' notes, so that nothing depends on what a model does."""
+    """A listener of the life cycle. It follows the daily notes, so that nothing depends on a model."""
 
     def __init__(self, flush: Flush, draft: Draft, zone: tzinfo) -> None:
-        """*zone* is the owner's: the notes are those of the day on which somebody last spoke."""
+        """*zone* is the owner's: the notes are those of the day of the last message."""
         self._flush = flush
         self._draft = draft
         self._zone = zone
 
     async def __call__(self, session: Session, why: Ending | Pause) -> list[PurePosixPath]:
-        """Have notes saved of what was said since the last flush; return the files that have them.
+        """Have notes saved of the conversation since the last flush; return the files that have them.
 
-        The model sees that part only: where a conversation rests, no provider's cache of the rest is warm. Raises
-        StoreError; called again, it saves nothing twice that has its receipt.
+        The model sees that part only: at a pause, no provider's cache of the rest is warm. Raises StoreError; called
+        again, it saves nothing twice that has its receipt.
         """
         if why not in _OCCASIONS or not self._flush.may_ask(session):
             return []
@@ -43,7 +43,7 @@ class RestFlush:
             return []
         try:
             request = await self._draft(session, records)
-        except HookError:  # logged and counted where it failed: no model is asked
+        except HookError:  # logged and counted at its source: no model is asked
             return []
         receipt = await self._flush(session, request, said_at.astimezone(self._zone))
         if receipt is None:
@@ -54,7 +54,7 @@ class RestFlush:
 
 
 def _last_said(records: Sequence[Record]) -> datetime | None:
-    """Return when somebody last said something but a command: what the notes are about."""
+    """Return the time of the last message other than a command: the subject of the notes."""
     orders = command_turns(records)
     said = (record for record in reversed(records) if isinstance(record.entry, UserEntry))
     return next((record.at for record in said if record.turn_id not in orders), None)

@@ -1,4 +1,4 @@
-"""This file is a session between two turns, as whoever looks after it holds it, and why it rests or ends."""
+"""A session between two turns, and why it pauses or ends."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +14,7 @@ from workspaces.history import Origin
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A conversation that nobody works on at the moment."""
+    """A conversation without a running turn."""
 
     key: SessionKey
     agent: Agent
@@ -22,13 +22,13 @@ class Session:
 
     @property
     def access(self) -> Access:
-        """What is written of it goes to its own audience, and nowhere else."""
+        """Return access for its own audience, and no other."""
         return session_access(self.key)
 
 
 @asynccontextmanager
 async def noting(session: Session) -> AsyncIterator[Run]:
-    """Give a way to work on the session's workspace; what changes while the block runs is one commit of its history."""
+    """Yield a runner for the session's workspace; changes made while the block runs are one commit of its history."""
     keeper, turn = session.agent.keeper, f"between turns of {session.key}"
     try:
         yield keeper.noting(session.agent.run, turn, Origin(str(session.key)))

@@ -1,4 +1,4 @@
-"""This file is what a turn runs: a model with its first request and its tools, chosen for one message."""
+"""Input of a turn: a model with its first request and its tools, chosen for one message."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,41 +16,41 @@ from workspaces.history import Origin
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A message whose turn has come, with all that was decided about it."""
+    """A message whose turn has come, with everything decided about it."""
 
     row: InboxRow
     access: Access
     agent: Agent
     transcript: Transcript
-    """Of the session; the message stands in it already."""
+    """Transcript of the session; it holds the message already."""
     origin: Origin
     now: datetime
-    """In the owner's zone."""
+    """Time in the owner's zone."""
 
 
 def _nobody(_: Entry) -> None:
-    """Nobody wants to hear."""
+    """Ignore the entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What answers a message."""
+    """The plan that answers a message."""
 
     model: Model
     request: ModelRequest
     toolbox: Toolbox
     notice: str = ""
-    """What the person must be told beside the answer."""
+    """Notice for the sender beside the answer."""
     hears: Callable[[Entry], None] = _nobody
-    """Told what the model sees besides from now on, other than results."""
+    """Called with further entries that the model sees from now on, other than results."""
 
     def answer(self, text: str) -> str:
-        """Return what goes out for the model's *text*; a silent turn stays silent."""
+        """Return the outgoing text for the model's *text*; a silent turn stays silent."""
         return f"{text}\n\n{self.notice}" if text and self.notice else text
 
 
 Shortcut = Callable[[Asked], Plan | None]
-"""Gives the plan for a message that needs no language model; `None` leaves it to the agent's own."""
+"""Returns the plan for a message that needs no language model; `None` leaves it to the agent's own."""
 
 
 def no_shortcut(_: Asked) -> Plan | None:

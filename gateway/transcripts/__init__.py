@@ -1,1 +1,1 @@
-"""The journal of each conversation: codec, writer, readers."""
+"""Journal of each conversation: codec, writer and readers."""

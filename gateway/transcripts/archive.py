@@ -1,4 +1,4 @@
-"""This file reads the conversations that are kept, those that have ended too, for whoever may see them."""
+"""Reads stored conversations, ended ones too, within a caller's access."""
 
 import re
 from collections import Counter
@@ -17,49 +17,49 @@ from gateway.transcripts.store import ARCHIVE
 from workspaces.access import Access, readable_scopes
 
 PAGE_BYTES = 1_000_000
-"""An export is read in parts of about so much."""
+"""Size of the parts in which an export is read, approximately."""
 _SAID = re.compile(rb'"type":"(?:user|reply)","entry":\{"text":"(?!")')
-"""A message or a reply with some text, as `record.py` writes it."""
+"""A message or a reply with some text, in the form that `codec.py` writes."""
 _ENDED = re.compile(r"(.+)\.(\d{8}T\d{12}Z)")
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A conversation on the disk."""
+    """A conversation on disk."""
 
     name: str
-    """What its file is called: the session's name, and for one that has ended the moment of it."""
+    """File name: the session's name, with the end time for an ended one."""
     ended: datetime | None
-    """`None` while it goes on."""
+    """`None` while it continues."""
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much a conversation is."""
+    """The size of a conversation."""
 
     messages: int
-    """Messages and replies that say something."""
+    """Messages and replies with text."""
     size: int
     """In bytes."""
     last: datetime
-    """When it was last written to."""
+    """Time of the last write."""
 
 
 @dataclass(slots=True)
 class Part:
-    """Some records of a conversation, in their order, and what stood between them."""
+    """Some records of a conversation, in their order, and the faults between them."""
 
     records: list[Record] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
-    """As they are stored, those that this program does not know included."""
+    """In their stored form, lines of unknown types included."""
     faults: Counter[Fault] = field(default_factory=Counter)
     next_at: int | None = None
     """The byte at which the part after it begins; `None` after the last one."""
 
 
 def kept_sessions(folder: Path, access: Access) -> list[Kept]:
-    """Return the conversations in *folder* that *access* may read: those that go on, then the latest that ended."""
+    """Return the conversations in *folder* that *access* may read: open ones, then ended ones, the latest first."""
     scopes = readable_scopes(access)
     found = [*_kept(folder, is_over=False), *_kept(folder / ARCHIVE, is_over=True)]
     readable = [each for each, session in found if scopes is None or scope_of_session(session) in scopes]
@@ -67,7 +67,7 @@ def kept_sessions(folder: Path, access: Access) -> list[Kept]:
 
 
 def _kept(folder: Path, *, is_over: bool) -> Iterator[tuple[Kept, str]]:
-    """Give each conversation with the name of its session."""
+    """Yield each conversation with the name of its session."""
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         name = unquote(path.stem)
         if not path.is_file() or path.is_symlink():
@@ -80,7 +80,7 @@ def _kept(folder: Path, *, is_over: bool) -> Iterator[tuple[Kept, str]]:
 
 
 def extent(kept: Kept) -> Extent:
-    """Return how much there is of it; the file is gone through and not parsed."""
+    """Return the size of the conversation; the file is scanned and not parsed."""
     facts = kept.path.stat()
     with kept.path.open("rb") as lines:
         messages = sum(len(_SAID.findall(line)) for line in lines)
@@ -88,7 +88,7 @@ def extent(kept: Kept) -> Extent:
 
 
 def latest_part(kept: Kept, limit: int) -> Part:
-    """Return the last *limit* records that tell something; no more of the file is read."""
+    """Return the last *limit* records with content; no more of the file is read."""
     with kept.path.open("rb") as file:
         newest_first = NewestFirst(file)
         telling = (record for record in newest_first if not isinstance(record.entry, CallStartEntry | LoggedEntry))
@@ -97,7 +97,7 @@ def latest_part(kept: Kept, limit: int) -> Part:
 
 
 def part_at(kept: Kept, offset: int) -> Part:
-    """Return the records from the byte *offset* on, about a megabyte of them; what is damaged is counted."""
+    """Return the records from the byte *offset* on, about a megabyte of them; damaged lines are counted."""
     part = Part()
     with kept.path.open("rb") as file:
         file.seek(offset)
@@ -116,7 +116,7 @@ def _take(part: Part, line: bytes) -> None:
     for found in in_line(stored):
         if isinstance(found, Record):
             part.records.append(found)
-            if not is_whole(stored):  # damage ran it together with another one
+            if not is_whole(stored):  # damaged: it runs together with another one
                 part.lines.append(to_line(found))
         else:
             part.faults[found] += 1

@@ -1,13 +1,13 @@
-"""This file writes what happened in a session as one line of JSON, a record, and reads it back.
+"""Codec of transcripts: each event of a session is a record, one line of JSON.
 
 A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, or one of the marks `"used"`,
-`"log"`, `"logged"`, `"flush"`, `"summary"`, `"forgotten"`, `"enclosed"` and `"end"`, which are no part of what was
-said; the first says `"session"`.
+`"log"`, `"logged"`, `"flush"`, `"summary"`, `"forgotten"`, `"enclosed"` and `"end"`, which are not part of the
+conversation; the first line has the type `"session"`.
 
 A new type of record is a dataclass in `gateway/agent/entries.py`, one of `Mark` there unless a model is to see it, a
-`_…Line` here, and its row in `_LINE_OF`. A new field of an entry has a default, so that older lines are read too. What
-changes the meaning of a field takes the next `v`: lines of a version or type that a program does not know are kept,
-passed over and counted, so that an older program does no harm to what a newer one wrote.
+`_…Line` here, and its row in `_LINE_OF`. A new field of an entry has a default, so that older lines can be read. A
+change in the meaning of a field takes the next `v`: lines of an unknown version or type are kept, skipped and counted,
+so that an older program does no harm to a newer one's lines.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ from gateway.stores.codec import KEYS_ALONE, to_json
 from gateway.stores.rows import TurnId
 
 _RECORD_START = b'{"v":'
-"""Begins every record and can stand nowhere inside one, where its quotation marks would be escaped."""
+"""Begins every record and cannot occur inside one, where its quotation marks would be escaped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,17 @@ class Record:
 
     turn_id: TurnId
     at: datetime
-    """When it was written down, in UTC."""
+    """Time of recording, in UTC."""
     entry: Entry | Mark
 
 
 class Fault(Enum):
-    """What stands where a record should."""
+    """A fault in place of a record."""
 
     DAMAGED = auto()
-    """Nobody can read it."""
+    """Unreadable."""
     UNKNOWN = auto()
-    """It is whole, of a type or version that this program does not know."""
+    """Whole, but of an unknown type or version."""
 
 
 def command_turns(records: Iterable[Record]) -> set[TurnId]:
@@ -82,7 +82,7 @@ def to_line(record: Record) -> bytes:
 
 
 def in_line(line: bytes) -> Iterator[Record | Fault]:
-    """Give the record in *line*: none in the first one and in an empty one, several where damage ran them together."""
+    """Yield the record in *line*: none in the first one and in an empty one, several where damage ran them together."""
     for piece in _pieces(line):
         match _parse(piece):
             case None:
@@ -96,12 +96,12 @@ def in_line(line: bytes) -> Iterator[Record | Fault]:
 
 
 def is_whole(line: bytes) -> bool:
-    """Say whether *line* is a record, or the first line, of this version or another."""
+    """Return whether *line* is a record, or the first line, of this version or another."""
     return _parse(line) is not None
 
 
 def numbered_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record]]:
-    """Give every whole record with its line, from 1; what is damaged is passed over."""
+    """Yield every whole record with its line number, from 1; damaged ones are skipped."""
     for number, line in enumerate(lines, 1):
         for record in in_line(line):
             if isinstance(record, Record):
@@ -189,7 +189,7 @@ _AnyLine = Annotated[_SessionLine | _EntryLine, Field(discriminator="type")]
 
 
 class _UnknownLine(BaseModel):
-    """A whole record of which no more is known than that it says what it is."""
+    """A whole record of unknown type or version."""
 
     v: int
     type: str
@@ -211,11 +211,11 @@ _LINE_OF: Mapping[type[Entry | Mark], Callable[..., _EntryLine]] = MappingProxyT
         EndEntry: _EndLine,
     }
 )
-"""How each kind of entry is written down."""
+"""The stored form of each kind of entry."""
 
 
 def _pieces(line: bytes) -> list[bytes]:
-    """Part records that a damaged end of line ran together: it costs the one that lost it, not its neighbour."""
+    """Split records that a damaged line end ran together: the one that lost it is lost, not its neighbour."""
     first, *others = line.split(_RECORD_START)
     return [piece for piece in (first, *(_RECORD_START + other for other in others)) if piece.strip()]
 

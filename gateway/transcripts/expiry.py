@@ -1,4 +1,4 @@
-"""This file forgets what helpers said: their transcripts, once they are old and no note cites them."""
+"""Expiry of subagents' transcripts, once they are old and no note cites them."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -18,18 +18,18 @@ log = structlog.get_logger()
 FORGOTTEN = "helper_forgotten"
 """Reason code: counted for each transcript that is removed."""
 _GROWN = 1024 * 1024
-"""Bytes that a note may have grown by between two looks at it."""
+"""Bytes that a note may grow by between two scans."""
 _CITED = re.compile(rf"{FOLDER}/([^\s/#`()\[\]]+\.jsonl)".encode())
-"""No name holds a slash: so none is looked for within another, and any file that somebody sent takes linear time."""
+"""No name holds a slash: so no match starts within another, and a file from any sender takes linear time."""
 
 
 async def forget_helpers(
     agents: Mapping[AgentId, Agent], sessions: Sessions, before: datetime, busy: Collection[SessionKey]
 ) -> int:
-    """Remove the transcripts of helpers to which nothing was written since *before*; return how many.
+    """Remove the transcripts of subagents to which nothing was written since *before*; return how many.
 
-    One that a note cites is kept, as is one of a helper that is *busy*. Raises StoreError and WorkspaceError; done
-    again, it goes on.
+    One that a note cites is kept, as is one of a subagent that is *busy*. Raises StoreError and WorkspaceError; called
+    again, it continues.
     """
     count = 0
     for agent in agents.values():
@@ -49,7 +49,7 @@ def _is_over(key: SessionKey, busy: Collection[SessionKey]) -> bool:
 
 
 def _cited(folder: Folder) -> frozenset[str]:
-    """Return the names of the transcripts that notes cite, by looking through all of them."""
+    """Return the names of the transcripts that notes cite, by scanning all of them."""
     notes = (found for found in folder.walk() if found.path.suffix == ".md")
     texts = (b"".join(folder.pieces(note.path, note.size + _GROWN)) for note in notes)
     return frozenset(match.decode("utf-8", "replace") for text in texts for match in _CITED.findall(text))

@@ -1,6 +1,6 @@
-"""This file offers an agent's conversations to its memory: what was said and answered, a line a message.
+"""Conversations as a source of an agent's memory: messages and answers, one line each.
 
-Results of tools are left out, and commands with their answers: what a note says is found in the note.
+Tool results are left out, and commands with their answers: a note's text is found in the note.
 """
 
 import hashlib
@@ -25,25 +25,25 @@ FOLDER = "sessions"
 SUFFIX = ".jsonl"
 AFTER_BYTES = 100_000
 AFTER_MESSAGES = 50
-"""A conversation that goes on is indexed again after so much more of it (the figures of the systems this follows)."""
+"""Further messages after which an open conversation is indexed again (the figures of the systems this follows)."""
 QUIET_S = 60.0
-"""One that rests so long is indexed to its end."""
+"""Seconds of rest after which a conversation is indexed to its end."""
 SETTLE_S = 5.0
-"""How long after a change it is looked at: a turn writes several times."""
+"""Delay between a change and its indexing, in seconds: a turn writes several times."""
 LONGEST_TALK = 32 * 1024 * 1024
-"""Of what was said, as records, in bytes: some hundred thousand messages."""
+"""Longest conversation, as records, in bytes: some hundred thousand messages."""
 
 _MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
-"""Cannot stand inside a text, where quotation marks are escaped."""
+"""Cannot occur inside a text, where quotation marks are escaped."""
 _NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
-"""Numbers that count the messages of all chats: one chat's transcript is not to be found sooner for their length."""
+"""Numbers that count the messages of all chats: their length must not affect when one chat's transcript is found."""
 _NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
 _LONGEST_NAME = 30
 
 
 @dataclass(slots=True)
 class _Count:
-    """How much a transcript holds, as far as it was read."""
+    """The size of a transcript, as far as it was read."""
 
     inode: int
     read: int = 0
@@ -69,7 +69,7 @@ class TranscriptNotes:
         self._counts: dict[str, _Count] = {}
 
     def stamps(self) -> dict[str, str]:
-        """Return a mark of each transcript, which changes with every 100 kB, every 50 messages and every rest."""
+        """Return a stamp of each transcript, which changes with every 100 kB, every 50 messages and every rest."""
         files = self._files()
         for gone in self._counts.keys() - {file.name for file in files}:
             del self._counts[gone]
@@ -88,7 +88,7 @@ class TranscriptNotes:
         return Document(path, scope, text, None, digest, lines)
 
     def audience(self, path: str) -> Scope | None:
-        """Return who may find the transcript at *path*; `None` if it is no transcript's path."""
+        """Return the audience of the transcript at *path*; `None` if that is not a transcript's path."""
         folder, _, name = path.partition("/")
         if folder != FOLDER or "/" in name.removeprefix(f"{ARCHIVE}/") or not name.endswith(SUFFIX):
             return None
@@ -107,7 +107,7 @@ class TranscriptNotes:
         return f"{facts.st_ino}-{size // AFTER_BYTES}-{messages // AFTER_MESSAGES}"
 
     def _measured(self, file: Path, facts: os.stat_result) -> tuple[int, int]:
-        """Return how many bytes, apart from numbers, and how many messages the transcript has; reads what is new."""
+        """Return the transcript's bytes, apart from numbers, and its messages; reads only the new part."""
         known = self._counts.get(file.name)
         if known is None or known.inode != facts.st_ino or known.read > facts.st_size:
             known = self._counts[file.name] = _Count(facts.st_ino)
@@ -118,7 +118,7 @@ class TranscriptNotes:
         return known.size, known.messages
 
     def _shown(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
-        """Give each line of the document with the line of the file that it comes from."""
+        """Yield each line of the document with the number of its line in the file."""
         day: date | None = None
         orders = command_turns(record for _, record in records)
         for number, record in records:
@@ -134,7 +134,7 @@ class TranscriptNotes:
             yield number, transcript_line(speaker, at, text)
 
     def _said(self, record: Record) -> tuple[str, str] | None:
-        """Return who said what in *record*; `None` for what is no evidence of anything, and for others' words.
+        """Return the speaker and the text of *record*; `None` for a record without evidence, and for others' words.
 
         A forwarded text is left out, since an entry does not carry that it came from outside.
         """
@@ -148,12 +148,12 @@ class TranscriptNotes:
 
 
 def _is_hollow(text: str, model: str) -> bool:
-    """Say whether a reply is no evidence: the gateway's own sentence, a quotation of notes, "I do not know"."""
+    """Return whether a reply is not evidence: the gateway's own sentence, a quotation of notes, "I do not know"."""
     return model.startswith(UNFINISHED) or model == OFFLINE or is_small_talk(text) or is_empty_answer(text)
 
 
 def _spoken(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Give the lines with every one empty in which nobody speaks: results of tools are most of a long transcript."""
+    """Yield the lines, those without speech emptied: tool results are most of a long transcript."""
     size = 0
     for line in lines:
         is_said = _MESSAGE.search(line) is not None
@@ -164,13 +164,13 @@ def _spoken(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _session(path: str) -> str:
-    """Return the name of the session whose transcript is at *path*; one that was put away has its end in its name."""
+    """Return the name of the session whose transcript is at *path*; an archived one has its end in its name."""
     file = PurePosixPath(path)
     return unquote(file.stem.rpartition(".")[0] if file.parent.name == ARCHIVE else file.stem)
 
 
 def scope_of_session(name: str) -> Scope:
-    """Return the audience of the session called *name*, as `SessionKey` names it: what is no chat's is private."""
+    """Return the audience of the session called *name* by `SessionKey`: private unless it belongs to a chat."""
     kind, _, address = name.partition(":")
     return Scope(f"shared:{address}") if kind in {SessionType.GUEST, SessionType.GROUP} and address else PRIVATE
 
@@ -180,5 +180,5 @@ def _name(sender: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return *text* as the rest of a line that opens no comment, which would hide what others say after it."""
+    """Return *text* as the rest of a line that opens no comment, which would hide others' later words."""
     return " ".join(text.split()).replace("<!--", "<! --")

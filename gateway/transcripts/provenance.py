@@ -1,4 +1,4 @@
-"""This file leads a memory back: from a line of a note to the commit that wrote it and the message it came from."""
+"""Traces a memory back: from a line of a note to the commit that wrote it and the message it came from."""
 
 import re
 from collections.abc import Iterator
@@ -24,13 +24,13 @@ _CITATION = re.compile(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2})
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines of a note or of a conversation, as a citation names them."""
+    """Lines of a note or of a conversation, in the form that a citation names them."""
 
     path: str
     lines: range
     """From 1."""
     day: date | None = None
-    """As they were at the end of this day; `None` is now."""
+    """The version at the end of this day; `None` is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,24 @@ class Change:
 
     commit: Commit
     said: Record | None
-    """The message that led to it; `None` where there was none, or its transcript is gone."""
+    """The message that led to it; `None` if there was none, or its transcript is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryOrigin:
-    """Where a memory comes from."""
+    """The origin of a memory."""
 
     citation: str
     text: str
-    """The lines as they stand there."""
+    """The lines as they are in the file."""
     steps: tuple[Change | Record, ...]
     """The newest first; none while the lines are not in the history yet. A conversation is its own source."""
 
 
 async def origin_of(agent: Agent, sessions: Sessions, citation: str, access: Access) -> MemoryOrigin:
-    """Return where the lines of *citation* (`path#L3`, `path#L3-L5`, either with `@2026-03-03`) come from.
+    """Return the origin of the lines of *citation* (`path#L3`, `path#L3-L5`, either with `@2026-03-03`).
 
-    Raises StrandlineError for what is no citation; NoSuchFileError for what is not there, and for everybody who does
+    Raises StrandlineError for an invalid citation; NoSuchFileError for an absent file, and for every caller who does
     not see all of the agent's history; HistoryUnusableError.
     """
     passage = passage_of(citation)
@@ -68,7 +68,7 @@ async def origin_of(agent: Agent, sessions: Sessions, citation: str, access: Acc
 
 
 def passage_of(citation: str) -> Passage:
-    """Read *citation*. Raises StrandlineError."""
+    """Parse *citation*. Raises StrandlineError."""
     match = _CITATION.fullmatch(citation.strip())
     try:
         path, first, last, day = match.groups() if match else ("", "", "", "")
@@ -98,7 +98,7 @@ def _spoken(passage: Passage, _: History, sessions: Sessions, access: Access) ->
 
 
 def _message(origin: Origin | None, sessions: Sessions, agent: AgentId) -> Record | None:
-    """Return the message that *origin* names, from the session's transcript or from one that was put away."""
+    """Return the message that *origin* names, from the session's transcript or from an archived one."""
     owner, _, name = origin.session.partition("/") if origin else ("", "", "")
     if origin is None or not origin.turn or owner != agent or not name:
         return None
@@ -113,7 +113,7 @@ def _transcripts(present: Path) -> Iterator[Path]:
 
 
 def _said_in(file: Path, turn: str) -> Iterator[Record]:
-    """Give the messages of *turn*; only lines that name it are parsed, for a transcript may be long."""
+    """Yield the messages of *turn*; only lines that name it are parsed, for a transcript may be long."""
     with file.open("rb") as lines:
         for _, record in numbered_records(line for line in lines if turn.encode() in line):
             if record.turn_id == turn and isinstance(record.entry, UserEntry):

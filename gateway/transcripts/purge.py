@@ -1,4 +1,4 @@
-"""This file takes a passage out of transcripts: the one thing that changes what they hold; every line keeps its number.
+"""Removes a passage from transcripts, the only change to stored content; every line keeps its number.
 
 Lines are read as JSON, whatever they record, so that no kind of record is overlooked.
 """
@@ -14,7 +14,7 @@ from workspaces.redact import Redaction
 def redacted(content: bytes, redaction: Redaction) -> tuple[bytes, int]:
     """Return the *content* of a transcript without the passage, and how many lines held it.
 
-    Lines that are no JSON, as a crash may leave them, are taken as text.
+    Lines that are not JSON, as a crash may leave them, are treated as text.
     """
     lines = content.split(b"\n")
     clean = [_redacted_line(line, redaction) for line in lines]
@@ -22,9 +22,9 @@ def redacted(content: bytes, redaction: Redaction) -> tuple[bytes, int]:
 
 
 def redact_file(path: Path, redaction: Redaction) -> int:
-    """Replace the file by one without the passage, unless it holds none; return how many lines did. Raises StoreError.
+    """Replace the file by one without the passage, if it occurs; return how many lines held it. Raises StoreError.
 
-    Nobody else may write to it meanwhile.
+    No other code may write to it meanwhile.
     """
     try:
         clean, count = redacted(path.read_bytes(), redaction)

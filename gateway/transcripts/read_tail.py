@@ -1,4 +1,4 @@
-"""This file reads a transcript from its end, as far back as a turn may need it and no further."""
+"""Reads a transcript from its end, as far back as a turn may need it and no further."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,18 +10,18 @@ from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Fault, Record, in_line
 
 LEAST_MESSAGES = 30
-"""Kept at hand even if they are summarised: the note of a session's end and `/why` look back over so many."""
+"""Kept in memory even if they are summarised: the note of a session's end and `/why` look back over so many."""
 _BLOCK = 256 * 1024
 """Bytes read at a time."""
 
 
 class NewestFirst:
-    """The records of a file from the last to the first; counts what it comes across."""
+    """The records of a file from the last to the first; counts faults on the way."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.size = 0
-        """Bytes of the lines that were given so far."""
+        """Bytes of the lines yielded so far."""
         self.faults: Counter[Fault] = Counter()
 
     def __iter__(self) -> Iterator[Record]:
@@ -37,9 +37,9 @@ class NewestFirst:
 def needed(newest_first: Iterable[Record], *, is_alone: bool = False) -> tuple[list[Record], bool]:
     """Return, in their order, the records that a turn needs, and whether these are all of *newest_first*.
 
-    They begin before the message from which on the latest summary lets everything stand: what is older is in that
-    summary, and was in the notes before. The last 30 messages that were no commands belong to them in any case. Without
-    a summary all records are needed; where each turn *is_alone*, and knows nothing of those before it, only the latest.
+    They begin with the first message that the latest summary keeps: older ones are in that summary, and in the notes.
+    The last 30 messages other than commands are included in any case. Without a summary all records are needed; where
+    each turn *is_alone*, independent of earlier ones, only the latest.
     """
     kept: list[Record] = []
     has_enough = _Enough(is_alone=is_alone)
@@ -51,7 +51,7 @@ def needed(newest_first: Iterable[Record], *, is_alone: bool = False) -> tuple[l
 
 
 class _Enough:
-    """Says at each record, the newest first, whether all that is needed came before."""
+    """Returns at each record, the newest first, whether all needed ones came before."""
 
     def __init__(self, *, is_alone: bool) -> None:
         self._is_alone = is_alone
@@ -77,10 +77,10 @@ class _Enough:
 
 
 def lines_backwards(file: BinaryIO, block: int = _BLOCK) -> Iterator[bytes]:
-    """Give the lines of *file* without their ends, the last first; an empty one if the file ends with a line's end."""
+    """Yield the lines of *file* without their ends, the last first; an empty one if the file ends with a line's end."""
     end = file.seek(0, SEEK_END)
     pieces: list[bytes] = []
-    """Of the line whose beginning is not found yet; its end first."""
+    """Parts of the line whose beginning is not found yet; its end first."""
     while end:
         start = max(end - block, 0)
         file.seek(start)

@@ -1,4 +1,4 @@
-"""This file holds the records of one conversation so that a turn finds its own without going through all of them."""
+"""Records of one conversation, with an index by turn."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
@@ -10,21 +10,21 @@ from gateway.transcripts.codec import Record
 
 
 class Records(Sequence[Record]):
-    """The records of one conversation, in their order; more may come, none goes."""
+    """The records of one conversation, in their order; append-only."""
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._records: list[Record] = []
         self._first: dict[TurnId, int] = {}
-        """Where the first record of each turn stands."""
+        """Index of the first record of each turn."""
         self._latest: dict[type[Entry | Mark], Record] = {}
         self._joined: set[str] = set()
         """The inbox's ids of the messages that joined a turn of another."""
         self.rounds = Rounds()
-        """As requests show them."""
+        """In the form that requests show."""
         self.extend(records)
 
     def extend(self, records: Iterable[Record]) -> None:
-        """Take what was written down next."""
+        """Append *records*."""
         for record in records:
             self._first.setdefault(record.turn_id, len(self._records))
             self._records.append(record)
@@ -39,7 +39,7 @@ class Records(Sequence[Record]):
         return [record for record in self._records[first:] if record.turn_id == turn_id]
 
     def knows(self, turn_id: TurnId) -> bool:
-        """Say whether a turn has begun."""
+        """Return whether a turn has begun."""
         return turn_id in self._first
 
     def latest(self, kind: type[Entry | Mark]) -> Record | None:
@@ -47,7 +47,7 @@ class Records(Sequence[Record]):
         return self._latest.get(kind)
 
     def has_joined(self, message_id: InboxId) -> bool:
-        """Say whether a message was taken into the turn of another one."""
+        """Return whether a message joined the turn of another one."""
         return str(message_id) in self._joined
 
     def __len__(self) -> int:

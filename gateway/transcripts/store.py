@@ -1,4 +1,4 @@
-"""This file finds the transcript of a session, and keeps those in use open."""
+"""Finds the transcript of a session, and keeps those in use open."""
 
 import asyncio
 from collections import OrderedDict, defaultdict
@@ -25,13 +25,13 @@ from workspaces.redact import Redaction
 log = structlog.get_logger()
 
 ARCHIVE = "archive"
-"""The folder, beside the transcripts, of sessions that have ended: `<session>.<UTC time>.jsonl`."""
+"""The folder, beside the transcripts, of ended sessions: `<session>.<UTC time>.jsonl`."""
 OPEN_AT_MOST = 256
-"""Transcripts kept in memory; the least recently used is let go, to be read again when its chat speaks."""
+"""Transcripts kept in memory; the least recently used is dropped, and read again at its chat's next message."""
 OPEN_BYTES = 64 * 1024 * 1024
-"""Bytes of their lines that are kept in memory together; the one in use is, however long it is."""
+"""Bytes of their lines kept in memory together; the one in use stays, however long it is."""
 REPAIRS_TOLD = 100
-"""Sessions of which the status says what was found damaged, the latest; the log has them all."""
+"""Sessions whose damage the status lists, the latest; the log has them all."""
 
 
 class Sessions:
@@ -40,27 +40,27 @@ class Sessions:
     def __init__(
         self, folders: Mapping[AgentId, Path], run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now
     ) -> None:
-        """*folders* holds each agent's transcripts; *run* does the reading and writing."""
+        """*folders* holds each agent's transcripts; *run* executes reads and writes."""
         self._folders = folders
         self.run = run
-        """For whoever else reads transcripts."""
+        """For other readers of transcripts."""
         self._checkpoint = checkpoint
         self._now = now
         self._open: OrderedDict[SessionKey, Transcript] = OrderedDict()
         self._sizes: dict[SessionKey, int] = {}
-        """Of each of these, in bytes, when it was last asked for."""
+        """Size of each of these, in bytes, at its last use."""
         self._held = 0
-        """Their sum: to add them up anew took a quarter of a millisecond at every turn of 200 chats."""
+        """Their sum: adding them up took a quarter of a millisecond at every turn of 200 chats."""
         self._in_use: WeakValueDictionary[SessionKey, Transcript] = WeakValueDictionary()
-        """What a turn still holds, though it was let go here: a session must not have two writers."""
+        """Transcripts that a turn still holds, though they were dropped here: a session must not have two writers."""
         self._opening: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()
         self._repairs: dict[SessionKey, Repairs] = {}
         self._followers: defaultdict[SessionKey, list[Follower]] = defaultdict(list)
         self.is_alone: Callable[[SessionKey], bool] = _never
-        """Says of a session whether each of its turns knows nothing of those before it; set before one is opened."""
+        """Returns whether each turn of a session is independent of earlier ones; set before one is opened."""
 
     async def open(self, key: SessionKey) -> Transcript:
-        """Return the transcript of *key*, begun if there is none. Raises StoreError."""
+        """Return the transcript of *key*, created if there is none. Raises StoreError."""
         if (transcript := self._in_use.get(key)) is None:
             async with self._opening.setdefault(key, asyncio.Lock()):
                 transcript = self._in_use[key] = self._in_use.get(key) or await self._read(key)
@@ -68,11 +68,11 @@ class Sessions:
         return transcript
 
     def follow(self, key: SessionKey, follower: Follower) -> None:
-        """Tell *follower* of all that is written down in the session of *key* from its next opening on."""
+        """Call *follower* with all records written to the session of *key* from its next opening on."""
         self._followers[key].append(follower)
 
     def _keep(self, key: SessionKey, transcript: Transcript) -> None:
-        """Hold on to *transcript* as the latest one used, and let go of as many of the others as it takes."""
+        """Keep *transcript* as the most recently used, and drop as many of the others as necessary."""
         self._held += transcript.size - self._sizes.get(key, 0)
         self._sizes[key] = transcript.size
         self._open[key] = transcript
@@ -96,15 +96,15 @@ class Sessions:
         return transcript
 
     async def archive(self, key: SessionKey, ended: datetime) -> None:
-        """Put the transcript of *key* away, whole, under the time when it *ended*. Raises StoreError."""
+        """Archive the transcript of *key*, whole, under the time when it *ended*. Raises StoreError."""
         await self.run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
         self._let_go(key)
         self._in_use.pop(key, None)
 
     async def purge(self, agent: AgentId, redaction: Redaction) -> int:
-        """Take a passage out of all conversations of *agent*, ended ones too; return how many lines held it.
+        """Remove a passage from all conversations of *agent*, ended ones too; return how many lines held it.
 
-        Raises StoreError; done again, it goes on.
+        Raises StoreError; called again, it continues.
         """
         count = 0
         for file in await self.run(_files_below, self._folders[agent]):
@@ -116,11 +116,11 @@ class Sessions:
         return count
 
     def known(self, since: datetime) -> dict[SessionKey, datetime]:
-        """Return the sessions whose transcripts were written to *since* then, and when; it blocks."""
+        """Return the sessions whose transcripts were written to *since* then, each with that time; it blocks."""
         found = {}
         for agent, folder in self._folders.items():
             for file in folder.glob("*.jsonl"):
-                with suppress(FileNotFoundError):  # put away, or removed, since the folder was listed
+                with suppress(FileNotFoundError):  # archived, or removed, since the folder was listed
                     at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
                     if at >= since and is_session(name := unquote(file.stem)):
                         found[SessionKey(agent, name)] = at
@@ -132,37 +132,37 @@ class Sessions:
         return [key for key, at in found.items() if key.agent == agent and at < moment]
 
     async def remove(self, key: SessionKey) -> None:
-        """Forget the conversation of *key*, in which nobody will speak again. Raises StoreError."""
+        """Remove the conversation of *key*, which has ended for good. Raises StoreError."""
         await self.run(_remove, self.path(key))
         self._let_go(key)
         self._in_use.pop(key, None)
 
     def path(self, key: SessionKey) -> Path:
-        """Return where the transcript of *key* lies."""
+        """Return the path of the transcript of *key*."""
         return self._folders[key.agent] / f"{quote(key.name, safe=':.-')}.jsonl"
 
     def folder(self, agent: AgentId) -> Path:
-        """Return where the transcripts of *agent* lie."""
+        """Return the folder of the transcripts of *agent*."""
         return self._folders[agent]
 
     def repairs(self) -> Iterator[str]:
-        """Say, a line a session, what was found damaged lately; what is older than the start nobody knows."""
+        """Yield the damage found lately, one line a session; damage from before the start is unknown."""
         for key, repairs in self._repairs.items():
             yield f"session {key}: {_in_words(repairs)}"
 
 
 def _never(_: SessionKey) -> bool:
-    """Let every turn know of those before it."""
+    """Return false: every turn depends on earlier ones."""
     return False
 
 
 def _files_below(folder: Path) -> list[Path]:
-    """Return all transcripts, and what a crash left of one."""
+    """Return all transcripts, and the remains of one after a crash."""
     return sorted(file for file in folder.rglob("*.jsonl*") if file.is_file() and not file.is_symlink())
 
 
 def _remove(present: Path) -> None:
-    """Remove a transcript, with what a crash left of it beside it."""
+    """Remove a transcript, with the remains of a crash beside it."""
     try:
         for file in present.parent.glob(f"{escape(present.name)}*"):
             file.unlink(missing_ok=True)

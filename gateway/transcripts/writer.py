@@ -1,6 +1,6 @@
-"""This file is the one writer of transcripts: a JSONL file a session, append-only, the journal of its turns.
+"""The only writer of transcripts: a JSONL file a session, append-only, the journal of its turns.
 
-In memory it keeps what a turn needs (`tail.py`); `record.py` says what a line is, and how a new type is added.
+In memory it keeps the part that a turn needs (`read_tail.py`); `codec.py` defines the lines and explains new types.
 """
 
 import os
@@ -26,23 +26,23 @@ from workspaces.redact import Redaction
 __all__ = ["Follower", "Now", "Record", "Repairs", "Transcript"]
 
 Now = Callable[[], datetime]
-"""Tells the time in UTC."""
+"""Returns the time in UTC."""
 MOST_ALONE = 1_000
 """Records: some days of a job's turns, and a few hundred kilobytes. Our choice."""
 Follower = Callable[[Sequence[Record]], None]
-"""Told, at once and in the event loop, what was written down."""
+"""Called, synchronously in the event loop, with the records that were written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repairs:
-    """What was wrong with a transcript, as far back as it was read, when it was opened."""
+    """The faults of a transcript, as far back as it was read, when it was opened."""
 
     torn: int = 0
     """1 if the last line was cut short by a crash; its bytes were moved to `<name>.torn`."""
     damaged: int = 0
     """Lines that cannot be read; they stay in the file."""
     unknown: int = 0
-    """Lines of a kind or version that this program does not know; they stay in the file."""
+    """Lines of an unknown kind or version; they stay in the file."""
 
 
 class Transcript:
@@ -54,30 +54,30 @@ class Transcript:
         self._checkpoint = checkpoint
         self._now = now
         self._leftover_at: int | None = None
-        """Where a failed write begins that could not be cut off yet."""
+        """The start of a failed write that could not be cut off yet."""
         self._one_write = threading.Lock()
         self.records = Records()
-        """What a turn needs; a summary lets go of what it stands for."""
+        """The records that a turn needs; a summary drops those that it replaces."""
         self.is_whole = True
-        """Whether these are all records that there are."""
+        """Whether these are all records of the file."""
         self.size = 0
-        """Of the lines of `records`, in bytes."""
+        """Size of the lines of `records`, in bytes."""
         self.repairs = Repairs()
         self.followers: Sequence[Follower] = ()
-        """Told of what is written down, once it is."""
+        """Called with records once they are written."""
         self.is_alone = False
-        """Each turn knows nothing of those before it, and nothing is ever summarised."""
+        """Each turn is independent of earlier ones, and nothing is ever summarised."""
         self._most = MOST_ALONE
-        """Records of such turns that are kept until they are looked through anew."""
+        """Records of such turns that are kept before the next cleanup."""
 
     @classmethod
     async def open(
         cls, path: Path, run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now, *, is_alone: bool = False
     ) -> "Transcript":
-        """Read the end of the transcript at *path* and mend it; an absent one is empty, and made when it is written to.
+        """Read the end of the transcript at *path* and repair it; an absent one is empty until the first write.
 
-        Where each turn *is_alone*, only the latest ones are kept in memory.
-        Raises StoreError if the file cannot be read or mended; damage inside it is skipped and counted in `repairs`.
+        Where each turn *is_alone*, only the latest ones are kept in memory. Raises StoreError if the file cannot be
+        read or repaired; damage inside it is skipped and counted in `repairs`.
         """
         transcript = cls(path, run, checkpoint, now)
         transcript.is_alone = is_alone
@@ -86,11 +86,11 @@ class Transcript:
 
     @property
     def entries(self) -> list[Entry]:
-        """The conversation, as a model may see it, as far as a turn needs it."""
+        """The conversation in the form that a model may see, as far as a turn needs it."""
         return [record.entry for record in self.records if not isinstance(record.entry, Mark)]
 
     def entries_of(self, turn_id: TurnId) -> list[Entry]:
-        """Return what one turn wrote down, without what it noted for who asks why."""
+        """Return the entries of one turn, without its records for questions about sources."""
         return [record.entry for record in self.records.of(turn_id) if not isinstance(record.entry, Mark)]
 
     def question(self, back: int = 1) -> tuple[TurnId, UserEntry] | None:
@@ -107,7 +107,7 @@ class Transcript:
         return next(islice(asked, back - 1, None), None)
 
     def used_by(self, turn_id: TurnId) -> tuple[UsedMemory, ...]:
-        """Return the memories that a turn used, each once, the best of its scores, those with the best first."""
+        """Return the memories that a turn used, each once, with its best score, the best first."""
         best: dict[str, UsedMemory] = {}
         for record in self.records.of(turn_id):
             if isinstance(record.entry, UsedEntry):
@@ -117,7 +117,7 @@ class Transcript:
         return tuple(sorted(best.values(), key=lambda memory: -memory.relevance))
 
     async def append(self, turn_id: TurnId, *entries: Entry | Mark) -> None:
-        """Write *entries* down, durably, all or none. Raises StoreError; the file is then what it was before."""
+        """Write *entries*, durably, all or none. Raises StoreError; the file is then unchanged."""
         now = self._now()
         records = [Record(turn_id, now, entry) for entry in entries]
         await self._run(self._write, records)
@@ -125,7 +125,7 @@ class Transcript:
             follower(records)
 
     async def purge(self, redaction: Redaction) -> int:
-        """Take a passage out of all lines, for good; return how many held it. Raises StoreError."""
+        """Remove a passage from all lines, for good; return how many held it. Raises StoreError."""
         return await self._run(self._redact, redaction)
 
     def _read(self) -> None:
@@ -154,7 +154,7 @@ class Transcript:
             self._remember(lines)
 
     def _remember(self, lines: Sequence[bytes]) -> None:
-        """Keep what was stored, as a restart would read it; of what a summary now stands for, no more than needed."""
+        """Keep the stored lines, as a restart would read them; of those replaced by a summary, only needed ones."""
         stored = [found for line in lines for found in in_line(line) if isinstance(found, Record)]
         self.size += sum(map(len, lines))
         is_long = self.is_alone and len(self.records) + len(stored) > self._most
@@ -210,13 +210,13 @@ class Transcript:
 
 
 def _mend_end(path: Path) -> int:
-    """Take a last line that was cut short out of the file, once it is kept beside it; return how many there were."""
+    """Move a torn last line out of the file, once a copy is stored beside it; return how many there were."""
     with path.open("rb") as file:
         tail = next(lines_backwards(file))
         end = file.seek(0, os.SEEK_END)
     if not tail:
         return 0
-    if is_whole(tail):  # only its end of line is missing
+    if is_whole(tail):  # only its line end is missing
         _append_to(path, b"\n")
         return 0
     _append_to(path.with_name(f"{path.name}.torn"), tail + b"\n")

@@ -1,1 +1,1 @@
-"""One message becomes one answer."""
+"""Turns: each message becomes one answer."""

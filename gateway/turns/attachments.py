@@ -1,4 +1,4 @@
-"""This file takes in what comes with a message: its files are fetched once, kept beside the notes, and described."""
+"""Intake of a message's attachments: files are fetched once, stored beside the notes, and described."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -24,14 +24,14 @@ TOO_MANY = "attachment_too_many"
 NO_ROOM = "attachment_no_room"
 NOT_FETCHED = "attachment_not_fetched"
 LONG_PASTE = "long_paste"
-"""Reason codes: what was not taken in as it came."""
+"""Reason codes for content that was not taken in unchanged."""
 
 LONGEST_SIDE = 8_000
-"""Of a picture that models are shown, in pixels: providers refuse larger ones, or make them smaller. Our choice."""
+"""Longest side of a picture that models are shown, in pixels: providers reject or shrink larger ones. Our choice."""
 _HEAD_CHARS, _TAIL_CHARS = 4_000, 1_000
-"""What a model is shown of a long paste: as much of it as of a long tool result."""
+"""Parts of a long paste that a model is shown: as much of it as of a long tool result."""
 _PASTE_BYTES = 1_000_000
-"""Largest file that a paste is cut into: `read_file` takes twice as much."""
+"""Largest file of a split paste: `read_file` takes twice as much."""
 _MIME = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 _TEXTS = frozenset({".txt", ".md", ".csv", ".json", ".yaml", ".yml", ".toml", ".xml", ".html", ".py", ".log", ".ics"})
 _WORDS = {
@@ -47,29 +47,29 @@ _SPOKEN = {AttachmentKind.VOICE, AttachmentKind.AUDIO, AttachmentKind.VIDEO}
 
 @dataclass(frozen=True, slots=True)
 class IntakeSettings:
-    """How much a message may bring; the defaults are ours, 20 MB is what Telegram gives a bot."""
+    """How much a message may carry; the defaults are ours, but 20 MB is Telegram's limit for bots."""
 
     file_bytes: int = 20 * 1024 * 1024
     per_message: int = 10
     paste_chars: int = 50_000
-    """A longer text is kept as files; a model is shown its beginning and its end."""
+    """A longer text is stored as files; a model is shown its beginning and its end."""
     pictures: int = 4
-    """Of one message, that a model that sees is shown."""
+    """Pictures of one message that a model which accepts images is shown."""
     picture_bytes: int = 4 * 1024 * 1024
-    """Of one; how much all of a request may have is the model's `pictures_mb`."""
+    """Limit for one picture; the limit for a whole request is the model's `pictures_mb`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """One message on its way in, for one turn."""
+    """One message while it is taken in, for one turn."""
 
     row: InboxRow
     access: Access
     agent: Agent
     lines: list[str] = field(default_factory=list)
-    """What the model is told of the files, a line each."""
+    """Descriptions of the files for the model, one line each."""
     notices: list[str] = field(default_factory=list)
-    """What the sender is told: sentences."""
+    """Notices for the sender: sentences."""
     pictures: list[Picture] = field(default_factory=list)
 
     @property
@@ -77,7 +77,7 @@ class _Taken:
         return self.row.message
 
     def tells(self, line: str, notice: str = "") -> None:
-        """Describe a file to the model, and say to its sender what became of it unless all is well."""
+        """Describe a file to the model, and notify its sender of the outcome unless all is well."""
         self.lines.append(f"[{line}]")
         if notice:
             self.notices.append(notice)
@@ -85,43 +85,43 @@ class _Taken:
 
 @dataclass(frozen=True, slots=True)
 class TakenIn:
-    """A message as the conversation keeps it."""
+    """A message in the form that the conversation stores."""
 
     text: str
-    """Its words, and a line for each file."""
+    """Its text, and a line for each file."""
     pictures: tuple[Picture, ...] = ()
-    """Those of its files that a model that sees may be shown."""
+    """Its pictures, for a model that accepts images."""
 
 
 TakeIn = Callable[[InboxRow, Access, Agent], Awaitable[TakenIn]]
-"""What `Intake` does."""
+"""The signature of `Intake`."""
 
 
 async def text_alone(row: InboxRow, _: Access, __: Agent) -> TakenIn:
-    """Return the text: what comes with it is left where it is."""
+    """Return the text; attachments are ignored."""
     return TakenIn(row.message.text)
 
 
 class Intake:
-    """Brings what a message carries into the workspace of the agent that answers it.
+    """Stores a message's attachments in the workspace of the agent that answers it.
 
-    It is done before the message stands in the transcript: after a crash between the two it is done again, and finds
-    the files that are there already.
+    This happens before the message is written to the transcript: after a crash between the two it is repeated, and
+    finds the files that exist already.
     """
 
     def __init__(self, store: Store, fetcher: Fetcher, folders: Mapping[AgentId, Path]) -> None:
-        """*folders*, by agent, hold what is being fetched."""
+        """*folders*, by agent, hold files while they are fetched."""
         self._store = store
         self._fetcher = fetcher
         self._folders = folders
         self.settings = IntakeSettings()
         self.wake: Callable[[Sequence[OutboxRow]], None] = _leave
-        """Told of each notice that now waits to be sent."""
+        """Called with each notice that is queued for sending."""
 
     async def __call__(self, row: InboxRow, access: Access, agent: Agent) -> TakenIn:
-        """Return the message as the conversation keeps it, its files described.
+        """Return the message in the form that the conversation stores, with its files described.
 
-        Raises WorkspaceUnusableError and StoreError: then nothing is lost, and it is to be called again.
+        Raises WorkspaceUnusableError and StoreError: then nothing is lost, and the call is to be repeated.
         """
         taken = _Taken(row, access, agent)
         text = await self._text(taken)
@@ -137,7 +137,7 @@ class Intake:
         return TakenIn("\n".join(filter(None, [text, *taken.lines])), tuple(taken.pictures))
 
     async def _take(self, taken: _Taken, attachment: Attachment, spool: Path) -> None:
-        if attachment.kind is AttachmentKind.STICKER:  # its meaning is its emoji, which is the text
+        if attachment.kind is AttachmentKind.STICKER:  # a sticker's meaning is its emoji, which is the text
             taken.tells("sticker")
             return
         name, kind = cleaned_name(attachment.name, attachment.mime), _WORDS[attachment.kind]
@@ -164,7 +164,7 @@ class Intake:
             await self._fetcher.remove(spool)
 
     async def _note_picture(self, taken: _Taken, incoming: Incoming, path: str) -> None:
-        """Note that *incoming*, still where it was fetched to, is a picture, if it is one that models take."""
+        """Record *incoming*, still in the spool, as a picture if it is of a kind that models accept."""
         if len(taken.pictures) == self.settings.pictures or incoming.size > self.settings.picture_bytes:
             return
         facts = await self._fetcher.picture(incoming)
@@ -172,7 +172,7 @@ class Intake:
             taken.pictures.append(Picture(path, facts.mime, incoming.size, facts.width, facts.height))
 
     async def _text(self, taken: _Taken) -> str:
-        """Return the message's text; one that is very long is kept as files, and cut to its ends."""
+        """Return the message's text; a very long one is stored as files, and cut to its ends."""
         text = taken.message.text
         if len(text) <= self.settings.paste_chars:
             return text
@@ -180,7 +180,7 @@ class Intake:
         spool = self._folders[taken.agent.id] / f"{taken.row.turn_id}.text"
         try:
             paths = [await self._kept_paste(taken, part, spool) for part in pasted_parts(text)]
-        except TooLargeError:  # the transcript keeps it whole, then
+        except TooLargeError:  # then the transcript keeps it whole
             await self._store.count(NO_ROOM)
             return text
         finally:
@@ -198,7 +198,7 @@ class Intake:
         return str(await taken.agent.run(store, taken.agent.workspace, taken.access, incoming))
 
     async def _tell(self, taken: _Taken) -> None:
-        """Tell the sender, in one message, what was not taken as it came; in a group only who asked us something."""
+        """Notify the sender, once, of content not taken in unchanged; in a group only if the agent was addressed."""
         message = taken.message
         if not (taken.notices and message.is_for_us):
             return
@@ -209,11 +209,11 @@ class Intake:
 
 
 def pasted_parts(text: str) -> Iterator[bytes]:
-    """Cut *text*, at line ends where there are any, into parts of at most a megabyte that together are all of it."""
+    """Split *text*, at line ends where possible, into parts of at most a megabyte that together are all of it."""
     rest = text.encode("utf-8", "replace")
     while len(rest) > _PASTE_BYTES:
         end = rest.rfind(b"\n", 0, _PASTE_BYTES) + 1 or _PASTE_BYTES
-        while (rest[end] & 0xC0) == 0x80:  # in the middle of a character
+        while (rest[end] & 0xC0) == 0x80:  # inside a character
             end -= 1
         yield rest[:end]
         rest = rest[end:]
@@ -222,7 +222,7 @@ def pasted_parts(text: str) -> Iterator[bytes]:
 
 
 def _described(attachment: Attachment, incoming: Incoming, path: str) -> str:
-    """Return what the model is told: what it is, what it is called, its type, its size, where it lies."""
+    """Return the description for the model: kind, name, type, size and path."""
     kind = _WORDS[attachment.kind]
     named = incoming.name if attachment.name else ""
     mime = attachment.mime if _MIME.fullmatch(attachment.mime) else ""
@@ -238,4 +238,4 @@ def _hint(attachment: Attachment, path: str) -> str:
 
 
 def _leave(_: Sequence[OutboxRow]) -> None:
-    """Leave a notice in the outbox: what is there is sent at the next start."""
+    """Leave a notice in the outbox; it is sent at the next start."""

@@ -1,4 +1,4 @@
-"""This file says what a turn asks its model for, and how somebody is told that the day's budget is spent."""
+"""Spending cause of a turn, and the notice that the day's budget is spent."""
 
 from dataclasses import replace
 
@@ -22,11 +22,11 @@ _CAUSES = {
     SessionType.GROUP: Cause.GROUP,
 }
 _OF_THE_OWNER = frozenset({SessionType.MAIN, SessionType.HEARTBEAT, SessionType.CRON, SessionType.SUBAGENT})
-"""Sessions whose answers nobody but the owner, or their agent, reads."""
+"""Sessions whose answers only the owner, or their agent, reads."""
 
 
 def cause_of(message: InboundMessage, session_type: SessionType) -> Cause:
-    """Return what the turn of *message* asks a model for; a job that runs in the owner's chat is still a job."""
+    """Return the spending cause of the turn of *message*; a job that runs in the owner's chat is still a job."""
     if message.address.channel == CLOCK and session_type is SessionType.MAIN:
         return Cause.CRON
     if message.address.channel == HTTP and session_type is SessionType.GUEST:
@@ -35,14 +35,14 @@ def cause_of(message: InboundMessage, session_type: SessionType) -> Cause:
 
 
 def asked_for(agent: Agent, message: InboundMessage, envelope: Envelope) -> Agent:
-    """Return *agent*, its model paid as what the turn of *message* is."""
+    """Return *agent* with its model charged for the cause of the turn of *message*."""
     return replace(agent, model=paid_for(agent.model, cause_of(message, envelope.access.session_type)))
 
 
 def told_of_budget(exc: BudgetError, envelope: Envelope) -> tuple[str, str]:
-    """Return a key and a sentence: each session is told once of each limit that stops it on a day.
+    """Return a key and a sentence: each session is notified once of each limit that stops it on a day.
 
-    What is left, and how to raise it, is the owner's business alone.
+    The remaining budget, and how to raise it, are shown to the owner alone.
     """
     said = str(exc) if envelope.access.session_type in _OF_THE_OWNER else _OTHERS_ARE_TOLD
     return f"budget:{envelope.key}:{exc.mark}", said

@@ -1,4 +1,4 @@
-"""This file fetches a file from its platform onto the disk, piece by piece, under a cap and a deadline."""
+"""Downloads a file from its platform to disk, piece by piece, under a size limit and a deadline."""
 
 import asyncio
 import hashlib
@@ -22,24 +22,24 @@ from workspaces.secrets import redact_bytes
 FETCH_TIMEOUT_S = 60.0
 """How long one file may take; our choice."""
 RETRIES_S = (1.0, 4.0, 10.0)
-"""Waits before a file is asked for again: right after a start a channel needs some seconds until it can be asked."""
+"""Delays before a retry: right after a start a channel needs some seconds until it is ready."""
 
 
 TEXT_MOST = 4 * 1024 * 1024
-"""Bytes of a file that is searched for known secrets, if it is text; no larger text is read from a workspace."""
+"""Largest text file, in bytes, that is searched for known secrets; no larger text is read from a workspace."""
 
 log = structlog.get_logger()
 
 
 class TooLargeToTakeError(Exception):
-    """The file is larger than what is taken."""
+    """The file is larger than the limit."""
 
 
 class Fetcher:
-    """Asks the channel that brought a message for its files."""
+    """Requests files from the channel that brought a message."""
 
     def __init__(self, adapters: Adapters, run: Run, clock: Clock) -> None:
-        """*run* does blocking work."""
+        """*run* executes blocking work."""
         self._adapters = adapters
         self._run = run
         self._clock = clock
@@ -47,7 +47,7 @@ class Fetcher:
     async def fetch(
         self, message: InboundMessage, attachment: Attachment, spool: Path, name: str, most: int
     ) -> Incoming:
-        """Fetch a file of at most *most* bytes into *spool*, again after a while where that may help.
+        """Fetch a file of at most *most* bytes into *spool*, with retries where these may help.
 
         Raises TooLargeToTakeError, ChannelError, TimeoutError, and StoreError when the disk refuses.
         """
@@ -61,7 +61,7 @@ class Fetcher:
         return await self._fetched(message, attachment, spool, name, most)
 
     async def spool(self, pieces: AsyncIterator[bytes], spool: Path, name: str, most: int) -> Incoming:
-        """Write *pieces* into *spool*, a text without known secrets.
+        """Write *pieces* into *spool*, with known secrets removed from text.
 
         Raises TooLargeToTakeError, and StoreError when the disk refuses.
         """
@@ -82,12 +82,15 @@ class Fetcher:
         return Incoming(spool, name, size, digest.hexdigest())
 
     async def picture(self, incoming: Incoming) -> PictureFacts | None:
-        """Return what a fetched file says of itself if it is a picture. Raises StoreError when the disk refuses."""
+        """Return the facts in the header of a fetched picture; `None` for other files.
+
+        Raises StoreError when the disk refuses.
+        """
         with _on_disk(incoming.place):
             return picture_facts(await self._run(incoming.place.read_bytes))
 
     async def remove(self, spool: Path) -> None:
-        """Remove what was fetched, if it is there."""
+        """Remove the fetched file, if it exists."""
         with _on_disk(spool):
             await self._run(_remove, spool)
 
@@ -110,14 +113,14 @@ async def once(piece: bytes) -> AsyncIterator[bytes]:
 def _on_disk(spool: Path) -> Iterator[None]:
     try:
         yield
-    except TimeoutError:  # an OSError too, and none of the disk's
+    except TimeoutError:  # an OSError too, but not one of the disk
         raise
     except OSError as exc:
         raise disk_trouble(spool, exc) from exc
 
 
 def _cleaned(spool: Path) -> bytes | None:
-    """Take known secrets out of a text; return what is there now, `None` if it held none."""
+    """Remove known secrets from a text; return the new content, `None` if it held none."""
     content = spool.read_bytes()
     if (clean := redact_bytes(content)) is content:
         return None

@@ -1,4 +1,4 @@
-"""This file is the draft of an answer while a model writes it: as much of it as a reader may be shown."""
+"""Draft of an answer while a model writes it, limited to text that may be shown."""
 
 from collections.abc import Callable
 
@@ -7,13 +7,13 @@ from gateway.schedule.checklist import HEARTBEAT_OK, SILENT_WITH, without_token
 from workspaces.secrets import Sieve
 
 Reader = Callable[[str], None]
-"""Told the whole text of a draft, at once and in the event loop, whenever it grows or begins anew."""
+"""Called with the whole text of a draft, synchronously in the event loop, whenever it grows or restarts."""
 
 
 class Draft:
-    """The text of an answer so far. A model's stream is its source, and what a reader hears is never the final word.
+    """The text of an answer so far, fed by a model's stream; readers never get the final text from it.
 
-    A model that calls tools writes several times in a turn: each time the draft begins anew.
+    A model that calls tools writes several times in a turn: each time the draft restarts.
     """
 
     def __init__(self, tell: Reader) -> None:
@@ -23,7 +23,7 @@ class Draft:
         self._sieve = Sieve()
 
     async def __call__(self, piece: str) -> None:
-        """Add *piece*, as it streamed in."""
+        """Add *piece* of the stream."""
         if self._is_over:
             self._text, self._sieve, self._is_over = "", Sieve(), False
         self._text += self._sieve(piece)
@@ -31,19 +31,19 @@ class Draft:
             self._tell(_shown(self._text))
 
     def end_step(self) -> None:
-        """Say that the model's reply is whole: what streams in later belongs to the next one."""
+        """Mark the model's reply as complete: later pieces belong to the next one."""
         self._is_over = True
 
 
 def _shown(text: str) -> str:
-    """Return *text* without a last line that may become `HEARTBEAT_OK`: that is never shown."""
+    """Return *text* without a last line that may become `HEARTBEAT_OK`, which is never shown."""
     before, _, last = text.rpartition("\n")
     bare = last.strip(" *_`").upper()
     return before.rstrip() if bare and HEARTBEAT_OK.startswith(bare) else without_token(text)
 
 
 def may_be_silence(text: str) -> bool:
-    """Say whether *text*, the beginning of an answer, may become one that no chat is to see."""
+    """Return whether *text*, the beginning of an answer, may become one that is never shown in a chat."""
     begun = text.strip().upper()
     if begun.startswith(HEARTBEAT_OK):
         return len(begun) - len(HEARTBEAT_OK) <= SILENT_WITH

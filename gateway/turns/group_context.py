@@ -1,4 +1,4 @@
-"""This file shows a turn what was said in a group before it was asked: others' words, marked in every line."""
+"""Context of a turn in a group: earlier messages of others, marked in every line."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""This file lets messages that wait join the turn of another: each stands in the journal as what it is."""
+"""Joins waiting messages to the turn of another; each keeps an entry of its own in the journal."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,17 +11,17 @@ from gateway.transcripts.writer import Transcript
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """The messages of one turn; the transcript alone says which these are."""
+    """The messages of one turn; the transcript alone determines these."""
 
     current: Current
     transcript: Transcript
     said: Callable[[InboxRow], Awaitable[UserEntry]]
     """Makes an entry of a message."""
     may_join: Callable[[], Awaitable[bool]]
-    """Says whether the turn's sender may still write."""
+    """Returns whether the turn's sender may still write."""
 
     async def begin(self) -> None:
-        """Write down the turn's message, and what waits to be answered with it; after a crash, nothing is added."""
+        """Record the turn's message, and waiting ones to be answered with it; after a crash, nothing is added."""
         row = self.current.row
         is_begun = bool(self._ids())
         rows = self.current.take(self._ids(), not is_begun)
@@ -32,7 +32,7 @@ class Joining:
             await self.transcript.append(row.turn_id, await self.said(row), *others)
 
     async def steered(self, hears: Callable[[Entry], None]) -> Sequence[UserEntry]:
-        """Write down what came since, and return it; nothing in any other mode. *hears* is told each."""
+        """Record and return the messages since then; none in any other mode. *hears* is called with each."""
         known = self._ids()
         is_open = self.current.mode is QueueMode.STEER and not self.current.halt.soon.is_set()
         rows = self.current.take(known, is_open and await self.may_join())
@@ -49,5 +49,5 @@ class Joining:
 
 
 def joined(turn: Iterable[Entry]) -> list[InboxId]:
-    """Return the messages that joined a *turn*: they are answered when it is."""
+    """Return the messages that joined a *turn*: they are answered together with it."""
     return [InboxId(int(entry.message_id)) for entry in turn if isinstance(entry, UserEntry) and entry.joins]

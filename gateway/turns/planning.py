@@ -1,4 +1,4 @@
-"""This file plans a turn that a language model answers: its prompt, what it shows of the conversation, its tools."""
+"""Plans a turn that a language model answers: its prompt, the visible part of the conversation, its tools."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -59,14 +59,14 @@ _NOTIFY = (
     "too; if they need not hear of it, answer exactly NO_REPLY."
 )
 _WORTH_TELLING = 0.5
-"""Part of the window from which on the agent is told how full it is."""
+"""Share of the window from which on the agent is informed how full it is."""
 _AFTER_OVERFLOW = 0.75
-"""Part of a request that was too large which certainly fits; our choice."""
+"""Share of an oversized request that certainly fits; our choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
-    """What the configuration says about turns."""
+    """Configuration of turns."""
 
     bootstrap: Limits = field(default_factory=Limits)
     limits: TurnLimits = field(default_factory=TurnLimits)
@@ -75,19 +75,19 @@ class TurnSettings:
     compact: CompactSettings = field(default_factory=CompactSettings)
     flush: FlushSettings = field(default_factory=FlushSettings)
     jobs_remember: bool = False
-    """Whether a job that runs in a session of its own is shown its earlier times."""
+    """Whether a job with a session of its own is shown its earlier runs."""
     temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
     seeing: frozenset[str] = frozenset()
-    """The names of the models that take pictures."""
+    """The names of the models that accept images."""
 
     def is_alone(self, kind: SessionType) -> bool:
-        """Say whether a turn knows nothing of those before it: a heartbeat or a job never costs more than the last."""
+        """Return whether a turn ignores earlier ones: a heartbeat or a job then never costs more than the last."""
         return kind is SessionType.HEARTBEAT or (kind is SessionType.CRON and not self.jobs_remember)
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A request before memories were brought up, with what it was made of."""
+    """A request before recall, with its sources."""
 
     request: ModelRequest
     files: Sequence[BootstrapFile]
@@ -95,34 +95,34 @@ class _Draft:
     scale: Scale
     window_tokens: int
     tokens: int
-    """How many of them the request takes."""
+    """Tokens that the request takes."""
 
     @property
     def fullness(self) -> str:
-        """Return a line for the agent about how full its window is; none before half of it is."""
+        """Return a line for the agent about how full its window is; empty below half."""
         share = self.tokens / self.window_tokens
         return f"\nYour context window is {share:.0%} full." if share >= _WORTH_TELLING else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans turns; what it reads, it reads by the turn's access."""
+    """Plans turns; reads only within the turn's access."""
 
     settings: TurnSettings
     hooks: Hooks
     approvals: Approvals
     compaction: Compaction
     clock: Callable[[], datetime]
-    """Now, in the owner's zone."""
+    """Returns the present time, in the owner's zone."""
     enclosures: Enclosures | None = None
-    """Where what a turn sends is kept; without it no turn sends files."""
+    """Store of the files that a turn sends; without it no turn sends files."""
     subagents: Subagents | None = None
-    """Gives turns helpers; without it no turn has any."""
+    """Runs subagents for turns; without it no turn has any."""
     tool_servers: ToolServers = field(default_factory=ToolServers)
-    """Give turns the tools of other programs."""
+    """Gives turns the tools of other programs."""
 
     async def plan(self, asked: Asked) -> Plan:
-        """Return what the agent's own model is asked, with the tools of this turn; first, room is made if need be."""
+        """Return the request to the agent's own model, with this turn's tools; summarise first if space is short."""
 
         async def used(memories: Sequence[UsedMemory]) -> None:
             if memories:
@@ -137,23 +137,23 @@ class Planner:
         recalled = await self._recalled(asked, draft)
         await used(recalled.used)
         request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
-        if asked.agent.model.name in self.settings.seeing:  # a summary or a flush of the draft is shown no pictures
+        if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
             request, guard.sees = replace(request, look=sight_of(asked.agent, asked.access)), True
         guard.hears(*request.entries)
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
 
     async def make_room(self, asked: Asked, focus: str = "") -> Compacted | None:
-        """Summarise the older part of the conversation, as somebody asked for; `None` if there is nothing to summarise.
+        """Summarise the older part of the conversation on request; `None` if there is nothing to summarise.
 
-        Raises StoreError and WorkspaceError when it could not be noted before, HookError when a hook refused it.
+        Raises StoreError and WorkspaceError when notes could not be saved before, HookError when a hook refused it.
         """
         draft = await self._draft(asked, await self._unused_toolbox(asked))
         return await self._compacted(asked, draft, SummaryOrder(focus))
 
     async def make_room_at_overflow(self, asked: Asked) -> Compacted | None:
-        """Summarise after a provider said that the request is larger than the model's window.
+        """Summarise after a provider reported that the request is larger than the model's window.
 
-        Then the window is smaller than the configuration says, so all is fitted into part of what was sent: it ends
+        Then the window is smaller than configured, so everything is fitted into part of the rejected size: this ends
         whatever the window really is, as each further overflow leaves less.
         """
         toolbox = await self._unused_toolbox(asked)
@@ -161,12 +161,12 @@ class Planner:
         return await self._made_room(asked, await self._draft(asked, toolbox, int(sent.tokens * _AFTER_OVERFLOW)))
 
     async def window(self, asked: Asked) -> WindowUse:
-        """Return how full the model's window would be if it were asked now, without memories brought up."""
+        """Return how full the model's window would be for a request now, without recalled memories."""
         draft = await self._draft(asked, await self._unused_toolbox(asked))
         return window_use(draft.request, draft.files, draft.shown, draft.window_tokens, draft.scale)
 
     async def between_turns(self, session: Session, records: Sequence[Record]) -> ModelRequest:
-        """Return a request that shows *records* of a session in which nobody waits for an answer; it has no tools."""
+        """Return a request that shows *records* of a session in which no message waits for an answer, without tools."""
         agent, access, now = session.agent, session.access, self.clock()
         files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         prompt = build_prompt(files, access.session_type, recall=False, now=now)
@@ -176,13 +176,13 @@ class Planner:
         return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
 
     def _is_full(self, draft: _Draft) -> bool:
-        """Say whether it is time for a summary; what had to make way without one is made up for."""
+        """Return whether a summary is due; turns that were dropped without one count too."""
         compact = self.compaction.settings
         is_over = draft.shown.left_out > 0 or draft.tokens >= compact.limit(draft.window_tokens)
         return compact.is_on and is_over
 
     async def _made_room(self, asked: Asked, draft: _Draft, order: SummaryOrder | None = None) -> Compacted | None:
-        """Summarise if that is possible now; if not, the turn goes on with what fits."""
+        """Summarise if that is possible now; if not, the turn continues with the part that fits."""
         with suppress(StoreError, WorkspaceError, HookError):
             return await self._compacted(asked, draft, order)
         return None
@@ -211,7 +211,7 @@ class Planner:
         return _Draft(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
 
     def _remembered(self, asked: Asked) -> Records:
-        """Return what the turn knows of its session."""
+        """Return the records of its session that the turn may see."""
         records = asked.transcript.records
         is_alone = self.settings.is_alone(asked.access.session_type)
         return Records(records.of(asked.row.turn_id)) if is_alone else records
@@ -223,12 +223,12 @@ class Planner:
         return Guard(asked.access, (), tray)
 
     async def _unused_toolbox(self, asked: Asked) -> Toolbox:
-        """Return what a turn would offer; nobody calls its tools."""
+        """Return the tools that a turn would offer, without anything that calls them."""
         return await self._toolbox(asked, self._guard(asked), _unused)
 
     async def _toolbox(self, asked: Asked, guard: Guard, used: Used) -> Toolbox:
         toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
-        if self.enclosures is not None and not is_task(asked.row.message.address):  # a model reads what a helper says
+        if self.enclosures is not None and not is_task(asked.row.message.address):  # a model reads a subagent's result
             toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))
         if asked.agent.model.name != OFFLINE:
             toolbox.add(await self.tool_servers.tools(asked.access))
@@ -250,7 +250,7 @@ class Planner:
 
 
 def _ordered(asked: Asked) -> SummaryOrder | None:
-    """Return the model's own wish for a summary; it can have one in its owner's own chat."""
+    """Return the model's own request for a summary; it can make one in its owner's own chat."""
     if asked.access.session_type is not SessionType.MAIN:
         return None
     focus = asked_focus(each.entry for each in reversed(asked.transcript.records))
@@ -258,7 +258,7 @@ def _ordered(asked: Asked) -> SummaryOrder | None:
 
 
 async def _unused(_: Sequence[UsedMemory]) -> None:
-    """Keep no note: nothing is answered."""
+    """Keep no record: nothing is answered."""
 
 
 def _texts(entries: Iterable[Entry]) -> Iterator[str]:
@@ -268,7 +268,7 @@ def _texts(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def _how_to_speak(asked: Asked) -> str:
-    """Return what a job's model is told of how it reaches its owner; a heartbeat's own text says so."""
+    """Return the instructions on how a job reaches its owner; a heartbeat's own text has them."""
     message = asked.row.message
     unasked = is_unasked(message, asked.access.session_type) and not is_heartbeat(message)
     return _NOTIFY if unasked else ""

@@ -1,4 +1,4 @@
-"""This file shows, where a channel can, that an answer is being written, and as much of it as there is."""
+"""Typing signs and drafts that show, where a channel can, that an answer is being written."""
 
 import asyncio
 from collections import defaultdict
@@ -14,26 +14,26 @@ from gateway.turns.drafts import Draft
 log = structlog.get_logger()
 
 FIRST_AFTER_S = 1.0
-"""An answer that comes sooner needs no sign and no draft: each is a call of the platform."""
+"""A quicker answer gets no sign and no draft: each is a call to the platform."""
 REFRESH_S = 4.0
 """Telegram's sign fades after five seconds, Discord's after ten."""
 DRAFT_EVERY_S = 1.0
-"""How often a channel is shown how far an answer has come; platforms allow about one change of a chat a second."""
+"""Interval between draft updates; platforms allow about one change of a chat a second."""
 REACTION_TIMEOUT_S = 10.0
-"""How long a channel may take over a reaction; our choice."""
+"""Longest time for a channel to set a reaction; our choice."""
 
 Follower = Callable[[str, str], None]
-"""Told the platform's id of a message and the whole draft of its answer so far, at once and in the event loop."""
+"""Called with the platform's id of a message and the whole draft of its answer, synchronously in the event loop."""
 
 
 class Presence:
-    """Keeps the signs of turns alive while they run; `async with` owns their tasks.
+    """Keeps the signs of turns up while they run; `async with` owns their tasks.
 
-    A sign that fails never disturbs the turn.
+    A failing sign never disturbs the turn.
     """
 
     def __init__(self, adapters: Mapping[tuple[str, str], Adapter], reaction: str = "") -> None:
-        """*reaction* is the emoji that stands on a message while it is being answered; empty for none."""
+        """*reaction* is the emoji set on a message while it is being answered; empty for none."""
         self._adapters = adapters
         self._reaction = reaction
         self._followers: defaultdict[Address, list[Follower]] = defaultdict(list)
@@ -48,7 +48,7 @@ class Presence:
 
     @contextmanager
     def follow(self, address: Address, follower: Follower) -> Iterator[None]:
-        """Tell *follower* of every draft at *address* until the block ends."""
+        """Call *follower* with every draft at *address* until the block ends."""
         self._followers[address].append(follower)
         try:
             yield
@@ -59,7 +59,7 @@ class Presence:
 
     @asynccontextmanager
     async def answering(self, message: InboundMessage) -> AsyncIterator[Draft]:
-        """Show all signs that the channel of *message* has until the block ends; the draft is what they tell."""
+        """Show all signs that the channel of *message* supports until the block ends; they show the draft's text."""
         adapter = self._adapters.get((message.address.channel, message.address.account))
         shown = _Shown()
         draft = Draft(lambda text: self._tell(message, shown, text))
@@ -88,7 +88,7 @@ class Presence:
 
 
 class _Shown:
-    """The newest draft of one answer, for a channel that is shown one now and then."""
+    """The newest draft of one answer, for a channel that is shown one at intervals."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -96,7 +96,7 @@ class _Shown:
 
 
 def _fading(adapter: Adapter | None, address: Address, shown: _Shown) -> Iterator[Coroutine[None, None, None]]:
-    """Give the signs that end by themselves once nobody keeps them up."""
+    """Yield the signs that expire unless they are refreshed."""
     if isinstance(adapter, ShowsTyping):
         yield _keep_typing(adapter, address)
     if isinstance(adapter, ShowsDrafts):
@@ -124,7 +124,7 @@ async def _keep_draft(adapter: ShowsDrafts, address: Address, shown: _Shown) -> 
 
 
 async def _keep_reaction(adapter: Reacts, message: InboundMessage, emoji: str, over: asyncio.Event) -> None:
-    """Put *emoji* on the message, and take it away when its turn is over."""
+    """Put *emoji* on the message, and remove it when its turn is over."""
     try:
         await _react(adapter, message, emoji)
         await over.wait()

@@ -1,4 +1,4 @@
-"""This file answers one message: it opens the session, builds the prompt, runs the agent and commits the outcome."""
+"""Answers one message: opens the session, builds the prompt, runs the agent and commits the outcome."""
 
 import asyncio
 import hashlib
@@ -60,7 +60,7 @@ __all__ = ["GIVE_UP_AFTER", "Turns"]
 log = structlog.get_logger()
 
 GIVE_UP_AFTER = timedelta(hours=24)
-"""How long a message waits for a model that is down before its sender is told to ask again."""
+"""How long a message waits for an unavailable model before its sender is asked to try again."""
 FIRST_RETRY_S = 5.0
 LONGEST_RETRY_S = 600.0
 _NO_ROOM = (
@@ -74,7 +74,7 @@ _FAILED = "Something went wrong on my side, so I could not answer. The log has t
 
 
 Offer = Callable[[InboundMessage, Access, Sequence[Entry]], tuple[Button, ...]]
-"""Gives the buttons below the answer to a message, by what its turn did."""
+"""Returns the buttons below the answer to a message, based on its turn."""
 
 
 def no_offer(_: InboundMessage, __: Access, ___: Sequence[Entry]) -> tuple[Button, ...]:
@@ -98,15 +98,15 @@ class Turns:
     presence: Presence
     planner: Planner
     outcome: Callable[[InboxRow, list[OutboxRow]], None]
-    """Told of what was committed for a message: an answer, silence, or the notice that it must wait."""
+    """Called with the rows committed for a message: an answer, silence, or the notice that it must wait."""
     shortcut: Shortcut = no_shortcut
-    """Asked first: what it answers needs no language model, no prompt and no memories."""
+    """Asked first: its answers need no language model, no prompt and no memories."""
     take_in: TakeIn = text_alone
-    """Brings in what came with the message, and returns the text that the conversation keeps."""
+    """Takes in the message's attachments, and returns the text that the conversation stores."""
     queueing: Queueing = field(default_factory=Queueing)
-    """Knows what waits behind the message, and what is to end its turn."""
+    """Knows the messages waiting behind this one, and requests to end its turn."""
     voice: Callable[[SessionKey, Agent], Agent] = as_configured
-    """Gives the agent the model that was chosen for a session."""
+    """Returns the agent with the model chosen for a session."""
     offer: Offer = no_offer
 
     async def answer(self, row: InboxRow) -> RetryLater | None:
@@ -127,7 +127,7 @@ class Turns:
             return None
 
     async def _drop(self, row: InboxRow, envelope: Envelope, reason: str) -> None:
-        """Let go of a message without an answer, and of those that had joined its turn."""
+        """Drop a message without an answer, and those that had joined its turn."""
         transcript = await self.sessions.open(envelope.key)
         for each in (row.id, *joined(transcript.entries_of(row.turn_id))):
             await self.store.inbox.drop(each, reason)
@@ -139,7 +139,7 @@ class Turns:
         try:
             async with self.presence.answering(row.message) as draft:
                 text = await self._text(current, envelope, draft)
-        except ModelOverflowError:  # to ask again later cannot help
+        except ModelOverflowError:  # a retry cannot help
             text = await self._end(row, envelope, _NO_ROOM)
         except BudgetError as exc:
             text = await self._end_unpaid(row, envelope, exc)
@@ -148,9 +148,9 @@ class Turns:
         except TurnLimitError as exc:
             await self.store.count(f"limit.{exc.reason}")
             text = await self._end(row, envelope, f"I stopped: {exc}.")
-        except HookError:  # logged and counted where it failed
+        except HookError:  # logged and counted at its source
             text = await self._end(row, envelope, _UNBEGUN)
-        except Exception:  # the border of a turn: whatever went wrong, the chat gets one sentence and goes on
+        except Exception:  # the border of a turn: after any failure the chat gets one sentence and continues
             log.exception("turn failed", code=(code := _code(row.message)))
             await self.store.count("turn_failed")
             text = await self._end(row, envelope, _FAILED.format(code=code))
@@ -161,7 +161,7 @@ class Turns:
         note_end(self.planner.hooks, envelope, entries, text)
 
     async def _text(self, current: Current, envelope: Envelope, draft: Draft) -> str:
-        """Run the turn, or go on with it where a crash left it; return the answer, empty for silence."""
+        """Run the turn, or resume it after a crash; return the answer, empty for silence."""
         row, voice = current.row, self.voice(envelope.key, self.agents[envelope.key.agent])
         agent = asked_for(voice, row.message, envelope)
         transcript = await self.sessions.open(envelope.key)
@@ -192,7 +192,7 @@ class Turns:
         return plan.answer(answer.text)
 
     def _shortcut(self, asked: Asked) -> Plan | None:
-        return None if is_inner(asked.row.message) else self.shortcut(asked)  # a text of ours is no command
+        return None if is_inner(asked.row.message) else self.shortcut(asked)  # our own text is never a command
 
     async def _said(self, envelope: Envelope, row: InboxRow) -> UserEntry:
         transcript = await self.sessions.open(envelope.key)
@@ -206,7 +206,7 @@ class Turns:
         return not isinstance(await examine(row.message, self.routes.policy, self.store.pairings), Refused)
 
     async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:
-        """Note in the transcript how a turn that has no answer of its own ended, and return that sentence."""
+        """Record in the transcript how a turn without an answer of its own ended, and return that sentence."""
         transcript = await self.sessions.open(envelope.key)
         await transcript.append(row.turn_id, ReplyEntry(text, (), UNFINISHED, Usage()))
         return text
@@ -217,8 +217,8 @@ class Turns:
         return "" if is_inner(row.message) else _TOO_LATE
 
     async def _end_unpaid(self, row: InboxRow, envelope: Envelope, exc: BudgetError) -> str:
-        """End a turn that the day's budget does not cover, in silence; its session is told of each limit once a day."""
-        if is_task(row.message.address):  # somebody waits for each of these
+        """End a turn that exceeds the day's budget, in silence; its session is notified of each limit once a day."""
+        if is_task(row.message.address):  # each of these has a waiting caller
             return await self._end(row, envelope, str(exc))
         key, said = told_of_budget(exc, envelope)
         notice = await self.store.notify(key, _outgoing(row.message, said))
@@ -229,7 +229,7 @@ class Turns:
         return ""
 
     async def _commit(self, row: InboxRow, envelope: Envelope, text: str, files: tuple[Enclosure, ...] = ()) -> None:
-        """Make *text* and *files* the answer to all messages of a turn."""
+        """Commit *text* and *files* as the answer to all messages of a turn."""
         transcript = await self.sessions.open(envelope.key)
         entries = transcript.entries_of(row.turn_id)
         kind, answer = envelope.access.session_type, told_of(row.message, entries, text)
@@ -246,7 +246,7 @@ class Turns:
             self.outcome(answered, list(rows))
 
     async def _postpone(self, row: InboxRow, envelope: Envelope, exc: Exception) -> RetryLater | None:
-        """Keep the message for later and tell its sender once; after a day give up with a plain sentence."""
+        """Postpone the message and notify its sender once; after a day give up with a plain sentence."""
         log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
         waited = self.planner.clock() - row.received_at
         later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
@@ -256,7 +256,7 @@ class Turns:
                 await self._commit(row, envelope, await self._too_late(row, envelope))
                 return None
             await self.store.count(f"postponed.{type(exc).__name__}")
-            if is_inner(row.message):  # nobody waits for it
+            if is_inner(row.message):  # nobody waits for an answer
                 return later
             notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, _apology(exc)))
         except StoreError as trouble:
@@ -277,7 +277,7 @@ async def _unshown(_: str) -> None:
 
 
 def _ended(asked: Asked) -> Plan:
-    """Return what ends a turn that was halted before it was planned: its calls get their outcomes."""
+    """Return the plan that ends a turn halted before it was planned: its calls get their outcomes."""
     request = ModelRequest("", "", asked.transcript.entries_of(asked.row.turn_id), ())
     return Plan(asked.agent.model, request, Toolbox([], asked.access))
 
@@ -291,7 +291,7 @@ def _is_halted(entries: Sequence[Entry]) -> bool:
 
 
 def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
-    """Return the message as an entry; quoted words are marked line by line: they cannot pass as the sender's."""
+    """Return the message as an entry; quoted words are marked line by line, so they cannot pass as the sender's."""
     message = row.message
     text = message.text
     if message.quote:
@@ -309,7 +309,7 @@ def _holds_others_words(message: InboundMessage) -> bool:
 
 
 def _code(message: InboundMessage) -> str:
-    """Return what leads from the sentence in a chat to the log; a turn's number would tell how much others write."""
+    """Return a code that leads from a chat's sentence to the log; a turn's number would reveal others' activity."""
     facts = f"{message.address}\0{message.id}"
     return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 

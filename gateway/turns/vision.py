@@ -1,4 +1,4 @@
-"""This file shows a model the pictures that came with the message that its turn answers."""
+"""Loads the pictures of the message that a turn answers, for its model."""
 
 import hashlib
 from base64 import b64encode
@@ -14,7 +14,7 @@ from workspaces.workspace import Workspace
 
 
 def sight_of(agent: Agent, access: Access) -> Look:
-    """Return what gives a model of *agent* the pictures of a turn: those of the turn's own audience, and no other's."""
+    """Return a loader of pictures for *agent*'s model: those of the turn's own audience, and no others."""
 
     async def look(picture: Picture) -> str | None:
         return await agent.run(_seen, agent.workspace, access, picture)
@@ -23,7 +23,7 @@ def sight_of(agent: Agent, access: Access) -> Look:
 
 
 def _seen(workspace: Workspace, access: Access, picture: Picture) -> str | None:
-    """Return *picture* as a data URI; `None` if it is not there any more, as it came, where this turn's files lie."""
+    """Return *picture* as a data URI; `None` unless it is unchanged in a folder that this turn may read."""
     path = PurePosixPath(picture.path)
     if path.parent != attachments_folder(access):
         return None

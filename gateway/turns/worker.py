@@ -1,4 +1,4 @@
-"""This file is what the lane of a session works on: a message to answer, or a pause or an end that is due."""
+"""Worker of a session's lane: answers a message, or carries out a due pause or end."""
 
 import asyncio
 from contextlib import suppress
@@ -20,14 +20,14 @@ __all__ = ["Item", "LaneWork"]
 
 @dataclass(frozen=True, slots=True)
 class LaneWork:
-    """Does one item at a time; a lane calls it."""
+    """Handles one item at a time; called by a lane."""
 
     turns: Turns
     lifecycle: Lifecycle
     journal: WorkJournal | None = None
 
     async def __call__(self, item: Item) -> RetryLater | None:
-        """Do *item*; the result asks to be called again when that is not possible now."""
+        """Handle *item*; the result asks to be called again when that is not possible now."""
         if isinstance(item, Due):
             await self.lifecycle.settle(item)
             return None
@@ -38,7 +38,7 @@ class LaneWork:
         key = route(item.message, self.turns.routes).key
         if pause_s := self.turns.queueing.pause_s(key, item):
             return RetryLater(pause_s, next_wakes=False)
-        with suppress(StoreError):  # the turn meets it too, and tells
+        with suppress(StoreError):  # the turn fails the same way, and reports it
             if await self._needs_no_turn(key, item):
                 return None
             item = await self._newest(key, item)
@@ -46,12 +46,12 @@ class LaneWork:
         return await self.turns.answer(item)
 
     async def _newest(self, key: SessionKey, row: InboxRow) -> InboxRow:
-        """Return *row* as it was edited while it waited; once its turn has begun, as it was then."""
+        """Return *row* with edits made while it waited; once its turn has begun, as it was then."""
         records = (await self.turns.sessions.open(key)).records
         return row if records.knows(row.turn_id) else as_edited(row, self.turns.queueing.queues.behind(key))
 
     async def _needs_no_turn(self, key: SessionKey, row: InboxRow) -> bool:
-        """Say whether an earlier turn answered *row*, or it was stopped before its own began, and see to that."""
+        """Return whether *row* was answered by an earlier turn, or stopped before its own, and finish it then."""
         records = (await self.turns.sessions.open(key)).records
         if records.has_joined(row.id):
             return True
