@@ -20,7 +20,7 @@ Tell = Callable[[str, str], Awaitable[None]]
 
 
 class Cause(StrEnum):
-    """The thing that cannot be written; both when a disk is full."""
+    """The files that cannot be written; both kinds when a disk is full."""
 
     FILES = "files"
     HISTORY = "history"

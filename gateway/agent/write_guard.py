@@ -42,7 +42,7 @@ class Guard:
     """Decides about the writes of one turn, by its access and by the text that its model has seen."""
 
     def __init__(self, access: Access, seen: Iterable[Entry], tray: Tray) -> None:
-        """*seen* is the text that the turn's request shows: the same after a crash, as it comes from the journal."""
+        """*seen* holds the entries in the turn's request: the same after a crash, as they come from the journal."""
         self._access = access
         self._is_exposed = any(map(is_from_outside, seen))
         self._tray = tray

@@ -157,7 +157,7 @@ class Lifecycle:
         Overdue pauses and ends happen first. A pause that fails is tried again later: the message need not wait for it.
         """
         if is_unasked(key):
-            return  # a subagent's session has no people, no pauses, no days and no notes
+            return  # an unprompted session has no people, no pauses, no days and no notes
         if key.name == SessionType.MAIN:
             self._leave_other_main(key)
         try:

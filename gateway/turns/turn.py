@@ -83,7 +83,7 @@ def no_offer(_: InboundMessage, __: Access, ___: Sequence[Entry]) -> tuple[Butto
 
 
 def as_configured(_: SessionKey, agent: Agent) -> Agent:
-    """Let every session have the agent's own model."""
+    """Return *agent* with its configured model."""
     return agent
 
 

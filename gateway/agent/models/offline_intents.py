@@ -17,7 +17,7 @@ class Intent:
     """A greeting, or a question about the responder itself."""
     is_thanks: bool = False
     lacks_note: bool = False
-    """A request to remember something that does not say the thing."""
+    """A request to remember something without saying it."""
 
 
 _MENTION = re.compile(r"^\s*@\w+[\s,:]*")

@@ -1,4 +1,4 @@
-"""This file sets up one agent whose heartbeats a test drives by hand, on a clock that it moves, in a real store."""
+"""Fixtures: one agent whose heartbeats a test drives, on a manual clock, in a real store."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

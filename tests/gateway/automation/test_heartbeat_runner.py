@@ -1,4 +1,4 @@
-"""This file checks heartbeats as they run: when a model is asked, once, and what its owner is told."""
+"""Running heartbeats: requests to the model, each once, and notices to the owner."""
 
 import random
 from dataclasses import replace

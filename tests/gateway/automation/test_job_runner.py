@@ -1,4 +1,4 @@
-"""This file checks that jobs are run at their times: each slot once, whatever restarts and clock changes happen."""
+"""Jobs run at their times: each slot once, despite restarts and clock changes."""
 
 import random
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""This file puts the owner's code into a folder for hooks."""
+"""Fixtures: the owner's code in a folder for hooks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""This file checks what of `HEARTBEAT.md` is due when, and what of an answer its owner reads; no model is near."""
+"""Due items of `HEARTBEAT.md`, and the visible part of an answer, without any model."""
 
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path

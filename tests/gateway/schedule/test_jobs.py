@@ -1,4 +1,4 @@
-"""This file checks what the timetable makes of a wish, and what of a job is due."""
+"""Jobs made from requests, and their due slots."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

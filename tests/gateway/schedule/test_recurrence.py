@@ -1,4 +1,4 @@
-"""This file checks when a job is due: in its zone, once a slot, through both changes of the clock."""
+"""Slots of a job: in its zone, each once, through both clock changes of a year."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

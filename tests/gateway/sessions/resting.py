@@ -1,4 +1,4 @@
-"""This file sets up agents whose sessions rest and end, on real files, with a clock that is moved by hand."""
+"""Fixtures: agents whose sessions pause and end, on real files, with a manual clock."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence

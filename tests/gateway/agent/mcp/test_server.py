@@ -1,4 +1,4 @@
-"""This file checks a tool server that is reached by HTTP, with the library's own server on loopback."""
+"""A tool server reached by HTTP, with the library's own server on loopback."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""This file checks that the tools of other programs work, and that no failure of such a program hurts a turn."""
+"""Tools of other programs, and turns that survive the failures of such a program."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""This file says what a model gets from its memory tools."""
+"""Results of the memory tools for a model."""
 
 import json
 import time
