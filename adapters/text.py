@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from telegramify_markdown import MessageEntity, RenderConfig, convert
 
-from adapters.blocks import code_as_files
 from adapters.channel import Body, Entity, EntityType, Upload
+from adapters.formatting.blocks import code_as_files
 from adapters.formatting.formulas import letters
 from adapters.formatting.markup import Signs, prepare
 from adapters.formatting.outline import Block, outline

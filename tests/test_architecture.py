@@ -1,6 +1,9 @@
 import ast
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Set
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,58 @@ def test_the_rooms_import_only_whom_they_may() -> None:
     program = Path(sys.executable).parent / "lint-imports"
     checked = subprocess.run([program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout
+
+
+PLANTED = {
+    "gateway/admission/routing.py": "import gateway.cluster.membership",
+    "gateway/runtime/lanes.py": "import gateway.cluster.membership",
+    "gateway/commands/status.py": "import aiogram",
+    "gateway/sessions/flush.py": "import openai",
+    "gateway/delivery/sender.py": "import gateway.inbound.receive",
+    "gateway/turns/turn.py": "import gateway.stores.redis.store",
+    "adapters/telegram/send.py": "import adapters.discord.send",
+    "adapters/text.py": "import workspaces.access",
+    "workspaces/access.py": "import workspaces.files",
+    "workspaces/memory/client.py": "import workspaces.memory.search",
+    "workspaces/notes.py": "import numpy",
+}
+"""Imports that no room may have, by the file to plant each in."""
+
+
+def test_each_import_that_is_not_allowed_breaks_a_contract(tmp_path: Path) -> None:
+    """Every planted line is named as the fault of a contract: no file is outside of all of them."""
+    for room in ("adapters", "gateway", "workspaces"):
+        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for name, line in PLANTED.items():
+        file = tmp_path / name
+        file.write_text(f"{file.read_text('utf-8')}\n{line}\n", "utf-8")
+    program = Path(sys.executable).parent / "lint-imports"
+    checked = subprocess.run([program, "--no-cache"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    _, _, broken = checked.stdout.partition("Broken contracts")
+    unseen = [f"{_module(name)} -> {line.split()[1]}" for name, line in PLANTED.items()]
+    assert [each for each in unseen if each not in broken] == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Imports within functions and for type checkers included; raises CycleError with the circle."""
+    modules = {_module(str(file.relative_to(ROOT))): file for file in CODE}
+    graph = {name: set(_imported(file, modules.keys())) - {name} for name, file in modules.items()}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(modules)
+
+
+def _module(name: str) -> str:
+    """Return the dotted name of the file *name*."""
+    return name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _imported(file: Path, modules: Set[str]) -> Iterator[str]:
+    """Give those of *modules* that *file* imports, each by itself or by a name in it."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module in modules:
+            yield from ({f"{node.module}.{each.name}" for each in node.names} & modules or {node.module})
 
 
 @pytest.mark.parametrize("name", ["environ", "getenv"])

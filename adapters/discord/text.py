@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.blocks import FENCE, code_as_files, plain_lines, table_lines
 from adapters.channel import Body, Upload
+from adapters.formatting.blocks import FENCE, code_as_files, plain_lines, table_lines
 from adapters.formatting.markup import code_spans, keep_stars
 from adapters.formatting.references import with_targets
 from adapters.formatting.split import plain_parts, valid_unicode

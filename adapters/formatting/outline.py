@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.blocks import plain_lines, table_lines
+from adapters.formatting.blocks import plain_lines, table_lines
 
 LONGEST_BLOCK = 20_000
 """A longer block is shown as written: a converter may take time that grows faster than its input."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from adapters.blocks import FENCE
 from adapters.channel import Entity, EntityType
 from adapters.discord.text import discord_parts
+from adapters.formatting.blocks import FENCE
 from adapters.text import telegram_parts
 from tests.adapters.model_like import answers
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapters.blocks import LONG_CODE, code_as_files
 from adapters.channel import Body, Upload
 from adapters.discord.text import discord_parts
+from adapters.formatting.blocks import LONG_CODE, code_as_files
 from adapters.text import telegram_parts
 
 CODE = "".join(f"print({number})\n" for number in range(LONG_CODE // 10))
