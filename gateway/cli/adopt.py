@@ -1,4 +1,5 @@
-"""This file is `strandline agents adopt`: among several gateways, an agent goes on with the files that are here."""
+"""`strandline agents adopt`: makes this home's copy of an agent's files the authoritative one among several
+gateways."""
 
 import asyncio
 import secrets
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 def adopt(
     context: typer.Context,
-    agent: Annotated[str, typer.Argument(help="An agent that no gateway looks after.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    agent: Annotated[str, typer.Argument(help="Agent that no gateway runs.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the prompt.")] = False,
     home: HomeOption = None,
 ) -> None:
-    """Among gateways on one Redis: let an agent go on with its files in this home, and never again with others."""
+    """Among gateways on one Redis: let an agent use its files in this home and no other copy from now on."""
     from gateway.config import read_config
 
     invocation: Invocation = context.obj
@@ -41,7 +42,7 @@ def adopt(
 
 
 async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "RedisSettings") -> None:
-    """Give the files a name that no copy anywhere has; interrupted between store and folder, it is simply run again."""
+    """Give the files a new unique name; if interrupted between store and folder, run it again."""
     from gateway.cluster.file_ownership import Mark, write_mark
     from gateway.cluster.workspace_locks import agent_lock
     from gateway.stores.pins import Pin

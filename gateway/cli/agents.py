@@ -1,4 +1,4 @@
-"""This file is `strandline agents …`: who answers in this gateway, and how agents come and go."""
+"""`strandline agents …`: lists, adds and removes agents."""
 
 import asyncio
 import re
@@ -26,29 +26,27 @@ from gateway.runtime.escape import visible
 if TYPE_CHECKING:
     from gateway.config import Config
 
-app = typer.Typer(
-    help="Who answers in this gateway: list, show, add, remove, adopt.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(help="Manage agents: list, show, add, remove, adopt.", no_args_is_help=True, rich_markup_mode=None)
 app.command()(adopt)
 
-NAME = Annotated[str, typer.Argument(help="Small letters, digits and hyphens.")]
+NAME = Annotated[str, typer.Argument(help="Name of the agent: lowercase letters, digits and hyphens.")]
 _WANTED = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _SHOWN_FILES = 30
 _TAKEN = "removed.toml"
-"""What was taken out of the configuration, beside what the agent had."""
+"""Configuration tables removed along with the agent's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One agent, as the configuration has it."""
+    """One agent in the configuration."""
 
     agent: str
     model: str
     workspace: str
     bindings: tuple[str, ...]
-    """The messages that lead to it, in words, besides its own terminal."""
+    """Descriptions of the messages routed to it, besides its own terminal."""
     is_default: bool
-    """What no binding claims goes to it."""
+    """Receives messages that no binding claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +60,18 @@ class FileShown:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One agent, with what it has."""
+    """One agent with its model, bindings, files, sessions and memory state."""
 
     listed: Listed
     files: tuple[FileShown, ...]
     sessions: tuple[str, ...]
     memory: MemoryStatus | None
-    """`None` while the running gateway does not know the agent yet."""
+    """`None` while the running gateway has not loaded the agent."""
 
 
 @app.command("list")
 def list_agents(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """List the agents of the configuration; what no binding claims goes to the one marked with a star."""
+    """List the configured agents; a star marks the default, which receives messages that no binding claims."""
     place = _home(context, home)
     listed = [_listed(place, _config(place), agent) for agent in _config(place).agents]
     if as_json:
@@ -102,10 +100,10 @@ def show(context: typer.Context, agent: NAME, as_json: JsonOption = False, home:
 def add(
     context: typer.Context,
     agent: NAME,
-    model: Annotated[str | None, typer.Option("--model", help="A name below [models]; offline if not given.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Name of a model in [models]; default: offline.")] = None,
     home: HomeOption = None,
 ) -> None:
-    """Add an agent: its table in config.toml, and a workspace made from the templates."""
+    """Add an agent: its table in config.toml and a workspace created from the templates."""
     from gateway.cluster.workspace_locks import workspace_locks
     from workspaces.access import AgentId
     from workspaces.workspace import Workspace
@@ -132,10 +130,10 @@ def add(
 def remove(
     context: typer.Context,
     agent: NAME,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the prompt.")] = False,
     home: HomeOption = None,
 ) -> None:
-    """Take an agent and its bindings out of config.toml and put its folder away. No file is deleted."""
+    """Remove an agent and its bindings from config.toml and archive its folder. No file is deleted."""
     place = _home(context, home)
     config = _config(place)
     is_known, folder = agent in config.agents, place.agent(agent).root
@@ -149,7 +147,7 @@ def remove(
         print(line)
 
 
-# --- what they have
+# --- list and show
 
 
 def _listed(home: Home, config: "Config", agent: str) -> Listed:
@@ -208,7 +206,7 @@ def _lines(shown: Shown) -> Iterator[str]:
         yield f"          … and {len(shown.files) - _SHOWN_FILES:,} more; --json lists all"
 
 
-# --- how they come and go
+# --- add and remove
 
 
 def _home(context: typer.Context, given: Path | None) -> Home:
@@ -233,7 +231,7 @@ def _unknown(config: "Config", agent: str) -> str:
 
 @contextmanager
 def _changing(home: Home) -> Iterator[str]:
-    """Give the configuration's text to whoever is about to write another one; two commands take turns."""
+    """Yield the configuration's text to a writer; a lock makes concurrent commands take turns."""
     from filelock import FileLock
 
     home.create()
@@ -261,9 +259,9 @@ async def _is_running(home: Home) -> bool:
 
 
 def _removed(invocation: Invocation, home: Home, agent: str, config: "Config") -> list[str]:
-    """Take the agent out and say, line by line, what was done and how to undo it.
+    """Remove the agent; return one line per step done, and how to undo it.
 
-    A running gateway has the folder open: it stays where it is, and the same command puts it away later.
+    A running gateway has the folder open, so it stays in place; run the command again later to archive it.
     """
     from gateway.config import owner_zone
 

@@ -1,4 +1,4 @@
-"""This file is `strandline approvals …`: the changes of agents' files that wait for their owner."""
+"""`strandline approvals …`: changes of agents' files that wait for their owner."""
 
 import asyncio
 from collections.abc import Iterator
@@ -15,20 +15,20 @@ from gateway.home import Home
 from gateway.runtime.escape import visible
 
 app = typer.Typer(
-    help="Decide about changes of agents' files that wait for you: list, show, approve, refuse.",
+    help="Review pending file changes: list, show, approve, refuse.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Number = Annotated[int, typer.Argument(help="As the list gives it.", min=1)]
-WhoseOption = Annotated[str | None, typer.Option("--agent", help="Only this agent's; everybody's if not given.")]
+Number = Annotated[int, typer.Argument(help="Number of the change, as shown by `list`.", min=1)]
+WhoseOption = Annotated[str | None, typer.Option("--agent", help="Only this agent's; default: all agents.")]
 
 
 @app.command(name="list")
 def list_(
     context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
 ) -> None:
-    """List what waits, the oldest first."""
+    """List pending changes, oldest first."""
     answer = _asked(context, home, ApprovalOrder("list", None, agent))
     if not as_json and not answer.changes:
         print("Nothing waits for you.")
@@ -44,7 +44,7 @@ def show(
     agent: WhoseOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Show all of one change, where it came from, and why it waits."""
+    """Show one change in full, its origin, and the reason it waits."""
     _print(_asked(context, home, ApprovalOrder("show", number, agent)), as_json)
 
 
@@ -56,7 +56,7 @@ def approve(
     agent: WhoseOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Make the change, unless the file is not what it was made from."""
+    """Make the change, unless the file has changed since."""
     _print(_asked(context, home, ApprovalOrder("approve", number, agent)), as_json)
 
 
@@ -68,7 +68,7 @@ def refuse(
     agent: WhoseOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Drop the change."""
+    """Discard the change."""
     _print(_asked(context, home, ApprovalOrder("refuse", number, agent)), as_json)
 
 

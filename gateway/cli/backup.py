@@ -1,4 +1,4 @@
-"""`strandline backup`, `verify` and `restore`: everything that a gateway knows, in one file and back."""
+"""`strandline backup`, `verify` and `restore`: saves a gateway's whole state to one file and restores it."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,20 +17,20 @@ from gateway.runtime.escape import visible
 if TYPE_CHECKING:
     from gateway.backup.restoring import RestoreException
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Such as strandline.tar.gz.")]
-YesOption = Annotated[bool, typer.Option("--yes", help="Restore without asking.")]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Path of the backup, such as strandline.tar.gz.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Restore without a prompt.")]
 AllowOption = Annotated[
     list[str],
     typer.Option(
         metavar="WHAT",
-        help="outside: write workspaces where its configuration puts them, also outside of the home. unsealed: it does "
-        "not have the seal of this home. large: it unpacks to more than 100 GB, or to 300 times its size.",
+        help="Accept a risk. outside: write workspaces outside of the home, if configured so. unsealed: it lacks "
+        "the seal of this home. large: it unpacks to more than 100 GB, or to 300 times its size.",
     ),
 ]
 
 
 def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Write everything that the gateway knows to one file, while it runs; secrets and the index are left out."""
+    """Back up the gateway's whole state to one file. Works while it runs; secrets and the index are left out."""
     from gateway.backup.taking import take_backup
     from gateway.config import read_config
 
@@ -57,7 +57,7 @@ def verify(
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Check a backup to its last byte, and show what restoring it would write, run and lose. Writes nothing."""
+    """Check a backup to its last byte and preview its restore. Shows the files, code and losses; writes nothing."""
     from gateway.backup.plan import losses_of
     from gateway.backup.restoring import examine_restore
 
@@ -80,7 +80,7 @@ def restore(
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Show what a backup would write and run, and with --yes make an empty home of it; its code stays disabled."""
+    """Preview a backup; with --yes, restore it to an empty home. Its code stays disabled."""
     from gateway.backup.plan import losses_of
     from gateway.backup.restoring import examine_restore, restore_backup
 
@@ -115,14 +115,14 @@ def _allowed(given: Sequence[str]) -> "list[RestoreException]":
 
 
 def _ask() -> None:
-    """Let the owner decide at a terminal. Raises BackupError for no, and where nobody can be asked."""
+    """Ask the owner at a terminal for confirmation. Raises BackupError if refused or if there is no terminal."""
     if not sys.stdin.isatty() or not typer.confirm("Restore it?", err=True):
         raise BackupError("nothing was restored; read what is above, and add --yes to restore it")
 
 
 @contextmanager
 def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show progress in bytes on a terminal's standard error; elsewhere only the outcome is told."""
+    """Show progress in bytes on standard error if it is a terminal; otherwise only the outcome is printed."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return

@@ -1,4 +1,4 @@
-"""This file is `strandline bench …`: the project's own measurements, for whoever has the source beside the program."""
+"""`strandline bench …`: the project's own measurements; needs the source tree."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bench.figures import Figure
 
 app = typer.Typer(
-    help="Measure how well and how fast memory finds, and how fast it takes in; needs the source.",
+    help="Measure memory search and indexing; needs the source.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -23,16 +23,16 @@ app = typer.Typer(
 @app.command()
 def retrieval(
     context: typer.Context,
-    data: Annotated[Path, typer.Option("--data", help="Conversations with questions, in LoCoMo's own format.")],
+    data: Annotated[Path, typer.Option("--data", help="File of conversations with questions, in LoCoMo's format.")],
     method: Annotated[
-        list[str] | None, typer.Option("--method", help="A way to search; may be repeated. `default` is always first.")
+        list[str] | None, typer.Option("--method", help="Search method; may be repeated. `default` always runs first.")
     ] = None,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Say how often the notes that answer a question are found, beside keywords, vectors and older mixtures of both.
+    """Measure how often search finds the notes that answer a question, compared with keywords, vectors and both.
 
-    `rerank` and `rewrite` need a provider, which the home's configuration names; they are measured when asked for.
+    `rerank` and `rewrite` need a provider, which the home's configuration names; they are measured only on request.
     """
     from gateway.config import read_config
 
@@ -54,11 +54,11 @@ def retrieval(
 
 @app.command()
 def search(
-    entries: Annotated[int, typer.Option("--entries", min=14, help="How many lines to make up and search.")] = 5_000,
-    searches: Annotated[int, typer.Option("--searches", min=10, help="How many searches in each of five runs.")] = 200,
+    entries: Annotated[int, typer.Option("--entries", min=14, help="Number of generated lines to search.")] = 5_000,
+    searches: Annotated[int, typer.Option("--searches", min=10, help="Number of searches in each of five runs.")] = 200,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how long a search of made-up notes takes as a turn has it, the question's embedding included."""
+    """Measure the search latency on generated notes as a turn sees it, including the question's embedding."""
     import asyncio
 
     _show(asyncio.run(_from_source("search").run(entries, searches)), as_json)
@@ -66,12 +66,16 @@ def search(
 
 @app.command()
 def index(
-    entries: Annotated[int, typer.Option("--entries", min=0, help="Lines of 20 words to make up and index.")] = 1_000,
-    passages: Annotated[int, typer.Option("--passages", min=0, help="Passages of 400 tokens, likewise.")] = 150,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="How often both sides take their turn.")] = 3,
+    entries: Annotated[
+        int, typer.Option("--entries", min=0, help="Number of generated lines of 20 words to index.")
+    ] = 1_000,
+    passages: Annotated[
+        int, typer.Option("--passages", min=0, help="Number of generated passages of 400 tokens to index.")
+    ] = 150,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Number of rounds for both sides.")] = 3,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how fast notes are indexed, from their files to being found, beside the bare embedding model."""
+    """Measure indexing speed, from files to searchable notes, compared with the embedding model alone."""
     import asyncio
 
     _show(asyncio.run(_from_source("index").run(entries, passages, rounds)), as_json)
@@ -86,7 +90,7 @@ def _show(figures: "Sequence[Figure]", as_json: bool) -> None:
 
 
 def _from_source(name: str) -> ModuleType:
-    """Return a module of the benchmarks, which lie beside the program in its source and nowhere else."""
+    """Return a module of the benchmarks, which only the source tree contains."""
     from importlib import import_module
 
     try:

@@ -1,4 +1,4 @@
-"""This file is `strandline chat`: a conversation at the prompt, or one message and its answer."""
+"""`strandline chat`: a conversation at the prompt, or one message and its answer."""
 
 import asyncio
 import os
@@ -23,12 +23,14 @@ EXIT = {"/exit", "/quit"}
 
 def chat(
     context: typer.Context,
-    message: Annotated[str | None, typer.Option("--message", "-m", help="Say this, print the answer, and end.")] = None,
+    message: Annotated[
+        str | None, typer.Option("--message", "-m", help="Send this message, print the answer and exit.")
+    ] = None,
     as_json: JsonOption = False,
     agent: AgentOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Talk to an agent. Works with a running gateway, and without one."""
+    """Talk to an agent, with or without a running gateway."""
     invocation: Invocation = context.obj
     place = invocation.home(home)
     if as_json and message is None:
@@ -57,11 +59,11 @@ async def _say_once(invocation: Invocation, home: Home, order: ChatOrder, as_jso
         print_json({"agent": agent, "message": order.text, "reply": "\n".join(replies)})
 
 
-# --- at the prompt
+# --- interactive prompt
 
 
 def _converse(invocation: Invocation, home: Home, agent: str | None) -> None:
-    """Read lines here, in the main thread, where Ctrl-C and the line editor work; the desk lives in another."""
+    """Read lines here, in the main thread, where Ctrl-C and the line editor work; the operator runs in another."""
     from anyio.from_thread import start_blocking_portal
 
     with (
@@ -104,7 +106,7 @@ def _lines() -> Iterator[str]:
 
 @contextmanager
 def _line_history(file: Path) -> Iterator[None]:
-    """Give the prompt an editor and the lines of earlier days, where Python has one."""
+    """Enable line editing and history at the prompt, where Python supports it."""
     try:
         import readline
     except ImportError:

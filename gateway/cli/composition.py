@@ -1,4 +1,4 @@
-"""This file puts a real gateway together for a command, once the command needs one."""
+"""Composes a real gateway for a command that needs one."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager

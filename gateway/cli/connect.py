@@ -1,4 +1,4 @@
-"""This file finds the desk to work at: the running gateway's, or that of a gateway composed for this one command."""
+"""Connects to the operator: the running gateway's, or that of a gateway composed for this one command."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,18 +13,18 @@ from gateway.home import Home
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A desk, and where it stands."""
+    """An operator and its location."""
 
     desk: Desk
     address: str | None
-    """Of the running gateway; `None` if this process composed one."""
+    """Address of the running gateway; `None` if this process composed one."""
 
 
 @asynccontextmanager
 async def reach(invocation: Invocation, home: Home, purpose: str, *, answers: bool = False) -> AsyncIterator[Reached]:
-    """Give the desk of *home*; *purpose* is what others are told while this process owns it.
+    """Yield the operator of *home*; other processes see *purpose* while this process owns the home.
 
-    A gateway composed here answers messages only if it *answers*: to look at its state is to change nothing.
+    A gateway composed here answers messages only if it *answers*: reading its state changes nothing.
 
     Raises HomeLockedError when the home is owned by a process that cannot be asked, WorkspaceLockedError when one of
     another home works in a workspace, ConfigError when there is no gateway and none can be composed, StrandlineError

@@ -1,4 +1,4 @@
-"""This file is `strandline cron …`: what agents do at their times."""
+"""`strandline cron …`: scheduled agent jobs."""
 
 import asyncio
 from dataclasses import asdict
@@ -14,25 +14,29 @@ from gateway.home import Home
 from gateway.runtime.escape import visible
 
 app = typer.Typer(
-    help="Have agents do something at its time: list, add, run, remove, enable, history.",
+    help="Schedule agent jobs: list, add, run, remove, enable, history.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Number = Annotated[int, typer.Argument(help="As the list gives it.", min=1)]
-When = Annotated[str, typer.Argument(help='Such as "at 2026-12-24 09:00", "in 20m", "every 2h" or "0 9 * * MON-FRI".')]
-What = Annotated[str, typer.Argument(help="What the agent is told then; you get its answer.")]
-WhoseOption = Annotated[str | None, typer.Option("--agent", help="Of this agent.")]
-ZoneOption = Annotated[str | None, typer.Option("--zone", help='Such as "Europe/Berlin"; yours if not given.')]
-MainOption = Annotated[bool, typer.Option("--main", help="Run it in your own conversation, not in one of its own.")]
-PrivateOption = Annotated[bool, typer.Option("--private", help="Let it work over your private notes.")]
+Number = Annotated[int, typer.Argument(help="Number of the job, as shown by `list`.", min=1)]
+When = Annotated[
+    str, typer.Argument(help='Schedule: "at 2026-12-24 09:00", "in 20m", "every 2h" or "0 9 * * MON-FRI".')
+]
+What = Annotated[str, typer.Argument(help="Prompt for the agent when the job fires; you receive the answer.")]
+WhoseOption = Annotated[str | None, typer.Option("--agent", help="Name of the agent.")]
+ZoneOption = Annotated[str | None, typer.Option("--zone", help='Time zone, such as "Europe/Berlin"; default: yours.')]
+MainOption = Annotated[
+    bool, typer.Option("--main", help="Run the job in your own conversation instead of a separate one.")
+]
+PrivateOption = Annotated[bool, typer.Option("--private", help="Give the job access to your private notes.")]
 
 
 @app.command(name="list")
 def list_(
     context: typer.Context, agent: WhoseOption = None, as_json: JsonOption = False, home: HomeOption = None
 ) -> None:
-    """List the jobs, when each comes next, and which were stopped."""
+    """List jobs with their next run; stopped ones are marked."""
     _print(_asked(context, home, CronOrder("list", agent)), as_json, "There are no jobs.")
 
 
@@ -55,25 +59,25 @@ def add(  # noqa: PLR0913  # each option is a parameter to typer
 
 @app.command()
 def run(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Run a job now, beside its schedule."""
+    """Run a job now, in addition to its schedule."""
     _print(_asked(context, home, CronOrder("run", number=number)), as_json)
 
 
 @app.command()
 def remove(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Forget a job and its history."""
+    """Remove a job and its history."""
     _print(_asked(context, home, CronOrder("remove", number=number)), as_json)
 
 
 @app.command()
 def enable(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Let a job come again that was stopped after failures."""
+    """Re-enable a job that was disabled after repeated failures."""
     _print(_asked(context, home, CronOrder("enable", number=number)), as_json)
 
 
 @app.command()
 def history(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Say what became of a job's latest times: silent, delivered, failed, dead, missed."""
+    """Show the outcome of a job's latest runs: silent, delivered, failed, dead, missed."""
     _print(_asked(context, home, CronOrder("history", number=number)), as_json, "It was not due yet.")
 
 

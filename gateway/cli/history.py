@@ -1,4 +1,4 @@
-"""This file is `strandline history …`: what changed in an agent's files, when, from where, and how to undo it."""
+"""`strandline history …`: changes of an agent's files, with time and origin, and how to undo them."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ from gateway.home import Home
 from gateway.runtime.escape import visible
 
 app = typer.Typer(
-    help="Look into the versions of an agent's files: log, show, diff, restore, bundle.",
+    help="Show and restore file versions: log, show, diff, restore, bundle.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 SHOWN_DIGITS = 10
-"""Of a revision; seven are enough to name one."""
+"""Digits shown of a revision; seven are enough to name one."""
 
 PathOption = Annotated[str | None, typer.Option("--path", help="Only this file or folder of the workspace.")]
-Revision = Annotated[str, typer.Argument(help="As the log gives it.")]
+Revision = Annotated[str, typer.Argument(help="Revision, as shown by `log`.")]
 
 
 @app.command()
@@ -34,10 +34,10 @@ def log(
     as_json: JsonOption = False,
     agent: AgentOption = None,
     path: PathOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of changes.")] = 20,
     home: HomeOption = None,
 ) -> None:
-    """List the changes, newest first."""
+    """List changes, newest first."""
     answer = _asked(context, home, HistoryOrder("log", agent, path, limit=limit))
     if as_json:
         print_json({"commits": [asdict(commit) for commit in answer.commits]})
@@ -55,14 +55,16 @@ def show(
     path: PathOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Show what one change did, and which message it came from."""
+    """Show one change and the message it came from."""
     _print(_asked(context, home, HistoryOrder("show", agent, path, revision)), as_json)
 
 
 @app.command()
 def diff(
     context: typer.Context,
-    revisions: Annotated[list[str], typer.Argument(help="Two, the older one first; one is compared to the newest.")],
+    revisions: Annotated[
+        list[str], typer.Argument(help="Two revisions, older one first; a single one is compared with the newest.")
+    ],
     as_json: JsonOption = False,
     agent: AgentOption = None,
     path: PathOption = None,
@@ -79,12 +81,12 @@ def diff(
 def restore(
     context: typer.Context,
     revision: Revision,
-    path: Annotated[str, typer.Argument(help="The file, relative to the workspace.")],
+    path: Annotated[str, typer.Argument(help="Path of the file, relative to the workspace.")],
     as_json: JsonOption = False,
     agent: AgentOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Bring a file back as it was at a revision; what it is now stays in the history."""
+    """Restore a file to a revision; its current content stays in the history."""
     _print(_asked(context, home, HistoryOrder("restore", agent, path, revision)), as_json)
 
 
@@ -92,7 +94,7 @@ def restore(
 def bundle(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
-    """Export the whole history into one file, which `git clone` takes, and print where it is."""
+    """Export the whole history to one file for `git clone`, and print its path."""
     _print(_asked(context, home, HistoryOrder("bundle", agent)), as_json)
 
 

@@ -1,4 +1,4 @@
-"""This file is `strandline hooks …`: which of the owner's code takes part in what, and what a handler would do."""
+"""`strandline hooks …`: the owner's hooks, their order, and trial runs."""
 
 import asyncio
 import json
@@ -20,14 +20,14 @@ from gateway.runtime.escape import visible
 if TYPE_CHECKING:
     from gateway.hooks import Event, Hook
 
-app = typer.Typer(help="Your own code in the gateway: list, test, enable.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Manage hooks, your own code: list, test, enable.", no_args_is_help=True, rich_markup_mode=None)
 
 FAILED = 1
 
 
 @app.command(name="list")
 def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """List the hooks in the order in which they run, with what becomes of one that fails."""
+    """List hooks in the order in which they run, and the rule for failures."""
     found = [_facts(hook) for hook in _hooks(context, home)]
     if as_json:
         print_json({"hooks": found})
@@ -38,7 +38,7 @@ def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption 
 
 @app.command()
 def enable(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Let the hooks and tool-server commands of a restored backup run, from the next start on. Read them first."""
+    """Enable the hooks and tool-server commands of a restored backup, from the next start on. Read them first."""
     place: Home = context.obj.home(home)
     enabled = place.disabled()
     place.disabled_code.unlink(missing_ok=True)
@@ -53,12 +53,12 @@ def enable(context: typer.Context, as_json: JsonOption = False, home: HomeOption
 @app.command(name="test")
 def try_out(
     context: typer.Context,
-    source: Annotated[str, typer.Argument(help="A hook as `list` names it, such as team.py:team_rules.")],
-    payload: Annotated[str, typer.Option(help="JSON object: fields of the sample payload to set.")] = "{}",
+    source: Annotated[str, typer.Argument(help="Name of a hook, as shown by `list`, such as team.py:team_rules.")],
+    payload: Annotated[str, typer.Option(help="JSON object with fields to set in the sample payload.")] = "{}",
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Run one hook, for real, with a sample payload, and say what it would change. Nothing reaches a chat."""
+    """Run one hook, for real, with a sample payload, and show the changes it would make. Nothing reaches a chat."""
     from gateway.hooks import event_of
 
     hook = _named(_hooks(context, home), source)
@@ -77,7 +77,7 @@ def try_out(
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a handler did with a sample."""
+    """A handler's result on a sample."""
 
     before: Mapping[str, object]
     after: Mapping[str, object]
@@ -90,7 +90,7 @@ class Trial:
         return {name: value for name, value in self.after.items() if value != self.before[name]}
 
     def as_json(self, event: "Event[Any]") -> dict[str, object]:
-        """Return all of it for machines."""
+        """Return the whole result for machines."""
         return {
             "event": event.name,
             "payload": self.before,
@@ -100,7 +100,7 @@ class Trial:
         }
 
     def lines(self, event: "Event[Any]") -> Iterator[str]:
-        """Return it in words."""
+        """Return the result as text lines."""
         yield f"event    {event.name}, {self.seconds:.3f} s of {event.deadline_s:g} s"
         yield f"payload  {json.dumps(self.before, ensure_ascii=False)}"
         if self.failure:
@@ -113,7 +113,7 @@ class Trial:
 
 
 def rule(event: "Event[Any]") -> str:
-    """Return what becomes of a handler of *event* that fails."""
+    """Return the consequence of a failing handler of *event*."""
     return "decides: what it is asked about does not happen" if event.decides else "is passed over"
 
 

@@ -1,4 +1,4 @@
-"""This file is `strandline import …`: other people's conversations become an agent's daily notes."""
+"""`strandline import …`: turns other people's conversations into an agent's daily notes."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -16,27 +16,29 @@ from gateway.home import Home
 if TYPE_CHECKING:
     from gateway.importers.locomo import Conversation
 
-app = typer.Typer(help="Turn other people's conversations into notes.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Import other people's conversations as notes.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()
 def imports() -> None:
-    """Turn other people's conversations into notes."""
+    """Import other people's conversations as notes."""
 
 
 @app.command()
 def locomo(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A JSON file in LoCoMo's format.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="JSON file in LoCoMo's format.", exists=True, dir_okay=False)],
     conversation: Annotated[
         list[str] | None,
-        typer.Option("--conversation", help="Its number, from 1, or its name; may be repeated. All if not given."),
+        typer.Option(
+            "--conversation", help="Number, from 1, or name of a conversation; may be repeated. Default: all."
+        ),
     ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="Take the one conversation into this agent.")] = None,
-    agent_prefix: Annotated[str, typer.Option("--agent-prefix", help="Put this before each agent's name.")] = "",
+    agent: Annotated[str | None, typer.Option("--agent", help="Import the one conversation into this agent.")] = None,
+    agent_prefix: Annotated[str, typer.Option("--agent-prefix", help="Prefix for each agent's name.")] = "",
     home: HomeOption = None,
 ) -> None:
-    """Import LoCoMo: one agent a conversation, one daily note a session, one entry a turn."""
+    """Import LoCoMo: one agent per conversation, one daily note per session, one entry per turn."""
     from gateway.importers.locomo import LocomoError, read_locomo
 
     invocation: Invocation = context.obj
@@ -75,7 +77,7 @@ def _named(chosen: "list[Conversation]", agent: str | None, prefix: str) -> "lis
 
 
 def _take_in(home: Home, conversation: "Conversation", *, is_locked: bool) -> int:
-    """Write the notes into the agent's workspace, making the agent first; return how many were not there yet."""
+    """Write the notes into the agent's workspace, creating the agent first; return the number of new notes."""
     from gateway.cluster.workspace_locks import workspace_locks
 
     _configure(home, conversation.agent)
@@ -112,7 +114,7 @@ def _workspace_of(home: Home, agent: str) -> Path:
 
 
 def _configure(home: Home, agent: str) -> None:
-    """Add `[agents.<id>]` to the configuration, keeping its comments; refuse what would not be a configuration."""
+    """Add `[agents.<id>]` to the configuration, keeping its comments; reject an invalid result."""
     from gateway.config import read_config
     from gateway.config.editing import with_agent
     from gateway.config.reading import parse_config

@@ -1,4 +1,4 @@
-"""This file is `strandline init`: it asks little, and writes the configuration and the first workspace."""
+"""`strandline init`: asks few questions, and writes the configuration and the first workspace."""
 
 import sys
 from typing import Annotated
@@ -11,10 +11,10 @@ from gateway.cli.scaffold import PROVIDERS, Wishes, prepared, wishes_of
 
 def init(
     context: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Use the defaults without a prompt.")] = False,
     home: HomeOption = None,
 ) -> None:
-    """Make a home: a commented config.toml and the workspace of agent main. Safe to repeat."""
+    """Create a home: config.toml and the workspace of agent main. Safe to repeat."""
     invocation: Invocation = context.obj
     place = invocation.home(home)
     wishes = wishes_of(invocation.environ)

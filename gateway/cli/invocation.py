@@ -1,4 +1,4 @@
-"""This file holds what every command is given: the environment, the chosen home, and a way to compose a gateway."""
+"""The context of every command: the environment, the chosen home, and a way to compose a gateway."""
 
 import asyncio
 import json
@@ -29,15 +29,15 @@ class Composed:
     desk: Desk
     readiness: Readiness
     run: Callable[[asyncio.Event], Coroutine[object, object, None]]
-    """Works until the event is set, and then finishes what was begun."""
+    """Runs until the event is set, then finishes the work begun."""
     meter: "Meter | None" = None
-    """Has counted what it did, where that is wanted."""
+    """Metrics of the gateway, if enabled."""
     web: "WebDoor | None" = None
-    """The HTTP door, where it is to be open."""
+    """The HTTP server, if enabled."""
 
 
 class Compose(Protocol):
-    """Puts a gateway together."""
+    """Composes a gateway."""
 
     def __call__(
         self, home: Home, config: "Config", environ: Mapping[str, str], *, channels: bool
@@ -52,36 +52,36 @@ class Invocation:
     environ: Mapping[str, str]
     compose: Compose
     program: str = "strandline"
-    """What to type to start it again."""
+    """The command that starts it again."""
     home_before: Path | None = None
     """`--home` in front of the command."""
     until_its_end: ExitStack = field(default_factory=ExitStack)
-    """What the program keeps up until it ends."""
+    """Resources that the program holds until it ends."""
 
     def home(self, given: Path | None) -> Home:
-        """Return the home to work on: *given* after the command, before it, by the environment, the default."""
+        """Return the home to use: *given* after the command, before it, from the environment, or the default."""
         named = given or self.home_before or Path(self.environ.get(HOME_VARIABLE) or DEFAULT_HOME)
         return Home(named.expanduser().absolute())
 
     def guard(self, config: "Config") -> None:
-        """Take the secrets that *config* names out of all that is printed, logged or written until the program ends."""
+        """Redact the secrets that *config* names from all output, logs and files until the program ends."""
         from gateway.config.secrets import known_secrets
         from workspaces.secrets import guarding
 
         self.until_its_end.enter_context(guarding(known_secrets(config, self.environ)))
 
     def command(self, words: str, home: Home) -> str:
-        """Return the line that starts *words* on *home* in any terminal, whatever that one's environment."""
+        """Return the command line that runs *words* on *home* in any terminal, whatever its environment."""
         is_default = home.path == DEFAULT_HOME.expanduser().absolute()
         return f"{self.program} {words}" + ("" if is_default else f" --home {home.path}")
 
 
 HomeOption = Annotated[
     Path | None,
-    typer.Option("--home", metavar="DIR", help="The gateway's folder. Default: $STRANDLINE_HOME or ~/.strandline"),
+    typer.Option("--home", metavar="DIR", help="Folder of the gateway. Default: $STRANDLINE_HOME or ~/.strandline"),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-AgentOption = Annotated[str | None, typer.Option("--agent", help="Which agent; the default one if not given.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AgentOption = Annotated[str | None, typer.Option("--agent", help="Name of the agent; default: the default agent.")]
 
 
 def print_json(answer: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""This file is the command line: the commands, what they share, and how a failure is told.
+"""The command line: its commands, their shared options, and the report of failures.
 
 Exit status: 0 done; 1 failed; 2 wrong configuration or usage; 3 another process owns the home; 130 interrupted.
 """
@@ -60,7 +60,7 @@ def _run(argv: Sequence[str], invocation: Invocation) -> int:
 
 
 def commands() -> typer.Typer:
-    """Return the tree of commands; each imports what is heavy when it runs."""
+    """Return the tree of commands; each imports heavy libraries when it runs."""
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(_before)
     app.command()(init.init)
@@ -100,7 +100,7 @@ def _before(
     context: typer.Context,
     home: HomeOption = None,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """A gateway for your own agents, with a memory you can read."""

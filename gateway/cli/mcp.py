@@ -1,4 +1,4 @@
-"""This file is `strandline mcp`: it offers an agent's memory to another program of the owner's."""
+"""`strandline mcp`: offers an agent's memory to another program of the owner's."""
 
 import asyncio
 from typing import Annotated
@@ -10,15 +10,15 @@ from gateway.cli.invocation import AgentOption, HomeOption, Invocation
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.errors import StrandlineError
 
-ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Offer no tool that notes anything.")]
+ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Offer no tool that writes notes.")]
 
 
 def mcp(
     context: typer.Context, agent: AgentOption = None, read_only: ReadOnlyOption = False, home: HomeOption = None
 ) -> None:
-    """Serve an agent's memory to another program of yours, by the Model Context Protocol (stdio).
+    """Serve an agent's memory to another program over MCP (stdio).
 
-    The home is locked only while a question is answered without a gateway: one may be started meanwhile.
+    Without a running gateway, the home is locked only during each request, so that one can be started meanwhile.
     """
     try:
         from gateway.control.memory_server import MemoryServer

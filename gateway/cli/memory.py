@@ -1,4 +1,4 @@
-"""This file is `strandline memory …`: the state of an agent's index, bringing it up to date, searching it."""
+"""`strandline memory …`: the state of an agent's index, its update, and searches."""
 
 import asyncio
 import sys
@@ -23,7 +23,7 @@ from gateway.home import Home
 from gateway.runtime.escape import visible
 
 app = typer.Typer(
-    help="Look into an agent's memory: status, index, search, why, origin, migrate.",
+    help="Manage memory: status, index, search, why, origin, migrate.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -33,7 +33,7 @@ app = typer.Typer(
 def status(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
-    """Say how many entries are indexed, how they are searched, and which files are not."""
+    """Show the number of indexed entries, the search method, and the files left out."""
     invocation: Invocation = context.obj
     state = asyncio.run(_status(invocation, invocation.home(home), AgentOrder(agent)))
     if as_json:
@@ -48,7 +48,7 @@ def status(
 def index(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
-    """Bring the index up to date with the files; only what changed is read again."""
+    """Update the index from the files; only changed files are read again."""
     invocation: Invocation = context.obj
     outcome, state = asyncio.run(_index(invocation, invocation.home(home), AgentOrder(agent)))
     if as_json:
@@ -60,11 +60,16 @@ def index(
 @app.command()
 def search(  # noqa: PLR0913 - one for each option
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
+    query: Annotated[str, typer.Argument(help="Query in your own words.")],
     as_json: JsonOption = False,
     agent: AgentOption = None,
-    max_results: Annotated[int | None, typer.Option("--max-results", min=1, max=50, help="At most so many.")] = None,
-    as_of: Annotated[datetime | None, typer.Option("--as-of", formats=["%Y-%m-%d"], help="As it was that day.")] = None,
+    max_results: Annotated[
+        int | None, typer.Option("--max-results", min=1, max=50, help="Maximum number of results.")
+    ] = None,
+    as_of: Annotated[
+        datetime | None,
+        typer.Option("--as-of", formats=["%Y-%m-%d"], help="Search the notes as they were on this day."),
+    ] = None,
     home: HomeOption = None,
 ) -> None:
     """Search MEMORY.md and the daily notes as their owner."""
@@ -82,7 +87,7 @@ def search(  # noqa: PLR0913 - one for each option
 def why(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
-    """Say which memories the latest answer in your own conversation used, with their scores."""
+    """Show the memories that the latest answer in your own conversation used, with their scores."""
     invocation: Invocation = context.obj
     known = asyncio.run(_why(invocation, invocation.home(home), AgentOrder(agent)))
     if as_json:
@@ -95,12 +100,12 @@ def why(
 @app.command()
 def origin(
     context: typer.Context,
-    citation: Annotated[str, typer.Argument(help="A passage as a search cites it, such as MEMORY.md#L3-L5.")],
+    citation: Annotated[str, typer.Argument(help="Citation of a passage from a search, such as MEMORY.md#L3-L5.")],
     as_json: JsonOption = False,
     agent: AgentOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Say which change wrote a passage, and which message led to it."""
+    """Show the change that wrote a passage, and the message that led to it."""
     invocation: Invocation = context.obj
     known = asyncio.run(_origin(invocation, invocation.home(home), OriginOrder(citation, agent)))
     if as_json:
@@ -163,7 +168,7 @@ def _reasons(known: Why) -> Iterator[str]:
 
 
 def found_lines(found: Found) -> Iterator[str]:
-    """Give what a search found as people read it."""
+    """Yield a search's hits as text for people."""
     if not found.hits:
         yield "Nothing found."
     for hit in found.hits:
@@ -180,7 +185,7 @@ app.command()(migrate)
 
 @contextmanager
 def _bar() -> Iterator[Progress]:
-    """Show progress on a terminal's standard error; elsewhere only the outcome is told."""
+    """Show progress on standard error if it is a terminal; otherwise only the outcome is printed."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return

@@ -1,4 +1,4 @@
-"""This file is `strandline memory migrate`: the index is built on a Qdrant server and compared before it is used."""
+"""`strandline memory migrate`: builds the index on a Qdrant server and compares it before it is used."""
 
 import asyncio
 import sys
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 def migrate(
     context: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="Of the Qdrant server, such as http://qdrant:6333.")],
-    api_key_env: Annotated[str | None, typer.Option(help="The variable that holds its key.")] = None,
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL of the Qdrant server, such as http://qdrant:6333.")],
+    api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None,
     layout: Annotated[
-        Literal["agent", "shared"], typer.Option(help="A collection an agent, or one for all.")
+        Literal["agent", "shared"], typer.Option(help="One collection per agent, or one shared by all.")
     ] = "agent",
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Build every agent's index on a Qdrant server and compare its answers; then say which settings use it.
+    """Build every agent's index on a Qdrant server and compare its answers; then print the settings that use it.
 
     The gateway must not run meanwhile; its own index stays as it is.
     """
@@ -92,7 +92,7 @@ def _tell(compared: "list[Compared]", server: "QdrantSettings", as_json: bool) -
 
 @contextmanager
 def _bar() -> "Iterator[Progress]":
-    """Show progress on a terminal's standard error; elsewhere only the outcome is told."""
+    """Show progress on standard error if it is a terminal; otherwise only the outcome is printed."""
     if not sys.stderr.isatty():
         yield lambda _agent, _done, _total: None
         return

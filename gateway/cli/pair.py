@@ -1,4 +1,4 @@
-"""This file is `strandline pair …`: who asks to talk to a bot, and who was let in."""
+"""`strandline pair …`: pairing requests and paired guests."""
 
 import asyncio
 from collections.abc import Iterator
@@ -15,42 +15,42 @@ from gateway.home import Home
 from gateway.runtime.escape import visible
 
 app = typer.Typer(
-    help="Let people in who write to a bot directly: list, approve, refuse, revoke, people.",
+    help="Manage pairing requests: list, approve, refuse, revoke, people.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Code = Annotated[str, typer.Argument(help="What they were told, such as ABCDE-23456.")]
-Person = Annotated[str, typer.Argument(help="Such as telegram:12345.")]
+Code = Annotated[str, typer.Argument(help="Pairing code, such as ABCDE-23456.")]
+Person = Annotated[str, typer.Argument(help="Id of the guest, such as telegram:12345.")]
 
 
 @app.command(name="list")
 def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """List who waits, with their codes; a code is good for an hour."""
+    """List pairing requests with their codes; a code is valid for an hour."""
     _print(_asked(context, home, PairOrder("list")), as_json, "Nobody waits to be let in.")
 
 
 @app.command()
 def people(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """List who was let in by a code."""
+    """List the guests admitted by a code."""
     _print(_asked(context, home, PairOrder("people")), as_json, "Nobody was let in by a code.")
 
 
 @app.command()
 def approve(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Let in who was told the code, or somebody by number (telegram:12345): a guest, in direct chats only."""
+    """Admit a person by their code or number (telegram:12345): as a guest, in direct chats only."""
     _print(_asked(context, home, PairOrder("approve", code)), as_json)
 
 
 @app.command()
 def refuse(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Refuse who was told the code; they hear nothing, and get no other one for a week."""
+    """Refuse a pairing request; the person is not notified and gets no new code for a week."""
     _print(_asked(context, home, PairOrder("refuse", code)), as_json)
 
 
 @app.command()
 def revoke(context: typer.Context, person: Person, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Let a guest in no more; what they wrote and still waits is dropped."""
+    """Revoke a guest's access; their pending messages are dropped."""
     _print(_asked(context, home, PairOrder("revoke", person)), as_json)
 
 

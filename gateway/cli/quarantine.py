@@ -1,4 +1,4 @@
-"""`strandline quarantine …`: rows that nothing works on until the owner retries or drops them."""
+"""`strandline quarantine …`: rows that stay unprocessed until the owner retries or drops them."""
 
 import asyncio
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Row = Annotated[str, typer.Argument(metavar="ID", help="As the list gives it.")]
+Row = Annotated[str, typer.Argument(metavar="ID", help="Row, as shown by `list`.")]
 
 
 @app.command(name="list")

@@ -1,4 +1,4 @@
-"""The words for what restoring a backup would do."""
+"""The description of a backup's restore."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,12 +15,12 @@ SEALS = {
     "absent": "without a seal: an older version made it, or somebody else; who changed it cannot be told",
     "no_key": "its seal cannot be checked, for the home has no backup.key: whoever had the file may have changed it",
 }
-"""What a seal shows, by its state."""
+"""Description of a seal by its state."""
 _SHOWN = 10
 
 
 def plan_lines(plan: "RestorePlan", losses: "RestoreLosses", file: Path, home: Home) -> Iterator[str]:
-    """Say what restoring *file* to *home* would do."""
+    """Describe the restore of *file* to *home*."""
     head, contents = plan.contents.head, plan.contents
     yield f"backup    {file}: of {head.made_at}, by Strandline {head.version}"
     yield f"contents  {len(contents.files):,} files, {contents.size:,} bytes; every byte is the one that was written"

@@ -1,4 +1,4 @@
-"""This file is `strandline route …`: where a message would go, and why some got no answer."""
+"""`strandline route …`: shows the route of a message, and the reasons for unanswered messages."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
     from gateway.admission.explain import Explanation
 
 app = typer.Typer(
-    help="Say where a message would go, and why messages got no answer: explain, why.",
+    help="Explain routes and unanswered messages: explain, why.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-ChannelOption = Annotated[str, typer.Option(help="telegram, discord or terminal.")]
-AccountOption = Annotated[str, typer.Option(help="The bot, by its name in the configuration.")]
-ChatOption = Annotated[str | None, typer.Option(help="The id of a group; without one it is a direct chat.")]
-ThreadOption = Annotated[str | None, typer.Option(help="The id of a thread or topic in it.")]
-PersonOption = Annotated[str | None, typer.Option(help="The id of who writes; without one they are anonymous.")]
-GuildOption = Annotated[str | None, typer.Option(help="The id of the Discord server that the chat belongs to.")]
-RoleOption = Annotated[list[str] | None, typer.Option(help="The id of a role that they have there; may be repeated.")]
-MentionOption = Annotated[bool, typer.Option("--mention", help="The message mentions the bot or replies to it.")]
+ChannelOption = Annotated[str, typer.Option(help="Channel: telegram, discord or terminal.")]
+AccountOption = Annotated[str, typer.Option(help="Name of the bot in the configuration.")]
+ChatOption = Annotated[str | None, typer.Option(help="Id of a group; default: a direct chat.")]
+ThreadOption = Annotated[str | None, typer.Option(help="Id of a thread or topic in the group.")]
+PersonOption = Annotated[str | None, typer.Option(help="Id of the sender; default: anonymous.")]
+GuildOption = Annotated[str | None, typer.Option(help="Id of the chat's Discord server.")]
+RoleOption = Annotated[list[str] | None, typer.Option(help="Id of a role that the sender has there; may be repeated.")]
+MentionOption = Annotated[
+    bool, typer.Option("--mention", help="Assume that the message mentions the bot or replies to it.")
+]
 
 
 @app.command()
@@ -46,7 +48,7 @@ def explain(  # noqa: PLR0913  # each option is a parameter to typer
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Say which agent a message would go to, as what kind of chat, by which rule, and whether it may go in."""
+    """Show the agent, chat type and rule for a message, and whether it would be admitted."""
     invocation: Invocation = context.obj
     order = RouteOrder(channel, account, chat, thread, person, guild, tuple(role or ()), mention)
     answer = asyncio.run(_explained(invocation, invocation.home(home), order))
@@ -60,12 +62,12 @@ def explain(  # noqa: PLR0913  # each option is a parameter to typer
 @app.command()
 def why(
     context: typer.Context,
-    chat: Annotated[str | None, typer.Option(help="Only this chat, by its id.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    chat: Annotated[str | None, typer.Option(help="Show only this chat, by its id.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of messages.")] = 20,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """List the latest messages that got no answer, with the reason and how to mend it."""
+    """List the latest unanswered messages, with the reason and the remedy."""
     invocation: Invocation = context.obj
     answer = asyncio.run(_silences(invocation, invocation.home(home), SilencesOrder(chat, limit)))
     if as_json:

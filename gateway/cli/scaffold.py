@@ -1,4 +1,4 @@
-"""This file makes a home ready for its first start: a commented configuration and a workspace for each agent."""
+"""Prepares a home for its first start: a commented configuration and a workspace for each agent."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
@@ -16,13 +16,13 @@ _MODELS = (
     ("anthropic", "claude-sonnet-5", "ANTHROPIC_API_KEY"),
     ("google", "gemini-3.8-flash", "GEMINI_API_KEY"),
 )
-"""Provider, one of its models, and the variable in which its own client looks for a key."""
+"""Provider, one of its models, and the environment variable from which its own client reads a key."""
 PROVIDERS = ("offline", *(provider for provider, _, _ in _MODELS))
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What `init` was told; the defaults ask for nothing that needs an account."""
+    """The answers given to `init`; the defaults need no account."""
 
     time_zone: str
     telegram_id: str = ""
@@ -64,14 +64,14 @@ def _make_workspaces(home: Home, config: "Config") -> None:
 
 
 def wishes_of(environ: Mapping[str, str]) -> Wishes:
-    """Return what is done unattended."""
+    """Return the answers for an unattended `init`."""
     from gateway.config import owner_zone
 
     return Wishes(owner_zone(None, environ).name)
 
 
 def starter_config(wishes: Wishes) -> str:
-    """Return a configuration that does what *wishes* say and shows, in comments, what else there is."""
+    """Return a configuration that implements *wishes* and shows further options in comments."""
     return "\n".join(_lines(wishes)) + "\n"
 
 

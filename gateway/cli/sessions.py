@@ -1,4 +1,4 @@
-"""This file is `strandline sessions …`: the conversations that are kept, read by their owner."""
+"""`strandline sessions …`: stored conversations, read by their owner."""
 
 import asyncio
 import os
@@ -22,21 +22,21 @@ from gateway.home import Home
 from gateway.runtime.escape import visible
 
 app = typer.Typer(
-    help="Read the conversations that are kept, ended ones too: list, show, export, search.",
+    help="Read stored conversations: list, show, export, search.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 RESULT_CHARS = 300
-"""Of what a tool was told and what it returned, people are shown so much; `--json` and an export have all."""
+"""Characters shown of a tool's arguments and result; `--json` and an export have all."""
 
-WhoseOption = Annotated[str | None, typer.Option("--agent", help="Only this agent's; every agent's if not given.")]
-Session = Annotated[str, typer.Argument(help="Its name, as the list gives it.")]
+WhoseOption = Annotated[str | None, typer.Option("--agent", help="Only this agent's; default: all agents.")]
+Session = Annotated[str, typer.Argument(help="Name of the conversation, as shown by `list`.")]
 DAY = ["%Y-%m-%d"]
 
 
 class Form(StrEnum):
-    """How an export is written."""
+    """Format of an export."""
 
     MARKDOWN = "markdown"
     JSONL = "jsonl"
@@ -46,7 +46,7 @@ class Form(StrEnum):
 def list_(
     context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
 ) -> None:
-    """List the conversations: those that go on, then those that ended, the latest first."""
+    """List conversations: current ones first, then ended ones, latest first."""
     answer = _asked(context, home, SessionsOrder("list", agent))
     if as_json:
         print_json({"sessions": [asdict(row) for row in answer.sessions]})
@@ -63,10 +63,10 @@ def show(
     session: Session,
     as_json: JsonOption = False,
     agent: AgentOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many records.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of records.")] = 50,
     home: HomeOption = None,
 ) -> None:
-    """Show the end of a conversation, the newest last."""
+    """Show the end of a conversation, newest last."""
     answer = _asked(context, home, SessionsOrder("show", agent, session, limit=limit))
     if as_json:
         records = [asdict(record) for record in answer.records]
@@ -81,12 +81,14 @@ def show(
 def export(
     context: typer.Context,
     session: Session,
-    form: Annotated[Form, typer.Option("--format", help="To read it, or as it is stored.")] = Form.MARKDOWN,
-    output: Annotated[Path | None, typer.Option("--output", help="A new file; else it is printed.")] = None,
+    form: Annotated[Form, typer.Option("--format", help="Readable text, or the records as stored.")] = Form.MARKDOWN,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Write to this new file instead of standard output.")
+    ] = None,
     agent: AgentOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Write all of a conversation as Markdown, or the records as they are stored, one JSON object a line."""
+    """Export a whole conversation as Markdown, or its records as stored, one JSON object a line."""
     invocation: Invocation = context.obj
     asyncio.run(_export(invocation, invocation.home(home), SessionsOrder("export", agent, session), form, output))
 
@@ -94,15 +96,15 @@ def export(
 @app.command()
 def search(  # noqa: PLR0913 - one for each option
     context: typer.Context,
-    text: Annotated[str, typer.Argument(help="Letter by letter, in any case; two characters or more.")],
+    text: Annotated[str, typer.Argument(help="Text to find, in any case; at least two characters.")],
     as_json: JsonOption = False,
     agent: AgentOption = None,
-    since: Annotated[datetime | None, typer.Option("--since", formats=DAY, help="From this day on.")] = None,
-    until: Annotated[datetime | None, typer.Option("--until", formats=DAY, help="To the end of this day.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="At most so many.")] = 20,
+    since: Annotated[datetime | None, typer.Option("--since", formats=DAY, help="First day to search.")] = None,
+    until: Annotated[datetime | None, typer.Option("--until", formats=DAY, help="Last day to search.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="Maximum number of matches.")] = 20,
     home: HomeOption = None,
 ) -> None:
-    """Find what was said, the newest first; both days belong to the search."""
+    """Search the conversations' text, newest first; the search includes both days."""
     days = since.date() if since else None, until.date() if until else None
     answer = _asked(context, home, SessionsOrder("search", agent, None, text, *days, limit=limit))
     if as_json:
@@ -141,7 +143,7 @@ async def _export(invocation: Invocation, home: Home, order: SessionsOrder, form
 
 @contextmanager
 def _writing(output: Path | None) -> Iterator[Callable[[str], object]]:
-    """Give what writes to *output*, which must be new and is gone again if anything fails, or to standard output."""
+    """Yield a writer to *output*, which must be new and is removed if anything fails, or to standard output."""
     if output is None:
         safe = visible if sys.stdout.isatty() else str
         yield lambda text: sys.stdout.write(safe(text))
@@ -178,7 +180,7 @@ def _markdown(record: SessionRecord) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Return *text* as a block of code, whatever it holds."""
+    """Return *text* as a code block, whatever it contains."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(longest + 1, 3)
     return f"{fence}\n{text}\n{fence}"
@@ -210,7 +212,7 @@ def _match(match: SessionMatch) -> str:
 
 
 def _tell_faults(damaged: int, unknown: int) -> None:
-    """Say on standard error what could not be read, so that what is printed stays what was said."""
+    """Report unreadable records on standard error, so that standard output holds only the conversation."""
     if damaged:
         print(f"strandline: {damaged:,} damaged lines were skipped; they stay in the file", file=sys.stderr)
     if unknown:

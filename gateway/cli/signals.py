@@ -1,4 +1,4 @@
-"""This file turns SIGTERM and SIGINT into a request to stop; the second one ends the process at once."""
+"""Turns SIGTERM and SIGINT into a request to stop; the second signal ends the process at once."""
 
 import asyncio
 import signal
@@ -10,7 +10,7 @@ STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 @contextmanager
 def stop_on_signals(stop: asyncio.Event) -> Iterator[None]:
-    """Set *stop* at the first signal while the block runs, and leave the next one to the system."""
+    """Set *stop* at the first signal while the block runs; the next one has its default effect."""
     loop = asyncio.get_running_loop()
 
     def first() -> None:

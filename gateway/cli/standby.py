@@ -1,4 +1,4 @@
-"""This file composes a gateway again whose share has changed, and waits for a store that is away, however long."""
+"""Recomposes a gateway after its cluster membership changes, and waits for an unavailable store, however long."""
 
 import asyncio
 import os
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from gateway.control.standby_app import Waiting
 
 SHORT_S = 0.5
-"""A share that has changed is taken up in less than that: nobody need hear of it. Our choice."""
+"""A changed membership takes effect in less time than that, so no notice is needed. Our choice."""
 PAUSE_S = 1.0
-"""Between two tries, each of which waits for the store itself. Our choice."""
+"""Seconds between two attempts, each of which waits for the store itself. Our choice."""
 
 Make = Callable[[], AbstractAsyncContextManager[Composed]]
 
 
 @dataclass(frozen=True, slots=True)
 class Doorway:
-    """Where a gateway answers while it waits."""
+    """Where a waiting gateway answers requests."""
 
     home: Home
     zone: "OwnerZone"
@@ -37,9 +37,9 @@ class Doorway:
 
 
 async def composed_again(stack: AsyncExitStack, make: Make, doorway: Doorway) -> Composed:
-    """Return the gateway that *make* composes, entered into *stack*, once its store lets it.
+    """Return the gateway that *make* composes, entered into *stack*, once its store is available.
 
-    Nothing is accepted meanwhile. Raises ConfigError for a store that is there and must not be used.
+    Nothing is accepted meanwhile. Raises ConfigError for an available store that must not be used.
     """
     import structlog
 
@@ -57,9 +57,9 @@ async def composed_again(stack: AsyncExitStack, make: Make, doorway: Doorway) ->
 
 @asynccontextmanager
 async def outlasting(stop: asyncio.Event, *, is_first: bool) -> AsyncIterator[None]:
-    """Let a run that its store fails end by itself, unless it *is_first*: whoever is composed next waits for the store.
+    """End a run quietly when its store fails, unless it *is_first*: the next composition waits for the store.
 
-    It fails one when it goes away again while what an earlier run left is taken up.
+    A store fails a run by becoming unavailable again while the leftovers of an earlier run are taken up.
     """
     if is_first:
         yield

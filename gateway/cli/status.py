@@ -1,4 +1,4 @@
-"""This file is `strandline status`: what runs, what waits, what was dropped and why."""
+"""`strandline status`: running components, queues, and dropped messages with their reasons."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from gateway.runtime.escape import visible
 
 
 def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Say what runs, what waits, and what was dropped. Works without a running gateway too."""
+    """Show running components, queues and dropped messages. Works without a running gateway too."""
     invocation: Invocation = context.obj
     place = invocation.home(home)
     state, address = asyncio.run(_ask(invocation, place))
@@ -108,7 +108,7 @@ def _gateway(state: Status, address: str | None, start: str) -> str:
 
 
 def standing(state: Status) -> str:
-    """Return in a word or two whether a gateway takes messages."""
+    """Return in a word or two whether a gateway accepts messages."""
     why = "see below what for" if state.waits_for else "every agent has its gateway"
     return "ready" if state.ready else f"standing by ({why})" if state.standby else "starting"
 

@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from gateway.config import Config
 
 GARBAGE = (10_000, 10, 10)
-"""Objects after which Python looks for cycles, and how much seldomer among older ones. With its own 700 it did so for
-1 ms a message, and up to 111 ms at once, measured under load; what is found later are some megabytes."""
+"""Objects after which Python looks for cycles, and the thresholds of the older generations.
+
+With its own 700 it took 1 ms a message, and up to 111 ms at once, measured under load; collecting later costs some
+megabytes.
+"""
 
 
 def up(
     context: typer.Context,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Where to listen; 0 is a free port.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = None,
     home: HomeOption = None,
 ) -> None:
     """Start the gateway. A fresh home is made ready first; Ctrl-C stops it in good order."""

@@ -14,7 +14,7 @@ from gateway.errors import StrandlineError
 from gateway.home import Home
 
 app = typer.Typer(
-    help="Let your browser in to the page, and see which ones are: link, sessions, revoke.",
+    help="Manage browser sign-ins: link, sessions, revoke.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -48,7 +48,7 @@ def sessions(context: typer.Context, as_json: JsonOption = False, home: HomeOpti
 @app.command()
 def revoke(
     context: typer.Context,
-    session: Annotated[str | None, typer.Argument(help="As the list gives it.")] = None,
+    session: Annotated[str | None, typer.Argument(help="Session, as shown by `sessions`.")] = None,
     everybody: Annotated[bool, typer.Option("--all", help="Sign out every browser.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,

@@ -1,4 +1,4 @@
-"""This file asks the chat platforms, for `strandline doctor`, how our bots are set up there."""
+"""Checks of `strandline doctor` that query the chat platforms for the setup of our bots."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -16,7 +16,7 @@ _UNKNOWN = "the gateway tries again by itself; look at this machine's way out, a
 
 
 async def check_bots(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
-    """Give what each bot lacks; one that cannot be asked now is a warning."""
+    """Yield the faults of each bot; a bot that cannot be queried now gives a warning."""
     for name, bot in config.channels.bots():
         async for finding in _findings(name, bot, environ):
             yield finding
@@ -48,4 +48,4 @@ async def _examined(adapter: Adapter) -> list[str]:
 
 
 async def _count_nothing(_: str) -> None:
-    """A look is no traffic."""
+    """No-op counter: a check is not traffic."""

@@ -1,4 +1,4 @@
-"""This file is `strandline doctor`: what could keep a gateway from working here, and how to mend it."""
+"""`strandline doctor`: finds anything that would keep a gateway from working, with its remedy."""
 
 import asyncio
 import platform
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 LOW_DISK = 1_000_000_000
 NO_DISK = 100_000_000
-"""Free bytes below which there is a warning, and a failure; our choice."""
+"""Free bytes below which the check warns or fails; our choice."""
 OLDEST_PYTHON = (3, 11)
 
 
 def doctor(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Check everything a gateway needs here, and say how to mend what is missing. Exit status 1 if it cannot work."""
+    """Check everything a gateway needs. Prints a remedy for each fault; exit status 1 if it cannot work."""
     invocation: Invocation = context.obj
     findings = asyncio.run(_examine(invocation, invocation.home(home)))
     if as_json:
@@ -72,18 +72,18 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
     return findings
 
 
-# --- what is there
+# --- prerequisites
 
 
 def check_python(version: tuple[int, int]) -> Finding:
-    """Say whether this Python is new enough."""
+    """Check that this Python is new enough."""
     if version < OLDEST_PYTHON:
         return Finding("python", Level.FAIL, platform.python_version(), "install Python 3.11 or newer")
     return Finding("python", Level.OK, platform.python_version())
 
 
 def check_git() -> Finding:
-    """Say whether the program is there that reads the history of the agents' files; writing needs none."""
+    """Check for the git program, which reads the history of agents' files; writing needs none."""
     program = shutil.which("git")
     if program is None:
         detail = "git is not installed: changes of files are recorded, but cannot be shown or packed"
@@ -92,7 +92,7 @@ def check_git() -> Finding:
 
 
 def check_home(home: Home, invocation: Invocation) -> Finding:
-    """Say whether the home exists and is closed to other users."""
+    """Check that the home exists and is closed to other users."""
     if not home.exists:
         return Finding(
             "home", Level.WARN, f"{home.path} does not exist yet", f"run: {invocation.command('init', home)}"
@@ -107,14 +107,14 @@ def check_home(home: Home, invocation: Invocation) -> Finding:
 
 
 def check_disabled(home: Home) -> Iterator[Finding]:
-    """Say which hooks and commands do not run since a restore brought them along."""
+    """Report hooks and commands disabled since a restore brought them along."""
     if disabled := home.disabled():
         detail = f"{', '.join(disabled)}: disabled since a backup was restored"
         yield Finding("disabled", Level.WARN, detail, "read them, then: strandline hooks enable")
 
 
 def check_disk(home: Home) -> Finding:
-    """Say whether there is room for notes and an index."""
+    """Check free space for notes and an index."""
     place = next(folder for folder in (home.path, *home.path.parents) if folder.is_dir())
     free = shutil.disk_usage(place).free
     level = Level.FAIL if free < NO_DISK else Level.WARN if free < LOW_DISK else Level.OK
@@ -124,7 +124,7 @@ def check_disk(home: Home) -> Finding:
 
 
 def check_config(config: "Config", home: Home, environ: Mapping[str, str]) -> list[Finding]:
-    """Say what the configuration comes to: time zone, models, secrets, channels."""
+    """Check the configuration: time zone, models, secrets, channels."""
     return [
         Finding("configuration", Level.OK, str(home.config_file) if home.config_file.exists() else "defaults; no file"),
         _zone(config, environ),
@@ -195,11 +195,11 @@ def _secrets(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding("secret", Level.WARN, detail, "make a longer one, such as: openssl rand -hex 32")
 
 
-# --- what works
+# --- function
 
 
 async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
-    """Look at a running gateway, or compose one, and search each agent's memory."""
+    """Inspect a running gateway, or compose one, and search each agent's memory."""
     try:
         async with reach(invocation, home, "strandline doctor") as reached:
             state = await reached.desk.status()
@@ -215,7 +215,7 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
 
 
 async def _memory(desk: Desk, agent: str) -> list[Finding]:
-    """Embedder and engine work when a search does."""
+    """Check each memory's embedder and engine by a search."""
     found = await desk.search(SearchOrder("strandline doctor", agent, 1))
     memory = await desk.memory_status(AgentOrder(agent))
     detail = f"agent {agent}, {memory_line(memory)}"

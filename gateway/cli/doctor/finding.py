@@ -1,11 +1,11 @@
-"""This file is the outcome of one of the doctor's checks."""
+"""The outcome of one doctor check."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How bad it is."""
+    """Severity."""
 
     OK = "ok"
     WARN = "warn"
@@ -20,4 +20,4 @@ class Finding:
     level: Level
     detail: str
     mend: str = ""
-    """What to do about it."""
+    """Remedy."""

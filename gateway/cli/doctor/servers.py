@@ -1,4 +1,4 @@
-"""This file is the part of `strandline doctor` that looks at the servers which keep state: Redis and Qdrant."""
+"""Checks of `strandline doctor` for the servers that keep state: Redis and Qdrant."""
 
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from gateway.stores.redis.about import RedisAbout
 
 PATIENCE_S = 3.0
-"""How long a server may take to answer one question; our choice."""
+"""Seconds that a server may take for one answer; our choice."""
 FULL = 0.9
-"""Of its memory, from which on a Redis is warned about; our choice."""
+"""Share of its memory from which on a Redis gives a warning; our choice."""
 SKEW_S = 2.0
-"""Gateways write times by their own clocks; from here on the order of what several wrote is doubtful. Our choice."""
+"""Seconds between clocks from which on the order of several gateways' writes is doubtful: each uses its own.
+
+Our choice.
+"""
 OLDEST_REDIS = (7, 0)
 OLDEST_QDRANT = (1, 10)
 OLDEST_TENANTS = (1, 11)
@@ -27,7 +30,7 @@ MANY_COLLECTIONS = 200
 
 
 async def check_servers(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
-    """Look at each server that the settings name; a secret that is missing was told before."""
+    """Check each server that the settings name; a missing secret was reported before."""
     try:
         if config.redis.url is not None:
             async for finding in _redis(config, environ):
@@ -54,7 +57,7 @@ async def _redis(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[
     try:
         server = server_of(config.redis, environ, PATIENCE_S)
     except ConfigError as exc:
-        if not any(str(exc).startswith(source.key) for source in config.secret_sources()):  # told before
+        if not any(str(exc).startswith(source.key) for source in config.secret_sources()):  # reported before
             yield Finding("redis", Level.FAIL, str(exc), "name a PEM file; messages need the server")
         return
     try:
@@ -71,7 +74,7 @@ async def _redis(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[
 
 
 def redis_findings(found: "RedisAbout", *, accepts_loss: bool) -> Iterator[Finding]:
-    """Say what of a Redis server would lose messages, or soon refuse them."""
+    """Report the settings of a Redis server that would lose messages or soon refuse them."""
     troubles = list(_redis_troubles(found, Level.WARN if accepts_loss else Level.FAIL))
     if not troubles:
         detail = f"Redis {found.version} takes writes, keeps a log and evicts nothing; its clock is off by "
@@ -130,7 +133,7 @@ async def _qdrant(settings: "QdrantSettings", environ: Mapping[str, str]) -> Asy
 
 
 def qdrant_findings(settings: "QdrantSettings", greeting: Any, status: int, listed: Any) -> Iterator[Finding]:
-    """Say what a server that greets so, and lists its collections so, cannot do."""
+    """Report the missing abilities of a server with this greeting, status and list of collections."""
     version = str(greeting.get("version", "")) if isinstance(greeting, dict) else ""
     if not version:
         detail = f"what answers at {settings.url} is no Qdrant server"

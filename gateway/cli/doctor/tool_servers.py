@@ -1,4 +1,4 @@
-"""This file is the part of `strandline doctor` that asks each tool server for its tools."""
+"""Check of `strandline doctor` that asks each tool server for its tools."""
 
 import asyncio
 import shlex
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def check_tool_servers(config: "Config", environ: Mapping[str, str], home: Home) -> AsyncIterator[Finding]:
-    """Start or reach each as a turn would; a secret that is missing was told before."""
+    """Start or contact each server as a turn would; a missing secret was reported before."""
     from gateway.app.tool_servers import server_settings
     from gateway.observability.logs import logging_to_stderr
 
@@ -23,13 +23,13 @@ async def check_tool_servers(config: "Config", environ: Mapping[str, str], home:
         settings = server_settings(config, environ, home)
     except ConfigError:
         return
-    with logging_to_stderr("error", config.gateway.log_format):  # what is wrong is a finding
+    with logging_to_stderr("error", config.gateway.log_format):  # a fault is a finding
         for each in settings:
             yield await _look(each)
 
 
 async def _look(settings: ServerSettings) -> Finding:
-    """Let one server run once; without its tools the gateway works all the same."""
+    """Let one server run once; the gateway works without its tools."""
     from gateway.agent.mcp.servers import open_servers
     from gateway.runtime.clock import utc_now
 

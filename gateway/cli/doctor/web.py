@@ -1,4 +1,4 @@
-"""This file is the part of `strandline doctor` that looks at the HTTP door: the page, programs' tokens, the port."""
+"""Checks of `strandline doctor` for the HTTP server: the page, API tokens, the port."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from http import HTTPStatus
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from gateway.config.web import WebSettings
 
 PATIENCE_S = 3.0
-"""How long whoever listens at the port may take to answer; our choice."""
+"""Seconds that a listener at the port may take to answer; our choice."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked on loopback, not bound
 _TLS = "put a proxy before it that speaks TLS, and name its https address in web.public_url; docs/http.md, From outside"
 
 
 async def check_http_door(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
-    """Look at the door, if it is to be open; a token that is missing was told before."""
+    """Check the HTTP server, if enabled; a missing token was reported before."""
     if not config.web.enabled:
         yield Finding("page", Level.OK, "shut; enabled = true below [web] opens a page for you, on this machine")
         return
@@ -54,7 +54,7 @@ def _ways(web: "WebSettings") -> Iterator[Finding]:
 
 
 async def _port(web: "WebSettings") -> Finding:
-    """Say who listens where the page is to be."""
+    """Report the listener at the page's port."""
     import httpx2
 
     here = _EVERYWHERE.get(web.host, web.host)
