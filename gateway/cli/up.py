@@ -1,4 +1,4 @@
-"""This file is `strandline up`: it owns the home, serves its channels and its operator, and stops in good order."""
+"""`strandline up`: owns the home, serves its channels and its operator, and shuts down in order."""
 
 import asyncio
 import gc
@@ -37,13 +37,13 @@ def up(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = None,
     home: HomeOption = None,
 ) -> None:
-    """Start the gateway. A fresh home is made ready first; Ctrl-C stops it in good order."""
+    """Start the gateway. A new home is set up first; Ctrl-C shuts it down in order."""
     invocation: Invocation = context.obj
     asyncio.run(serve(invocation, invocation.home(home), port))
 
 
 async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
-    """Run the gateway of *home* until a signal. Raises StrandlineError before anything is touched, if at all."""
+    """Run the gateway of *home* until a signal. Raises StrandlineError before any change, if at all."""
     from gateway.app.tracing import tracing
     from gateway.config import collect_secrets, owner_zone
     from gateway.config.secrets import known_secrets
@@ -62,7 +62,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
             make = partial(invocation.compose, home, config, invocation.environ, channels=True)
             doorway = Doorway(home, owner_zone(config.owner.time_zone, invocation.environ), *where, token)
             is_first = True
-            while not stop.is_set():  # a gateway that shares its store begins again when its share has changed
+            while not stop.is_set():  # a gateway that shares its store starts again when its membership has changed
                 async with outlasting(stop, is_first=is_first), AsyncExitStack() as stack:
                     begin = stack.enter_async_context(make()) if is_first else composed_again(stack, make, doorway)
                     gateway = await unless(stop, begin)
@@ -85,7 +85,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
 
 @asynccontextmanager
 async def open_web(gateway: Composed, config: "Config") -> AsyncIterator[str | None]:
-    """Serve the HTTP door while the block runs, if it is to be open; yields its address."""
+    """Serve HTTP while the block runs, if enabled; yields the address."""
     from gateway.runtime.http_server import serving
 
     if gateway.web is None:
@@ -97,7 +97,7 @@ async def open_web(gateway: Composed, config: "Config") -> AsyncIterator[str | N
 
 
 def exposed(token: str, gateway: Composed, config: "Config", environ: Mapping[str, str]) -> "ASGIApp":
-    """Return the control door with the gateway's metrics beside it, where they are wanted. Raises ConfigError."""
+    """Return the operator API, with the gateway's metrics if enabled. Raises ConfigError."""
     from gateway.control.exposition import Exposition
     from gateway.control.server import control_app
 
@@ -109,7 +109,7 @@ def exposed(token: str, gateway: Composed, config: "Config", environ: Mapping[st
 
 
 def greeting(config: "Config", address: str, invocation: Invocation, home: Home) -> Iterator[str]:
-    """Say where the gateway is, what it does, and how to talk to it."""
+    """Yield lines with the gateway's address, its work, and how to talk to it."""
     from importlib.metadata import version
 
     bots = [f"{bot.channel}.{account}" for account, bot in config.channels.bots()]
@@ -133,7 +133,7 @@ def _model(name: str) -> str:
 
 @contextmanager
 def collecting_seldom() -> Iterator[None]:
-    """Look for garbage seldom while the block runs."""
+    """Collect garbage less often while the block runs."""
     before = gc.get_threshold()
     gc.set_threshold(*GARBAGE)
     try:

@@ -1,4 +1,4 @@
-"""This file is `strandline web …`: a code that lets a browser in, the browsers that are in, and signing them out."""
+"""`strandline web …`: sign-in codes for browsers, and the list and sign-out of their sessions."""
 
 import asyncio
 from dataclasses import asdict
@@ -22,7 +22,7 @@ app = typer.Typer(
 
 @app.command()
 def link(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Show where the page is, and a code that lets one browser in; it counts once, for ten minutes."""
+    """Show the page's address and a code that signs in one browser; valid once, for ten minutes."""
     invocation: Invocation = context.obj
     address = _address(invocation.home(home))
     answer = _asked(context, home, BrowserOrder("link"))
@@ -34,7 +34,7 @@ def link(context: typer.Context, as_json: JsonOption = False, home: HomeOption =
 
 @app.command()
 def sessions(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """List the browsers that are signed in."""
+    """List signed-in browsers."""
     answer = _asked(context, home, BrowserOrder("sessions"))
     if as_json:
         print_json({"sessions": [asdict(each) for each in answer.sessions]})
@@ -53,7 +53,7 @@ def revoke(
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Sign a browser out, at once."""
+    """Sign out a browser at once."""
     if (session is None) != everybody:
         raise typer.BadParameter("name one session, or --all")
     answer = _asked(context, home, BrowserOrder("revoke", session))

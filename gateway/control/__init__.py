@@ -1,1 +1,1 @@
-"""This package is how the operator's commands talk to a gateway, running elsewhere or composed for one command."""
+"""The operator's commands for a gateway, running elsewhere or composed for one command."""

@@ -1,4 +1,4 @@
-"""This file answers what the owner asks at the command line about changes that wait for approval."""
+"""Operator requests about changes that wait for approval."""
 
 from gateway.agent.write_policy import Reason
 from gateway.approvals.approvals import Approvals
@@ -10,7 +10,7 @@ from workspaces.access import AgentId
 
 
 async def answer_approvals(approvals: Approvals, order: ApprovalOrder) -> ApprovalAnswer:
-    """Do what *order* asks. Raises StrandlineError for a number that it lacks, and what deciding raises."""
+    """Execute *order*. Raises StrandlineError for a missing or unknown number, and the errors of deciding."""
     agent = AgentId(order.agent) if order.agent is not None else None
     if order.act == "list":
         return ApprovalAnswer(tuple(_change(change) for change in await approvals.waiting(agent)))

@@ -1,4 +1,4 @@
-"""This file answers what the owner asks at the command line about browsers: let one in, list them, sign them out."""
+"""Operator requests about browsers: sign one in, list them, sign them out."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Literal
 
 from gateway.errors import StrandlineError
 
-if TYPE_CHECKING:  # the command line makes orders without loading what answers them
+if TYPE_CHECKING:  # the command line creates orders without loading their handlers
     from gateway.admission.sign_in import SignIns
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserOrder:
-    """A code for a browser, a list of those that are signed in, or an end of one of them."""
+    """A request for a sign-in code, for the list of signed-in browsers, or to sign one out."""
 
     act: Literal["link", "sessions", "revoke"]
     session: str | None = None
-    """Whom to sign out; `None` is everybody."""
+    """The session to sign out; `None` for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserRow:
-    """A browser that is signed in."""
+    """A signed-in browser."""
 
     session: str
     since: datetime
@@ -30,16 +30,16 @@ class BrowserRow:
 
 @dataclass(frozen=True, slots=True)
 class BrowserAnswer:
-    """As far as it was asked for."""
+    """The requested parts of the result."""
 
     code: str = ""
     sessions: tuple[BrowserRow, ...] = ()
     outcome: str = ""
-    """What was done, in words."""
+    """Description of the action taken."""
 
 
 async def answer_browsers(sign_ins: "SignIns", order: BrowserOrder) -> BrowserAnswer:
-    """Do what *order* asks. Raises StrandlineError for a session that is not there, and StoreError."""
+    """Execute *order*. Raises StrandlineError for an unknown session, and StoreError."""
     match order.act:
         case "link":
             return BrowserAnswer(code=await sign_ins.code())

@@ -1,4 +1,4 @@
-"""This file answers what the owner asks at the command line about jobs."""
+"""Operator requests about jobs."""
 
 from collections.abc import Sequence
 from datetime import tzinfo
@@ -13,7 +13,7 @@ from workspaces.access import AgentId
 
 
 async def answer_cron(ticker: Ticker, order: CronOrder, default: AgentId) -> CronAnswer:
-    """Do what *order* asks. Raises StrandlineError for a number that it lacks, ScheduleError and StoreError."""
+    """Execute *order*. Raises StrandlineError for a missing or unknown number, ScheduleError and StoreError."""
     timetable, agent = ticker.timetable, AgentId(order.agent) if order.agent is not None else None
     if order.act == "list":
         return CronAnswer(_rows(await timetable.all(agent), timetable.zone))
@@ -39,7 +39,7 @@ async def answer_cron(ticker: Ticker, order: CronOrder, default: AgentId) -> Cro
 
 
 def jobs_status(jobs: Sequence[Job]) -> JobsStatus:
-    """Return how *jobs*, one agent's, stand."""
+    """Return the state of *jobs*, which belong to one agent."""
     coming = [job for job in jobs if job.is_enabled and job.next_slot is not None]
     soonest = min((job.next_slot for job in coming if job.next_slot is not None), default=None)
     return JobsStatus(

@@ -1,4 +1,4 @@
-"""This file holds what passes between a command and the gateway about jobs, as both sides know it."""
+"""Wire types for jobs, shared by the commands and the gateway."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,13 +7,13 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class CronOrder:
-    """A question about what agents do at their times, or a change of it."""
+    """A request to list, run or change scheduled jobs."""
 
     act: Literal["list", "add", "run", "remove", "history", "enable"]
     agent: str | None = None
-    """Whose; of a new job the default agent's."""
+    """Owner of the job; the default agent's for a new job."""
     number: int | None = None
-    """Which job; not of a list, nor of a new one."""
+    """Number of the job; unset for a list or a new job."""
     when: str = ""
     what: str = ""
     zone: str | None = None
@@ -38,21 +38,21 @@ class JobRow:
     last_slot: datetime | None
     failures: int
     line: str
-    """All of that in words, times in the owner's zone."""
+    """The whole row as text, times in the owner's zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobsStatus:
-    """How an agent's jobs stand."""
+    """The state of an agent's jobs."""
 
     count: int = 0
-    """That have a time to come."""
+    """Jobs with a future run."""
     next_due: datetime | None = None
-    """When the first of them comes."""
+    """Time of the earliest run."""
     failing: int = 0
-    """Of them, whose latest time failed."""
+    """Those of them whose latest run failed."""
     stopped: int = 0
-    """That come no more until somebody enables them."""
+    """Jobs disabled until somebody enables them."""
 
     def __str__(self) -> str:
         soon = f", the next {self.next_due:%Y-%m-%d %H:%MZ}" if self.next_due else ""
@@ -63,18 +63,18 @@ class JobsStatus:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """What became of a slot."""
+    """The outcome of one scheduled run."""
 
     slot: datetime
     state: str
     turn: str | None
     line: str
-    """All of that in words, times in the owner's zone."""
+    """The whole row as text, times in the owner's zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class CronAnswer:
-    """The jobs or the history that were asked for, and what was done."""
+    """The requested jobs or history, and the action taken."""
 
     jobs: tuple[JobRow, ...] = ()
     runs: tuple[RunRow, ...] = ()

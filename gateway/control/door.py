@@ -1,4 +1,4 @@
-"""This file answers what the owner asks at the command line about who may talk: pairing, routes, silences."""
+"""Operator requests about admission: pairing, routes, unanswered messages."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from gateway.stores.ports import Store
 
 @dataclass(frozen=True, slots=True)
 class DoorDesk:
-    """The part of the desk that is about the door. Everything raises StoreError."""
+    """The operator's admission requests. Everything raises StoreError."""
 
     routes: Routes
     store: Store
@@ -33,7 +33,7 @@ class DoorDesk:
     neighbours: Neighbours
 
     async def pair(self, order: PairOrder) -> PairAnswer:
-        """Do what *order* asks. Raises PairingError, and StrandlineError for a code or person that it lacks."""
+        """Execute *order*. Raises PairingError, and StrandlineError for an unknown code or person."""
         if order.act == "list":
             return PairAnswer(waiting=tuple(map(_applicant, await self.pairing.waiting())))
         if order.act == "people":
@@ -44,7 +44,7 @@ class DoorDesk:
         return PairAnswer(outcome=await decide[order.act](order.what))
 
     async def explain(self, order: RouteOrder) -> Explanation:
-        """Return what would become of a message. Raises StrandlineError for one that no chat could hold."""
+        """Return the outcome for a message. Raises StrandlineError for one that no chat could hold."""
         if order.chat is None and order.person is None:
             raise StrandlineError("say which chat, or for a direct chat which person")
         said = _imagined(order)
@@ -52,13 +52,13 @@ class DoorDesk:
         return explain(said, self.routes, is_guest=is_guest)
 
     async def silences(self, order: SilencesOrder) -> SilencesAnswer:
-        """Return who got no answer lately, the latest first."""
+        """Return the unanswered messages, latest first."""
         found = [each for each in await self.store.silences.latest() if order.chat in {None, each.address.chat}]
         return SilencesAnswer(tuple(map(_row, found[: order.limit])))
 
 
 def _imagined(order: RouteOrder) -> InboundMessage:
-    """Return a message such as *order* describes; a direct chat is told by who writes there."""
+    """Return a message as *order* describes it; its sender identifies a direct chat."""
     is_direct = order.chat is None or order.chat == order.person
     address = Address(order.channel, order.account, order.chat or order.person or "", order.thread)
     return InboundMessage(

@@ -1,4 +1,4 @@
-"""This file holds what passes between a command and the gateway about who may talk, as both sides know it."""
+"""Wire types for admission, shared by the commands and the gateway."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class PairOrder:
-    """A question about who asks to be let in and who was, or a decision about one of them."""
+    """A request to list pairing requests and guests, or a decision about one of them."""
 
     act: Literal["list", "people", "approve", "refuse", "revoke"]
     what: str | None = None
@@ -16,21 +16,21 @@ class PairOrder:
 
 @dataclass(frozen=True, slots=True)
 class Applicant:
-    """Somebody who waits to be let in."""
+    """A person who asks to be paired."""
 
     code: str
     person: str
     name: str
-    """What they call themselves."""
+    """Their display name."""
     account: str
-    """Whose direct chats they ask for, as `<channel>.<account>`."""
+    """Bot account of the requested direct chats, as `<channel>.<account>`."""
     asked_at: datetime
     expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class GuestRow:
-    """Somebody who was let in."""
+    """A paired guest."""
 
     person: str
     name: str
@@ -40,59 +40,59 @@ class GuestRow:
 
 @dataclass(frozen=True, slots=True)
 class PairAnswer:
-    """Who waits or who was let in, as far as it was asked for, and what was done."""
+    """The requested pairing requests or guests, and the action taken."""
 
     waiting: tuple[Applicant, ...] = ()
     guests: tuple[GuestRow, ...] = ()
     outcome: str = ""
-    """What was done, in words."""
+    """Description of the action taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteOrder:
-    """A message that might come: where would it go?"""
+    """A hypothetical message whose route is requested."""
 
     channel: str
     account: str
     chat: str | None = None
-    """Of a group; `None` is a direct chat with *person*."""
+    """Id of a group; `None` is a direct chat with *person*."""
     thread: str | None = None
     person: str | None = None
-    """The platform's numeric id of who writes; `None`: the platform does not say."""
+    """The platform's numeric id of the sender; `None`: the platform does not say."""
     space: str | None = None
     roles: tuple[str, ...] = ()
     mention: bool = False
-    """It mentions the bot or replies to it."""
+    """The message mentions the bot or replies to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SilencesOrder:
-    """A question about who got no answer lately."""
+    """A request for unanswered messages."""
 
     chat: str | None = None
-    """Only there."""
+    """Only in this chat."""
     limit: int = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SilenceRow:
-    """Somebody who got no answer."""
+    """A sender whose messages got no answer."""
 
     at: datetime
-    """When it happened last."""
+    """Time of the latest one."""
     address: str
     person: str
     reason: str
     """A code of docs/reasons.md."""
     times: int
     told: str
-    """All of that in words."""
+    """The reason as text."""
     mend: str
-    """What to do if it should have been answered."""
+    """The remedy, if it should have been answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class SilencesAnswer:
-    """Who got no answer, the latest first."""
+    """The unanswered messages, latest first."""
 
     silences: tuple[SilenceRow, ...] = ()

@@ -1,4 +1,4 @@
-"""This file shows a gateway's metrics to Prometheus: what was counted, and how things stand when it asks."""
+"""A gateway's metrics for Prometheus: counters, and its state at the time of the request."""
 
 import secrets
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Exposition:
-    """Answers `/metrics`, and leaves every other path to *app*.
+    """Answers `/metrics`, and passes every other path on to *app*.
 
-    With a *token* it is for who holds that one; without, for who names this machine by its address: a page in a browser
-    comes under a name of its own.
+    A client needs the *token*, if there is one. Without one, it must name this machine by its address: a page in a
+    browser uses a host name of its own.
     """
 
     def __init__(self, app: ASGIApp, desk: Desk, meter: Meter, token: str = "") -> None:
@@ -53,7 +53,7 @@ class Exposition:
 
         try:
             state = await self._desk.status()
-        except StrandlineError as exc:  # the state cannot be read: Prometheus marks the gateway as down
+        except StrandlineError as exc:  # the state is unreadable: Prometheus marks the gateway as down
             return PlainTextResponse(f"{exc}\n", 503)
         if state.store_trouble:
             return PlainTextResponse(f"{state.store_trouble}\n", 503)
@@ -64,7 +64,7 @@ class Exposition:
 
 
 class Standing:
-    """How things stand, as Prometheus collects it."""
+    """The current state, as Prometheus collects it."""
 
     def __init__(self, state: Status) -> None:
         self._state = state

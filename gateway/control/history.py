@@ -1,4 +1,4 @@
-"""This file answers what the owner asks of an agent's history at the command line."""
+"""Operator requests about an agent's history."""
 
 from pathlib import PurePosixPath
 
@@ -10,13 +10,13 @@ from workspaces.files import clean_path
 from workspaces.history import Commit, Diff, History, LogQuery, Origin
 
 _COMMAND_LINE = Origin("command line")
-"""Where a version that the owner brings back comes from."""
+"""Origin of versions that the owner restores."""
 
 
 async def answer_history(agent: Agent, order: HistoryOrder, access: Access) -> HistoryAnswer:
-    """Do what *order* asks. Raises StrandlineError for what it lacks, and the errors of the history."""
+    """Execute *order*. Raises StrandlineError for missing or invalid arguments, and the errors of the history."""
     history = await agent.keeper.history()
-    if order.act == "restore":  # it writes a file, and so has its turn on the workspace's thread
+    if order.act == "restore":  # it writes a file, so it runs on the workspace's thread
         return await agent.run(_restored, history, order, access)
     return await agent.keeper.ask(_READING[order.act], history, order, access)
 
@@ -51,7 +51,7 @@ _READING = {"log": _logged, "show": _shown, "diff": _compared, "bundle": _bundle
 
 
 def _place(order: HistoryOrder) -> PurePosixPath | None:
-    """Return the path that was asked for; the workspace itself is no limit."""
+    """Return the requested path; `None` for the workspace itself, which is no filter."""
     place = clean_path(order.path or ".")
     return place if place.name else None
 

@@ -1,4 +1,4 @@
-"""This file serves an agent's memory to another program by the Model Context Protocol (stdio)."""
+"""Serves an agent's memory to another program over the Model Context Protocol (stdio)."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -23,10 +23,10 @@ from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
 
 @dataclass(frozen=True, slots=True)
 class MemoryServer:
-    """Answers a program that speaks the protocol."""
+    """Answers a program that speaks MCP."""
 
     ask: Callable[[ToolOrder], Awaitable[ToolAnswer]]
-    """Puts a question to a desk, which is looked for at each: raises one of `EXPECTED`."""
+    """Puts a request to an operator, which is looked up each time: raises one of `EXPECTED`."""
     agent: str | None
     read_only: bool
 
@@ -37,11 +37,11 @@ class MemoryServer:
             await server.run(read, write, server.create_initialization_options())
 
     async def tools(self, _: ServerRequestContext[object], __: PaginatedRequestParams | None) -> ListToolsResult:
-        """Tell which tools there are."""
+        """List the tools."""
         return ListToolsResult(tools=[_tool(each) for each in await self._offered()])
 
     async def call(self, _: ServerRequestContext[object], params: CallToolRequestParams) -> CallToolResult:
-        """Call one; what fails is said in words."""
+        """Call a tool; a failure is returned as text."""
         try:
             answer = await self._called(params.name, json.dumps(params.arguments or {}))
         except EXPECTED as exc:

@@ -1,4 +1,4 @@
-"""This file is the operator's desk of the gateway in this process."""
+"""The operator of the gateway in this process."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ from workspaces.skills import read_skills
 
 @dataclass(slots=True)
 class Health:
-    """Whether the gateway takes messages, and what is still on its way."""
+    """Whether the gateway accepts messages, and the features that still load."""
 
     accounts: list[Account]
     standby: bool = False
@@ -92,23 +92,23 @@ class Health:
     ready: bool = False
     started: float = field(default_factory=time.monotonic)
     depths: Callable[[], Mapping[AgentId, Depth]] = dict
-    """Tells what waits for each agent."""
+    """Returns the number of waiting messages of each agent."""
     helpers: Callable[[], Sequence[Helper]] = tuple
-    """Tells which helpers work for agents."""
+    """Returns the running subagents of each agent."""
     disabled: tuple[str, ...] = ()
-    """Hooks and commands that a restored backup brought along; this gateway began without them."""
+    """Disabled hooks and commands from a restored backup; this gateway started without them."""
     waits_for: Callable[[], tuple[str, ...]] = tuple
-    """Tells which agents cannot be looked after for want of their files, and how to mend it."""
+    """Returns the agents that cannot run for lack of their files, with the remedy."""
 
     @property
     def loading(self) -> list[str]:
-        """Bot accounts whose platform's library still loads."""
+        """Bot accounts whose platform library still loads."""
         return [f"{a.channel}.{a.account}" for a in self.accounts if a.state is ListeningState.LOADING]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalDesk:
-    """Does what the commands ask, with the gateway's own parts."""
+    """Executes the operator's requests with the gateway's own parts."""
 
     home: str
     zone: OwnerZone
@@ -126,11 +126,11 @@ class LocalDesk:
     heartbeats: Heartbeats
     ticker: Ticker
     assumed: tuple[str, ...] = ()
-    """What the configuration does not say and is taken for granted, in words."""
+    """Descriptions of unset settings and the values assumed for them."""
     purses: Mapping[AgentId, Purse] = field(default_factory=dict)
-    """Of the agents: what their models cost."""
+    """The agents' budgets: the costs of their models."""
     owner_chat: Callable[[AgentId], Awaitable[Address | None]] | None = None
-    """Tells where an agent reaches its owner; without it, and where none is known, at the terminal."""
+    """Returns an agent's chat with its owner; if unset or unknown, the owner is at the terminal."""
     tool_servers: ToolServers = field(default_factory=ToolServers)
 
     async def brief(self) -> str:
@@ -199,7 +199,7 @@ class LocalDesk:
         return (*disabled_line(self.health.disabled), *self.tool_servers.troubles())
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
-        """Say something to an agent as the owner; return its name once the answer, or a notice, was delivered."""
+        """Send a message to an agent as the owner; return its name once the answer, or a notice, was delivered."""
         agent = self._named(order.agent)
         terminal = self.terminals[agent.id]
 
@@ -224,7 +224,7 @@ class LocalDesk:
         return Found(tuple(map(_found, result.hits)), result.mode, result.notice)
 
     async def why(self, order: AgentOrder) -> Why:
-        """Return which memories an agent's latest answer to its owner used. Raises StoreError."""
+        """Return the memories that an agent's latest answer to its owner used. Raises StoreError."""
         transcript = await self.transcripts.open(SessionKey(self._named(order.agent).id, SessionType.MAIN))
         if question := transcript.question():
             turn_id, asked = question
@@ -232,7 +232,7 @@ class LocalDesk:
         return Why("")
 
     async def origin(self, order: OriginOrder) -> MemorySource:
-        """Return which changes wrote some lines of an agent's memory, and the messages that led to them."""
+        """Return the changes that wrote some lines of an agent's memory, and the messages that led to them."""
         agent = self._named(order.agent)
         return memory_source(await origin_of(agent, self.transcripts, order.citation, _owner_access(agent.id)))
 
@@ -250,19 +250,19 @@ class LocalDesk:
         return MemoryStatus(state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
 
     async def history(self, order: HistoryOrder) -> HistoryAnswer:
-        """Read the history of an agent's files as their owner, export it, or bring a file back."""
+        """Read the history of an agent's files as their owner, export it, or restore a file."""
         agent = self._named(order.agent)
         return await answer_history(agent, order, _owner_access(agent.id))
 
     async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
-        """Read agents' conversations as their owner; a list is of all agents unless it names one."""
+        """Read agents' conversations as their owner; a list covers all agents unless it names one."""
         is_of_all = order.act == "list" and order.agent is None
         asked = [*self.agents] if is_of_all else [self._named(order.agent).id]
         shelves = [Shelf(_owner_access(agent), self.transcripts.folder(agent), self.zone.zone) for agent in asked]
         return await answer_sessions(order, shelves, self.transcripts.run)
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
-        """Tell of the changes that wait for the owner, or decide about one."""
+        """List the changes that wait for the owner, or decide about one."""
         if order.agent is not None:
             self._named(order.agent)
         return await answer_approvals(self.changes, order)
@@ -274,13 +274,13 @@ class LocalDesk:
         )
 
     async def cron(self, order: CronOrder) -> CronAnswer:
-        """Tell what agents do at their times, or change it."""
+        """List an agent's scheduled jobs, or change them."""
         if order.agent is not None:
             self._named(order.agent)
         return await answer_cron(self.ticker, order, self.default_agent)
 
     async def tools(self, order: ToolOrder) -> ToolAnswer:
-        """Tell which tools of an agent's memory another program may use, or call one as the owner's."""
+        """List an agent's memory tools for other programs, or call one as the owner's."""
         agent = self._named(order.agent)
         known = await self.owner_chat(agent.id) if self.owner_chat else None
         terminal = self.terminals[agent.id]
@@ -289,19 +289,19 @@ class LocalDesk:
         return await Lectern(agent, _owner_access(agent.id), self.changes, owner, clock).answer(order)
 
     async def pair(self, order: PairOrder) -> PairAnswer:
-        """Tell who asks to be let in and who was, or decide about one of them."""
+        """List pairing requests and guests, or decide about one of them."""
         return await self.door.pair(order)
 
     async def explain(self, order: RouteOrder) -> Explanation:
-        """Return where a message would go, and whether it may go in."""
+        """Return the route of a message, and whether it would be admitted."""
         return await self.door.explain(order)
 
     async def silences(self, order: SilencesOrder) -> SilencesAnswer:
-        """Return who got no answer lately, and why."""
+        """Return the unanswered messages, with reasons."""
         return await self.door.silences(order)
 
     async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
-        """Give a code that lets a browser in, tell which are in, or sign some out."""
+        """Create a sign-in code for a browser, list signed-in browsers, or sign some out."""
         return await answer_browsers(self.sign_ins, order)
 
     async def _agent_status(self, agent: Agent) -> AgentStatus:
@@ -341,7 +341,7 @@ class LocalDesk:
 
 
 def _owner_access(agent: AgentId) -> Access:
-    """Return what the owner sees who works at this machine's command line."""
+    """Return the access of the owner, who works at this machine's command line."""
     return owner_access(agent, f"terminal:{OWNER.id}")
 
 

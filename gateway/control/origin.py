@@ -1,4 +1,4 @@
-"""This file tells where a memory comes from, in the words that pass between a command and the gateway."""
+"""The origin of a memory as a wire type."""
 
 from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.control.wire import MemorySource, OriginStep

@@ -1,4 +1,4 @@
-"""Quarantined rows and files at the command line: list them, put one back, delete one."""
+"""Operator requests about quarantined rows and files: list, retry, delete."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from workspaces.access import AgentId
 
 @dataclass(frozen=True, slots=True)
 class QuarantineDesk:
-    """Does what the owner decides about quarantined rows."""
+    """Executes the owner's decisions about quarantined rows."""
 
     quarantine: Quarantine
     agents: Mapping[AgentId, Agent]
-    """Their memories know the files that were left out."""
+    """Agents, whose memories know the files that were left out."""
     wake: Callable[[Sequence[OutboxRow]], None]
-    """Told of a reply that waits to be sent again."""
+    """Notified of a reply that waits to be sent again."""
     take_in: Callable[[InboxRow], None]
-    """Told of a message that waits for its turn again."""
+    """Notified of a message that waits for its turn again."""
 
     async def answer(self, order: QuarantineOrder) -> QuarantineAnswer:
-        """Do what *order* asks. Raises StrandlineError for a row that is not there, and StoreError."""
+        """Execute *order*. Raises StrandlineError for an unknown row, and StoreError."""
         if order.act == "list":
             rows = tuple(_line(row) for row in await self.quarantine.all())
             return QuarantineAnswer(rows, tuple(self._files()))

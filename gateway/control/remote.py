@@ -1,4 +1,4 @@
-"""This file is the desk of a gateway that runs in another process, reached by what its `run/control.json` says."""
+"""The operator of a gateway in another process, reached through its `run/control.json`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,14 +38,14 @@ from gateway.errors import StrandlineError
 from gateway.home import ControlFile
 
 PATIENT = httpx2.Timeout(None, connect=2)
-"""A chat, a search over files that changed or an indexing run takes its time; the gateway has limits of its own."""
+"""A chat, a search over changed files or an indexing run takes its time; the gateway has limits of its own."""
 FIRST_ANSWER_S = 2.0
 
 Answer = TypeVar("Answer")
 
 
 class RemoteDesk:
-    """The desk, over HTTP."""
+    """The operator API over HTTP."""
 
     def __init__(self, client: httpx2.AsyncClient) -> None:
         self._client = client
@@ -121,7 +121,7 @@ class RemoteDesk:
         return _read(kind, _checked(response).content)
 
     async def _events(self, path: str, order: ChatOrder | AgentOrder) -> AsyncIterator[Event]:
-        """Give every event up to the last one; an `error` is raised."""
+        """Yield every event up to the last one; an `error` is raised."""
         try:
             async with self._client.stream("POST", path, json=asdict(order)) as response:
                 if response.is_error:
@@ -141,7 +141,7 @@ class RemoteDesk:
 
 @asynccontextmanager
 async def reached(control: ControlFile) -> AsyncIterator[RemoteDesk | None]:
-    """Give the desk of the gateway that announced *control*; `None` if it no longer answers there."""
+    """Yield the operator of the gateway that announced *control*; `None` if it no longer answers there."""
     headers = {"Authorization": f"Bearer {control.token}"}
     transport = httpx2.AsyncHTTPTransport(verify=False)  # plain HTTP on loopback: no certificates to load
     async with httpx2.AsyncClient(
@@ -151,7 +151,7 @@ async def reached(control: ControlFile) -> AsyncIterator[RemoteDesk | None]:
 
 
 async def _is_ours(client: httpx2.AsyncClient) -> bool:
-    """Say whether who listens there knows the token; a stale one is worthless to anybody else."""
+    """Return whether the listener knows the token; a stale one is worthless to anybody else."""
     try:
         return (await client.get("/control/alive", timeout=FIRST_ANSWER_S)).status_code == HTTPStatus.OK
     except httpx2.HTTPError:

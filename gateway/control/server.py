@@ -1,4 +1,4 @@
-"""This file serves the operator's desk and the health probes."""
+"""Serves the operator API and the health probes."""
 
 import asyncio
 import json
@@ -42,7 +42,7 @@ Tell = Callable[[Event], None]
 
 
 class ControlPages:
-    """The pages behind the door; each answers one path."""
+    """The pages behind the token check; each answers one path."""
 
     def __init__(self, desk: Desk, readiness: Readiness) -> None:
         self._desk = desk
@@ -151,7 +151,7 @@ class ControlPages:
 
 
 class _Lines(Response):
-    """An answer that grows: one JSON object a line, the last one `done` or `error`."""
+    """A streamed response: one JSON object a line, the last one `done` or `error`."""
 
     media_type = "application/x-ndjson"
 
@@ -181,7 +181,7 @@ class _Lines(Response):
 
 
 class Door:
-    """Lets in who names this machine and, for `/control/`, holds the token.
+    """Admits requests that name this machine and, for `/control/`, carry the token.
 
     A page in the owner's browser can make it send requests here, under a name that it resolves to loopback: such a
     name is no address and not `localhost`, and such a request carries an `Origin`.
@@ -211,7 +211,7 @@ class Door:
 
 
 def control_app(desk: Desk, readiness: Readiness, token: str) -> ASGIApp:
-    """Return the application: `/`, `/healthz`, `/readyz` for everyone, `/control/…` for who holds *token*."""
+    """Return the application: `/`, `/healthz`, `/readyz` for everyone, `/control/…` for holders of *token*."""
     refusals = dict.fromkeys(EXPECTED, _refused)
     pages = Starlette(routes=ControlPages(desk, readiness).routes(), exception_handlers=refusals)
     return Door(pages, token)

@@ -1,4 +1,4 @@
-"""This file answers what the owner asks at the command line of the conversations that are kept."""
+"""Operator requests about stored conversations."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,12 +29,12 @@ from workspaces.access import Access, readable_scopes
 from workspaces.memory.exact_search import ExactQuery, Match, find_exact
 
 PATIENCE_S = 60.0
-"""How long a search may take: who asks at the command line wants all of it."""
+"""Longest search, in seconds: at the command line all matches are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Where an agent's conversations lie, and what the one who asks may see of them."""
+    """Locations of an agent's conversations, and the requester's access to them."""
 
     access: Access
     folder: Path
@@ -51,7 +51,7 @@ class Shelf:
 
 
 async def answer_sessions(order: SessionsOrder, shelves: Sequence[Shelf], run: Run) -> SessionsAnswer:
-    """Do what *order* asks; but for a list, of the first shelf. Raises StrandlineError and ExactRefusedError."""
+    """Execute *order*; apart from a list, on the first shelf. Raises StrandlineError and ExactRefusedError."""
     if order.act == "search":
         return await _found(order, shelves[0], run)
     return await run(_READING[order.act], order, shelves)
@@ -63,7 +63,7 @@ def _listed(_: SessionsOrder, shelves: Sequence[Shelf]) -> SessionsAnswer:
 
 def _rows(shelf: Shelf) -> Iterator[SessionRow]:
     for kept in kept_sessions(shelf.folder, shelf.access):
-        with suppress(FileNotFoundError):  # it has just ended, and lies elsewhere
+        with suppress(FileNotFoundError):  # it has just ended and was moved
             size = extent(kept)
             ended = kept.ended.astimezone(shelf.zone) if kept.ended else None
             last = size.last.astimezone(shelf.zone)
@@ -108,7 +108,7 @@ def _match(match: Match) -> SessionMatch:
 
 
 def _told(record: Record, shelf: Shelf) -> Iterator[SessionRecord]:
-    """Give what *record* tells people; the marks that only the journal needs tell nothing."""
+    """Yield the readable parts of *record*; marks that only the journal needs have none."""
     at, agent = record.at.astimezone(shelf.zone), shelf.access.agent
     match record.entry:
         case UserEntry(text=text, sender=sender):

@@ -1,4 +1,4 @@
-"""This file tells what an agent's models cost today, beside what they may."""
+"""An agent's model costs of today, with their limits."""
 
 from gateway.agent.budget import Budget, Cause, summed
 from gateway.agent.models.paid import Purse
@@ -8,7 +8,7 @@ from gateway.stores.spending import NANOS, Spend
 
 
 async def spending_of(purse: Purse | None) -> tuple[SpendingStatus, ...]:
-    """Return what was spent out of *purse* today. Raises StoreError."""
+    """Return today's spending from *purse*. Raises StoreError."""
     if purse is None:
         return ()
     spent = await purse.spent()

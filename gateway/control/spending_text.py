@@ -1,4 +1,4 @@
-"""Text about what an agent's models cost today, for status and chats."""
+"""Text about an agent's model costs of today, for status and chats."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from gateway.stores.spending import NANOS
 
 
 def spending_lines(rows: Sequence[SpendingStatus]) -> Iterator[str]:
-    """Give a line for each of *rows*; a limit stands beside what it limits."""
+    """Yield a line for each of *rows*; a limit stands beside the figure that it limits."""
     for row in rows:
         of = "" if row.tokens_a_day is None else f" of {row.tokens_a_day:,}"
         yield f"{row.cause}: {row.tokens:,}{of} tokens{_money(row)}"

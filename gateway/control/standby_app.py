@@ -1,4 +1,4 @@
-"""This file answers in place of a gateway that cannot work yet: its probes and its operator hear what it waits for."""
+"""Answers probes and the operator in place of a gateway that waits for its store, with the reason."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -16,14 +16,14 @@ from gateway.control.status_wire import Status
 
 @dataclass(slots=True)
 class Waiting:
-    """A gateway that looks after nothing until its store answers again."""
+    """A gateway that runs no agent until its store answers again."""
 
     state: Status
-    """Not ready, and standing by."""
+    """Not ready, and on standby."""
     since: float = field(default_factory=time.monotonic)
 
     def app(self, token: str) -> ASGIApp:
-        """Return the application: probes for everyone, the state for who holds *token*, and a refusal of all else."""
+        """Return the application: probes for everyone, the state for holders of *token*, and a refusal of all else."""
         routes = [
             Route("/healthz", self._healthz),
             Route("/readyz", self._readyz),

@@ -1,4 +1,4 @@
-"""This file says in a few lines of Markdown how a gateway is: what an owner wants to know on the way."""
+"""The state of a gateway in a few lines of Markdown, for an owner away from the terminal."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,7 +9,7 @@ from gateway.control.status_wire import AgentStatus, Status
 
 
 def brief(state: Status) -> str:
-    """Return *state* as a short text; what went wrong is named, and left out where nothing did."""
+    """Return *state* as a short text; it names faults, and omits parts without one."""
     return "\n".join(_lines(state))
 
 
@@ -26,7 +26,7 @@ def _lines(state: Status) -> Iterator[str]:
         yield f"- channel `{channel.channel}.{channel.account}`: {channel.state}{reason}"
     if state.store_trouble:
         yield f"- the store is away for {timedelta(seconds=int(state.store_away_s))}: {state.store_trouble}"
-    # The message that asks is among those that wait.
+    # The requesting message is among the waiting ones.
     waiting = max(state.inbox_waiting - 1, 0)
     yield f"- {waiting} messages and {state.outbox_queued} replies wait; {state.outbox_dead} could not be delivered"
     if state.approvals_waiting:

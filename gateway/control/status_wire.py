@@ -1,4 +1,4 @@
-"""This file holds the shape of a gateway's status, as the command line, the page and probes read it."""
+"""The shape of a gateway's status, as the command line, the page and probes read it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,33 +17,33 @@ class MemoryStatus:
     entries: int
     mode: SearchMode
     reason: str = ""
-    """Why search is by keyword alone, or anything else an owner should know of how it answers."""
+    """The reason for keyword-only search, or any other notice to the owner about search."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Files that are not indexed, by path, with the reason."""
     owing: int = 0
     """Entries that wait for a provider's vector."""
     rebuilding: bool = False
-    """Not all notes are in the index yet."""
+    """Some notes are not in the index yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatStatus:
-    """How an agent's heartbeats stand."""
+    """The state of an agent's heartbeats."""
 
     state: str = "never"
-    """`on`, `off`, or why none comes: `never` (by the configuration), `no_model`, `no_route`, `stopped`."""
+    """`on`, `off`, or the reason that none run: `never` (by the configuration), `no_model`, `no_route`, `stopped`."""
     items: int = 0
-    """What is looked after."""
+    """Items on the checklist."""
     last_run: datetime | None = None
-    """When the agent was last asked."""
+    """Time of the latest run."""
     outcome: str = ""
-    """Of that: `running`, `silent`, `told`, or `failed`."""
+    """Outcome of that run: `running`, `silent`, `told`, or `failed`."""
     next_look: datetime | None = None
-    """When something may be due next."""
+    """Next time at which something may be due."""
     failures: int = 0
-    """In a row."""
+    """Consecutive failures."""
     faults: tuple[str, ...] = ()
-    """What of the list cannot be looked after."""
+    """Invalid items of the checklist."""
 
     def __str__(self) -> str:
         known = f"{self.state}, {self.items} on its list"
@@ -55,14 +55,14 @@ class HeartbeatStatus:
 
 @dataclass(frozen=True, slots=True)
 class SpendingStatus:
-    """What an agent's models cost today, the owner's day, and what they may."""
+    """The costs of an agent's models today, the owner's day, and their limits."""
 
     cause: str
     """`chat`, `heartbeat`, `cron`, `subagent` or `flush`; `all` for all of them."""
     tokens: int
     """Read and written."""
     money: float
-    """In US dollars; what has no known price is not in it."""
+    """In US dollars; excludes models without a known price."""
     unpriced_tokens: int = 0
     tokens_a_day: int | None = None
     """`None`: no limit."""
@@ -76,21 +76,21 @@ class AgentStatus:
     agent: str
     model: str
     memory: MemoryStatus | None
-    """`None` until something asks for it: an index is opened on use."""
+    """`None` until first used: an index is opened on use."""
     history: str = ""
-    """Why changes of its files are not recorded at the moment; empty while they are."""
+    """The reason that changes of its files are not recorded at the moment; empty while they are."""
     waiting: int = 0
     """Messages for it that were accepted and not answered yet."""
     oldest_waiting_s: float = 0
-    """How long ago the oldest of them came."""
+    """Age of the oldest of them."""
     heartbeat: HeartbeatStatus = HeartbeatStatus()
     jobs: JobsStatus = field(default_factory=JobsStatus)
     spending: tuple[SpendingStatus, ...] = ()
-    """For all causes first, then each for which something was spent or may be; none if nothing was and all may be."""
+    """The total first, then each cause with spending or a limit; empty if there is neither."""
     left_out: str = ""
     """Files that are neither read nor changed, with the reasons: they have a second name, or are links."""
     left_out_mend: str = ""
-    """How to have them taken in again."""
+    """How to have them included again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class UnsureStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What `strandline status` says."""
+    """The answer of `strandline status`."""
 
     version: str
     home: str
@@ -128,28 +128,28 @@ class Status:
     agents: tuple[AgentStatus, ...] = ()
     channels: tuple[ChannelStatus, ...] = ()
     loading: tuple[str, ...] = ()
-    """Features that are still on their way."""
+    """Features that still load."""
     inbox_waiting: int = 0
     outbox_queued: int = 0
     outbox_dead: int = 0
     unsure: tuple[UnsureStatus, ...] = ()
     reasons: Mapping[str, int] = field(default_factory=dict)
-    """How often each reason code was counted."""
+    """Count of each reason code."""
     approvals_waiting: int = 0
     quarantined: int = 0
     """Changes of files that wait for the owner's decision."""
     standby: bool = False
-    """Not ready because there is nothing that it may do: it waits for an agent, for files, or for the Redis."""
+    """Not ready because it has nothing to run: it waits for an agent, for files, or for the Redis."""
     repairs: tuple[str, ...] = ()
-    """What was found damaged and mended, in words."""
+    """Descriptions of damage found and repaired."""
     assumed: tuple[str, ...] = ()
-    """What is not set and taken for granted, in words."""
+    """Descriptions of unset settings and the values assumed for them."""
     troubles: tuple[str, ...] = ()
-    """Hooks, tool servers and skills that cannot be used, in words."""
+    """Descriptions of hooks, tool servers and skills that cannot be used."""
     helpers: tuple[str, ...] = ()
-    """Which helpers are at work, for whom and since when, in words."""
+    """Descriptions of running subagents, with their agent and start."""
     waits_for: tuple[str, ...] = ()
-    """What of several gateways this one cannot begin without, in words: agents' files, the Redis."""
+    """Descriptions of the things that this one of several gateways waits for: agents' files, the Redis."""
     store_trouble: str = ""
     """Why the state cannot be read now; what waits is then what this gateway knows of."""
     store_away_s: float = 0
@@ -157,7 +157,7 @@ class Status:
 
 
 def disabled_line(disabled: Sequence[str]) -> Iterator[str]:
-    """Say, in one line, which code of a restored backup does not run, if any."""
+    """Yield one line that names the disabled code of a restored backup, if any."""
     if disabled:
         more = f" and {len(disabled) - 5} more" if len(disabled) > 5 else ""
         told = ", ".join(disabled[:5])

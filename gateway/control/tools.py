@@ -1,4 +1,4 @@
-"""This file lets another program of the owner's use an agent's memory, by the tools that the agent's own model has."""
+"""Gives other programs of the owner's the memory tools that the agent's own model has."""
 
 import json
 from collections.abc import Callable
@@ -18,23 +18,23 @@ from workspaces.access import Access
 from workspaces.history import Origin
 
 PROGRAM = Origin("another program", None, "another-program")
-"""Where what it notes comes from, in the history."""
+"""Origin of its notes in the history."""
 _WRITING = frozenset({"add_note", "save_memory", "update_memory"})
 
 
 @dataclass(frozen=True, slots=True)
 class Lectern:
-    """An agent's memory as other programs use it."""
+    """An agent's memory for other programs."""
 
     agent: Agent
     access: Access
     changes: Approvals
     owner: Address
-    """Where the owner is told of what waits for them."""
+    """Where the owner is notified of pending changes."""
     clock: Callable[[], datetime]
 
     async def answer(self, order: ToolOrder) -> ToolAnswer:
-        """Do what *order* asks; a call that fails says why in its answer."""
+        """Execute *order*; a failed call gives the reason in its answer."""
         if order.act == "list":
             return ToolAnswer(tools=tuple(_offered(self._toolbox())))
         try:

@@ -1,4 +1,4 @@
-"""This file holds what passes between another program of the owner's and the gateway about an agent's memory tools."""
+"""Wire types for an agent's memory tools, shared by other programs of the owner's and the gateway."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class ToolOrder:
-    """A question which tools there are, or a call of one."""
+    """A request to list the tools, or to call one."""
 
     act: Literal["list", "call"]
     agent: str | None = None
@@ -28,7 +28,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """The tools, or what one said; as far as it was asked for."""
+    """The tools, or the result of a call; only the requested part is set."""
 
     tools: tuple[OfferedTool, ...] = ()
     text: str = ""

@@ -1,4 +1,4 @@
-"""This file holds what passes between a command and the gateway, as both sides know it."""
+"""Wire types shared by the commands and the gateway."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -31,13 +31,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class UsedHit:
-    """A passage that an answer came from, or might have."""
+    """A passage that an answer used, or might have used."""
 
     citation: str
     how: Literal["search", "read", "recall"]
-    """Found by the model's search, read by it, or brought up before it asked."""
+    """Found by the model's search, read by it, or recalled before it asked."""
     score: float
-    """0 for what was read."""
+    """0 for a passage that the model read."""
     relevance: float
     similarity: float
     keyword: float
@@ -45,17 +45,17 @@ class UsedHit:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What the latest answer of the owner's own conversation knew."""
+    """The memories behind the latest answer of the owner's own conversation."""
 
     question: str
     """Empty if nothing was asked yet."""
     used: tuple[UsedHit, ...] = ()
-    """The most relevant first."""
+    """Most relevant first."""
 
 
 @dataclass(frozen=True, slots=True)
 class OriginOrder:
-    """Where some lines of memory come from, as their owner may know."""
+    """A request for the origin of some lines of memory, as far as their owner may know."""
 
     citation: str
     """Such as `MEMORY.md#L3-L5`."""
@@ -64,13 +64,13 @@ class OriginOrder:
 
 @dataclass(frozen=True, slots=True)
 class OriginStep:
-    """A change that wrote some of the lines, or what was said where they stand in a conversation."""
+    """A change that wrote some of the lines, or the message at their place in a conversation."""
 
     revision: str | None
     at: datetime
     subject: str
     session: str | None
-    """`editor` for what an editor saved; `None` for what was found at a start, or written by the gateway itself."""
+    """`editor` for an edit in an editor; `None` for changes found at a start, or written by the gateway itself."""
     message: str | None
     said: str
     """The message that led to it; empty if there was none, or its transcript is gone."""
@@ -78,29 +78,29 @@ class OriginStep:
 
 @dataclass(frozen=True, slots=True)
 class MemorySource:
-    """Where some lines of memory come from."""
+    """The origin of some lines of memory."""
 
     citation: str
     text: str
     steps: tuple[OriginStep, ...] = ()
-    """The newest first; none while the lines are not in the history yet."""
+    """Newest first; empty while the lines are not in the history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of an answer that takes its time: some `earlier`, `reply` or `progress`, then `done` or `error`."""
+    """One line of a streamed answer: some `earlier`, `reply` or `progress`, then `done` or `error`."""
 
     event: Literal["accepted", "earlier", "reply", "progress", "done", "error"]
     text: str = ""
-    """A reply as Markdown, an outcome in words, or what went wrong."""
+    """A reply as Markdown, a description of the outcome, or an error message."""
     done: int = 0
     total: int = 0
-    """How many changed notes are indexed, of how many."""
+    """Total number of changed notes to index."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatOrder:
-    """A message of the owner's for an agent; `None` leaves the agent to the bindings."""
+    """The owner's message to an agent; `None` leaves the agent to the bindings."""
 
     text: str
     agent: str | None = None
@@ -120,23 +120,23 @@ class SearchOrder:
 
 @dataclass(frozen=True, slots=True)
 class AgentOrder:
-    """Something to do for one agent; `None` is the default agent."""
+    """A request that concerns one agent; `None` is the default agent."""
 
     agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryOrder:
-    """A question about the versions of an agent's files, or a file to bring back."""
+    """A request for versions of an agent's files, or to restore a file."""
 
     act: Literal["log", "show", "diff", "restore", "bundle"]
     agent: str | None = None
     path: str | None = None
     """A file or folder, relative to the workspace; `None` is everything."""
     revision: str | None = None
-    """The change to show, the older one to compare, the one to restore from; a log lists what is before it."""
+    """The change to show, the older one to compare, or the one to restore from; a log lists the changes before it."""
     newer: str | None = None
-    """`None` compares to the newest."""
+    """The newer revision; `None` is the newest."""
     limit: int = 20
 
 
@@ -148,20 +148,20 @@ class HistoryCommit:
     at: datetime
     subject: str
     session: str | None
-    """Of the turn that it came from; `None` for what was found on disk."""
+    """Session of its turn; `None` for changes found on disk."""
     message: str | None
     paths: tuple[str, ...]
     approved_by: str | None = None
-    """Who approved what the turn had asked for; `None` for what needed nobody's approval."""
+    """The person who approved the turn's request; `None` if no approval was needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryFile:
-    """How a file differs."""
+    """The difference in one file."""
 
     path: str
     added: int
-    """In lines."""
+    """Number of lines."""
     removed: int
     text: str
     """A unified diff."""
@@ -169,23 +169,23 @@ class HistoryFile:
 
 @dataclass(frozen=True, slots=True)
 class HistoryAnswer:
-    """The changes, newest first, and how the files differ, as far as they were asked for."""
+    """The requested changes, newest first, and the differences in files."""
 
     commits: tuple[HistoryCommit, ...] = ()
     files: tuple[HistoryFile, ...] = ()
     omitted: int = 0
-    """How many more files differ."""
+    """Number of further files with differences."""
     outcome: str = ""
-    """What was done, in words; of an export, the path of the file."""
+    """Description of the action taken; for an export, the path of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalOrder:
-    """A question about the changes that wait for the owner, or a decision about one of them."""
+    """A request about changes that wait for the owner, or a decision about one of them."""
 
     act: Literal["list", "show", "approve", "refuse"]
     number: int | None = None
-    """Of the change; not for `list`."""
+    """Number of the change; unset for `list`."""
     agent: str | None = None
     """Only this agent's; `None` is every agent's."""
 
@@ -198,33 +198,33 @@ class WaitingChange:
     agent: str
     path: str
     reason: str
-    """Why it waits, in words."""
+    """The reason that it waits."""
     session: str
-    """Of the turn that asked for it."""
+    """Session of the turn that requested it."""
     message: str | None
     created_at: datetime
     expires_at: datetime
     diff: str = ""
-    """How the file would change; empty in a list."""
+    """The change as a diff; empty in a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """What waits, as far as it was asked for, and what was done."""
+    """The requested pending changes, and the action taken."""
 
     changes: tuple[WaitingChange, ...] = ()
-    """The oldest first."""
+    """Oldest first."""
     outcome: str = ""
-    """What was done, in words."""
+    """Description of the action taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantineOrder:
-    """A question about quarantined rows, or a decision about one of them."""
+    """A request about quarantined rows, or a decision about one of them."""
 
     act: Literal["list", "retry", "drop"]
     id: str | None = None
-    """Of the row; not for `list`."""
+    """Id of the row; unset for `list`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,27 +245,27 @@ class QuarantineAnswer:
 
     rows: tuple[QuarantineLine, ...] = ()
     files: tuple[str, ...] = ()
-    """Files that search leaves out since the memory worker crashed on them, as `file:<agent>:<path>`."""
+    """Files excluded from search because the memory worker crashed on them, as `file:<agent>:<path>`."""
     outcome: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionsOrder:
-    """A question about the conversations of agents, those that have ended too."""
+    """A request about the conversations of agents, ended ones included."""
 
     act: Literal["list", "show", "export", "search"]
     agent: str | None = None
-    """`None` is the default agent; a list is of all agents then."""
+    """`None` is the default agent; for a list, all agents."""
     session: str | None = None
-    """Its name, as the list gives it; not for `list` and `search`."""
+    """Its name, as the list shows it; unset for `list` and `search`."""
     query: str | None = None
-    """What to look for, letter by letter."""
+    """Text to find, literally."""
     since: date | None = None
     until: date | None = None
-    """Both days, the owner's, belong to what is searched."""
+    """Last day of the search; both days, in the owner's zone, are included."""
     limit: int = 50
     offset: int = 0
-    """Where an export goes on: the byte that the last part named."""
+    """Byte at which an export continues, as named by its last part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,34 +275,34 @@ class SessionRow:
     agent: str
     session: str
     ended: datetime | None
-    """`None` while it goes on."""
+    """`None` for a current conversation."""
     messages: int
-    """Messages and replies that say something."""
+    """Number of messages and replies with text."""
     size: int
     """In bytes."""
     last: datetime
-    """When it was last written to."""
+    """Time of the last write."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """What happened in a conversation."""
+    """One event of a conversation."""
 
     at: datetime
     """In the owner's zone."""
     kind: Literal["message", "reply", "call", "result", "note"]
     who: str
-    """Who said it, or the tool; of a note, what it is about."""
+    """The speaker, or the tool; the subject of a note."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class SessionMatch:
-    """A message that holds what was looked for, with those beside it."""
+    """A matching message, with its neighbours."""
 
     citation: str
     day: date | None
-    """The owner's."""
+    """In the owner's zone."""
     before: str
     text: str
     after: str
@@ -310,19 +310,19 @@ class SessionMatch:
 
 @dataclass(frozen=True, slots=True)
 class SessionsAnswer:
-    """The conversations, what happened in one of them in its order, or what was found; as far as it was asked for."""
+    """The requested conversations, events of one of them in order, or matches."""
 
     sessions: tuple[SessionRow, ...] = ()
     records: tuple[SessionRecord, ...] = ()
     lines: tuple[str, ...] = ()
-    """Of an export: the records as they are stored, JSON each."""
+    """Lines of an export: the records as stored, JSON each."""
     matches: tuple[SessionMatch, ...] = ()
-    """The newest first."""
+    """Newest first."""
     damaged: int = 0
-    """Lines that nobody can read."""
+    """Number of unreadable lines."""
     unknown: int = 0
-    """Lines of a type or version that this program does not know."""
+    """Number of lines of a type or version that this program does not know."""
     next_offset: int | None = None
-    """Where an export goes on; `None` at its end."""
+    """Byte at which an export continues; `None` at its end."""
     notice: str = ""
-    """Says when not everything was looked through."""
+    """Set when the search was not complete."""
