@@ -1,4 +1,4 @@
-"""This file turns the configuration's agents into agents, and closes what they hold."""
+"""Opens the configured agents, and closes their resources."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -60,10 +60,10 @@ async def open_agents(
     clock: Callable[[], datetime],
     count: Callable[[str], Awaitable[None]],
 ) -> AsyncIterator[dict[AgentId, Agent]]:
-    """Give every configured agent, opened; *clock* tells the owner's time, *count* takes reason codes.
+    """Yield every configured agent, opened; *clock* returns the owner's time, *count* receives reason codes.
 
-    Raises WorkspaceUnusableError before anything is touched, and ConfigError for a secret that is missing, or for a
-    workspace that is not one agent's alone.
+    Raises WorkspaceUnusableError before any change, and ConfigError for a missing secret, or for a workspace that
+    belongs to several agents.
     """
     refuse_overlaps(home, config)
     hosted, room = {name: hosted_settings(name, config, environ) for name in config.models}, PictureRoom()
@@ -113,7 +113,8 @@ async def open_agents(
 
 
 def _others(settings: AgentSettings, hosted: Mapping[str, HostedSettings], room: PictureRoom) -> dict[str, Model]:
-    """Return what a session may choose: a model's library loads when it is first asked, so each costs nothing yet."""
+    """Return the models that a session may choose: a model's library loads on its first request, so none costs anything
+    yet."""
     return {
         name: choose([name, *(each for each in settings.fallbacks if each != name)], hosted, room)
         for name in dict.fromkeys([settings.model, *settings.fallbacks, *hosted])
@@ -121,37 +122,37 @@ def _others(settings: AgentSettings, hosted: Mapping[str, HostedSettings], room:
 
 
 def queue_rules(config: Config) -> QueueRules:
-    """Return what the configuration says about messages that wait."""
+    """Return the configured queue rules."""
     queue = config.queue
     of_agents = {AgentId(name): QueueMode(agent.queue) for name, agent in config.agents.items() if agent.queue}
     return QueueRules(QueueMode(queue.mode), of_agents, timedelta(milliseconds=queue.debounce_ms), queue.together)
 
 
 def bounds_of(config: Config) -> Bounds:
-    """Return how many messages may wait in memory."""
+    """Return the limits of messages in memory."""
     return Bounds(config.queue.session_memory, config.queue.memory)
 
 
 def punctuality_of(config: Config) -> Punctuality:
-    """Return what the configuration says about jobs and their times."""
+    """Return the configured punctuality of jobs."""
     schedule = config.schedule
     return Punctuality(timedelta(minutes=schedule.grace_minutes), schedule.jitter_s, schedule.jobs)
 
 
 def subagent_rules(config: Config) -> SubagentRules:
-    """Return what the configuration says about helpers."""
+    """Return the configured rules for subagents."""
     given = config.subagents
     return SubagentRules(given.children, given.running, given.task_s, given.guests)
 
 
 def rhythms(config: Config, zone: tzinfo) -> dict[AgentId, Rhythm]:
-    """Return what the configuration says about each agent's heartbeats; *zone* is the owner's."""
+    """Return each agent's configured heartbeat; *zone* is the owner's."""
     settings = {AgentId(name): agent.heartbeat for name, agent in config.agents.items()}
     return {name: Rhythm(span_of(each.every), *hours_of(each.active), zone) for name, each in settings.items()}
 
 
 def refuse_overlaps(home: Home, config: Config) -> None:
-    """See to it that no agent's workspace leads to another's files, or to what the gateway keeps of anybody.
+    """Refuse a workspace that overlaps another agent's, or the gateway's own files.
 
     Raises ConfigError, which names the agent.
     """
@@ -163,7 +164,7 @@ def refuse_overlaps(home: Home, config: Config) -> None:
             raise ConfigError(
                 f"agents.{name}.workspace: the gateway keeps its own files in {place}; take another folder"
             )
-    # Sorted by their parts, a folder comes right before those inside it: neighbours alone are compared.
+    # Sorted by their parts, a folder comes right before those inside it: comparing neighbours suffices.
     by_place = sorted(places.items(), key=lambda each: each[1].parts)
     for one, two in pairwise(by_place):
         if _overlap(one[1], two[1]):
@@ -178,7 +179,7 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def file_caps(limits: LimitSettings) -> FileCaps:
-    """Return what the configuration says about the sizes of workspaces."""
+    """Return the configured size limits of workspaces."""
     private = Quota("workspace", limits.workspace_mb, limits.workspace_files)
     shared = Quota("shared", limits.shared_mb, limits.shared_files)
     attachments = Quota("attachments", limits.attachments_mb, limits.attachments_files)
@@ -202,7 +203,7 @@ def _changed(memory: MemoryIndex, _: PurePosixPath) -> None:
 
 
 def watched_folders(home: Home, config: Config, agents: Iterable[Agent]) -> list[Watched]:
-    """Return the folders whose changes concern the agents' memories and histories."""
+    """Return the folders to watch for the agents' memories and histories."""
     watched = []
     for agent in agents:
         kept = partial(agent.keeper.ask, kept_folders, agent.workspace.folder)
@@ -220,12 +221,12 @@ def _existing(folder: Path) -> list[Path]:
 
 
 def watch_settings(memory: MemorySettings) -> WatchSettings:
-    """Return what the configuration says about noticing changes."""
+    """Return the configured settings of the file watch."""
     return WatchSettings(memory.watch, memory.sync_every_s)
 
 
 def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> HostedSettings:
-    """Return what is needed to reach the model called *name*. Raises ConfigError for a key that is missing."""
+    """Return the connection settings of the model *name*. Raises ConfigError for a missing key."""
     settings = config.models[name]
     key = settings.api_key(name)
     return HostedSettings(
@@ -244,7 +245,7 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
 
 
 def assumed_windows(config: Config) -> tuple[str, ...]:
-    """Say, a line each, which models' windows are not set and how large they are taken to be."""
+    """Return a line for each model without a configured window, with its assumed size."""
     return tuple(
         f"the window of model {name} is {settings.window:,} tokens; window_tokens is not set"
         for name, settings in config.models.items()
@@ -253,7 +254,7 @@ def assumed_windows(config: Config) -> tuple[str, ...]:
 
 
 def turn_settings(config: Config) -> TurnSettings:
-    """Return what the configuration says about turns."""
+    """Return the configured settings of turns."""
     limits = config.limits
     temperatures = {AgentId(name): agent.temperature for name, agent in config.agents.items()}
     return TurnSettings(
@@ -301,7 +302,7 @@ def _flush_settings(context: ContextSettings) -> FlushSettings:
 
 
 def lifecycle_settings(config: Config, zone: tzinfo) -> LifecycleSettings:
-    """Return what the configuration says about how sessions rest and end, and what is kept; *zone* is the owner's."""
+    """Return the configured settings of sessions' rests, ends and retention; *zone* is the owner's."""
     sessions, keep_days = config.sessions, config.subagents.keep_days
     return LifecycleSettings(
         rest=timedelta(minutes=sessions.rest_minutes) if sessions.rest_minutes else None,

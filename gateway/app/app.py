@@ -1,4 +1,4 @@
-"""This file composes the gateway from its parts, and starts and stops them in order."""
+"""Composes the gateway from its parts, and starts and stops them in order."""
 
 import asyncio
 import gc
@@ -96,7 +96,7 @@ TIDY_EVERY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """One gateway, put together."""
+    """One composed gateway."""
 
     desk: LocalDesk
     readiness: Health
@@ -125,16 +125,16 @@ class App:
     async def open(
         cls, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool, machine: Machine = THIS_MACHINE
     ) -> "AsyncIterator[App]":
-        """Put the gateway of *home* together; the caller holds its lock. Without *channels* only terminals speak.
+        """Compose the gateway of *home*; the caller holds its lock. Without *channels* only terminals are served.
 
-        It keeps the time and the disk of this *machine* unless a test's is given.
-        Raises ConfigError, StoreError and WorkspaceUnusableError before anything is touched.
+        It uses the clock and disk of this *machine* unless a test passes its own.
+        Raises ConfigError, StoreError and WorkspaceUnusableError before any change.
         """
         async with open_ground(home, config, environ, channels=channels, machine=machine) as ground:
             yield _composed(ground, has_channels=channels)
 
     def web(self, environ: Mapping[str, str]) -> "WebDoor | None":
-        """Return the HTTP door, `None` while it is to stay shut. Raises ConfigError for a missing token."""
+        """Return the HTTP application, `None` if disabled. Raises ConfigError for a missing token."""
         config = self.share.config
         if not (self.has_channels and config.web.enabled):
             return None
@@ -153,7 +153,7 @@ class App:
         return open_door(config, environ, footing)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Answer what comes until *stop* is set or our share is over, then finish what was begun."""
+        """Answer messages until *stop* is set or our membership ends, then finish the work begun."""
         measure(self.desk.store, self.delivery, self.meter)
         async with asyncio.TaskGroup() as tasks:
             await self._recover()
@@ -181,7 +181,7 @@ class App:
             for task in running:
                 task.cancel()
         await self._drain()
-        if self.has_channels:  # one answer at the command line is no end of a day's talk
+        if self.has_channels:  # one answer at the command line does not end a day's conversation
             await self.lifecycle.finish(self.drain_s)
             self.hooks.note(GATEWAY_STOP, GatewayState(tuple(self.desk.agents)))
         await self.hooks.finish(self.drain_s)
@@ -189,7 +189,7 @@ class App:
             await keeper.finish()
 
     async def _recover(self) -> None:
-        """Go on with what an earlier run left; without channels, with what belongs to a terminal."""
+        """Continue the work of an earlier run; without channels, only that of a terminal."""
 
         await quarantine_suspects(self.journal, self.desk.store, self.notices)
         await self.choices.load(self.desk.agents)
@@ -202,7 +202,7 @@ class App:
     async def _listen(self, account: Account) -> None:
         def loaded(adapter: Adapter) -> None:
             self.adapters.loaded[account.key] = adapter
-            gc.freeze()  # what a library loads stays: to look through it took 0.2 s at every full collection
+            gc.freeze()  # loaded libraries stay: scanning them took 0.2 s at every full collection
             wake = partial(self.delivery.wake_channel, *account.key)
             wake()
             if isinstance(adapter, Wakes):
@@ -318,7 +318,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
 
 
 async def _warm(memory: MemoryIndex) -> None:
-    """Bring the index up to date at start, so that the first search is quick; the gateway is ready without it."""
+    """Update the index at start, so that the first search is quick; the gateway is ready without it."""
     try:
         await memory.sync()
     except MemoryUnavailableError as exc:
@@ -326,7 +326,7 @@ async def _warm(memory: MemoryIndex) -> None:
 
 
 async def _tidy(store: Store, keepers: Sequence[Keeper], enclosures: Enclosures | None, lifecycle: Lifecycle) -> None:
-    """Remove, at start and once a day, what nobody asks for any more, and pack the histories that are due."""
+    """Remove expired data, at start and once a day, and pack the histories that are due."""
     while True:
         try:
             await store.prune(utc_now())

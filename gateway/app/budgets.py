@@ -1,4 +1,4 @@
-"""This file gives each agent a purse out of which its models are paid, by what the configuration says of money."""
+"""The agents' budgets, by the configured limits and prices."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ from workspaces.access import AgentId
 def purses_of(
     config: Config, store: Store, now: Callable[[], datetime], count: Callable[[str], Awaitable[None]]
 ) -> dict[AgentId, Purse]:
-    """Return the purse of every agent; *now* tells the owner's time."""
+    """Return the budget of every agent; *now* returns the owner's time."""
     prices = Prices({name: price for name, model in config.models.items() if (price := _price(model)) is not None})
     return {
         AgentId(name): Purse(AgentId(name), _budgets(agent.budget), prices, store.spending, now, count)
@@ -27,7 +27,7 @@ def purses_of(
 
 
 def paid_agents(agents: Mapping[AgentId, Agent], purses: Mapping[AgentId, Purse]) -> dict[AgentId, Agent]:
-    """Return the agents, their models paid out of their purses."""
+    """Return the agents with models that charge their budgets."""
     return {name: _paying(agent, purses[name]) for name, agent in agents.items()}
 
 
@@ -37,7 +37,7 @@ def _paying(agent: Agent, purse: Purse) -> Agent:
 
 
 def unpriced_models(config: Config) -> tuple[str, ...]:
-    """Say, a line each, which models no budget of money can limit."""
+    """Return a line for each model that no budget of money can limit."""
     if not any(_limits_money(agent.budget) for agent in config.agents.values()):
         return ()
     return tuple(
@@ -65,7 +65,7 @@ def _budget(given: SpendingLimit) -> Budget:
 
 
 def _price(model: ModelSettings) -> Price | None:
-    """Return what *model* costs: as set, or as listed for its provider's own address."""
+    """Return the price of *model*: as set, or as listed for its provider's own address."""
     if model.price_in is not None and model.price_out is not None:
         cached = model.price_in if model.price_cached is None else model.price_cached
         return Price(model.price_in, model.price_out, cached)

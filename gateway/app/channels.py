@@ -1,4 +1,4 @@
-"""This file turns the configuration's channels into policies, routes and accounts."""
+"""Builds policies, routes and accounts from the configured channels."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ TERMINAL = "terminal"
 
 
 def policy_of(config: Config) -> Policy:
-    """Return who may talk: the owner at every terminal, and on each bot account whom the configuration lets in."""
+    """Return the policy: the owner at every terminal, and the configured people on each bot account."""
     accounts = {(TERMINAL, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
     accounts |= {(inner, agent): AccountPolicy(DirectPolicy.INNER) for inner in CHANNELS for agent in config.agents}
     for name, bot in config.channels.bots():
@@ -62,7 +62,7 @@ def _bot_policy(bot: BotSettings) -> AccountPolicy:
 
 
 def _enders(group: GroupSettings) -> frozenset[str] | None:
-    """Return who may end its conversation beside the owner; `None`: everybody."""
+    """Return the people who may end its conversation beside the owner; `None`: everybody."""
     match group.may_end:
         case "owner":
             return frozenset()
@@ -73,12 +73,12 @@ def _enders(group: GroupSettings) -> frozenset[str] | None:
 
 
 def held_tokens(web: WebSettings) -> Iterable[tuple[str, ApiTokenSettings]]:
-    """Return who may ask by HTTP, by the names of their tokens; nobody while that door is shut."""
+    """Return the API tokens by name; none while the HTTP server is off."""
     return web.tokens.items() if web.enabled else ()
 
 
 def routes_of(config: Config) -> Routes:
-    """Return where messages go; each agent has a terminal and a page of its own, which lead to no other."""
+    """Return the routes; each agent has a terminal and a page of its own, which lead to no other."""
     own = [
         Binding(AgentId(agent), channel=channel, account=agent)
         for agent in config.agents
@@ -99,7 +99,7 @@ def routes_of(config: Config) -> Routes:
 
 
 def bindings_of(config: Config) -> list[Binding]:
-    """Return the rules that the configuration itself has."""
+    """Return the configured bindings."""
     return [_binding(given) for given in config.bindings]
 
 
@@ -117,7 +117,7 @@ def _binding(given: BindingSettings) -> Binding:
 
 
 def reach_of(config: Config, routes: Routes) -> Reach:
-    """Return where the owner can be told what nobody's message asked for."""
+    """Return the owner's configured chats for notices and results of unprompted work."""
     bots = frozenset((bot.channel, name) for name, bot in config.channels.bots())
     pages = frozenset((channel, agent) for channel in (TERMINAL, WEB) for agent in config.agents)
     channel, _, account = (config.owner.deliver or "").partition(":")
@@ -125,7 +125,7 @@ def reach_of(config: Config, routes: Routes) -> Reach:
 
 
 def _telegram_chats(config: Config, routes: Routes) -> Iterator[OwnerChat]:
-    """Give the owner's direct chats on Telegram, which have the person's own id."""
+    """Yield the owner's direct chats on Telegram, which have the person's own id."""
     people = [person.partition(":")[2] for person in config.owner.people if person.startswith("telegram:")]
     for account in config.channels.telegram:
         for id_ in people:
@@ -145,12 +145,15 @@ def terminals_of(config: Config) -> dict[AgentId, TerminalAdapter]:
 
 
 def terminal_account(adapter: TerminalAdapter) -> Account:
-    """Return the account of a terminal, which is always there."""
+    """Return the account of a terminal, which is always available."""
     return _always(adapter)
 
 
 def web_accounts(config: Config) -> list[Account]:
-    """Return the accounts of the HTTP door: one a token, and one a page; any of several gateways may serve them."""
+    """Return the accounts of the HTTP server: one per token, and one per page.
+
+    Any of several gateways may serve them.
+    """
     pages = [_always(WebAdapter(agent)) for agent in config.agents] if config.web.enabled else []
     return [*(_always(HttpAdapter(name)) for name, _ in held_tokens(config.web)), *pages]
 
@@ -163,7 +166,7 @@ def _always(adapter: Adapter) -> Account:
 
 
 def bot_accounts(config: Config, environ: Mapping[str, str], count: Count, keeps: Keeps) -> list[Account]:
-    """Return the bot accounts; what each one's platform needs is loaded when it is built."""
+    """Return the bot accounts; each platform's library loads when its account is built."""
     return [
         Account(bot.channel, name, partial(asyncio.to_thread, adapter_of, name, bot, environ, count, keeps))
         for name, bot in config.channels.bots()
@@ -175,7 +178,7 @@ def adapter_of(
 ) -> Adapter:
     """Load the platform's SDK, which takes up to a second and 45 MB: on a thread, once the gateway is ready.
 
-    Raises ConfigError for a policy that is none, and for a token that is missing.
+    Raises ConfigError for an invalid policy, and for a missing token.
     """
     if fault := bot.policy_fault(account):
         raise ConfigError(fault)

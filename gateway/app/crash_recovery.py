@@ -1,4 +1,4 @@
-"""Recovery from crashes: what the process crashed on twice is quarantined before anything is taken up."""
+"""Recovery from crashes: items that the process crashed on twice are quarantined before anything else is processed."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,7 +24,10 @@ WHY = f"the gateway crashed {DEATHS} times while it worked on this"
 
 
 async def quarantine_suspects(journal: WorkJournal, store: Store, notices: Notices) -> int:
-    """Quarantine the rows that *journal* blames, tell the owner and who waits; return how many. Raises StoreError."""
+    """Quarantine the rows that *journal* blames, notify the owner and waiting senders; return their number.
+
+    Raises StoreError.
+    """
     rows = [(item, *item.split()) for item in journal.suspects]
     found = 0
     for item, kind, number in rows:
@@ -53,8 +56,8 @@ async def _tell(row: QuarantinedRow, store: Store, notices: Notices) -> None:
 
 
 async def tell_of_file(notices: Notices, agent: AgentId, path: str) -> None:
-    """Tell the owner that the notes in a file are not found, since the memory worker crashes on it."""
-    with suppress(StoreError):  # status and doctor tell it too
+    """Notify the owner that search omits the notes in a file, since the memory worker crashes on it."""
+    with suppress(StoreError):  # status and doctor report it too
         await notices.tell(
             f"memory crashed:{agent}:{path}",
             f"The search of agent {agent} crashed twice on {path}, so it leaves this file out: nothing in it is found. "

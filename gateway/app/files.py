@@ -1,4 +1,4 @@
-"""This file puts together what brings files in and out: in the home's folders, under the configuration's limits."""
+"""Composes the handling of incoming and outgoing files: in the home's folders, within the configured limits."""
 
 import asyncio
 import time
@@ -14,10 +14,10 @@ from gateway.turns.downloads import Fetcher
 
 
 def intake_of(ground: Ground, wake: Callable[[Sequence[OutboxRow]], None]) -> Intake:
-    """Return what takes in the files of messages; *wake* is told of notices about them."""
+    """Return the intake of messages' files; *wake* is called with notices about them."""
     folders = {agent: ground.home.agent(agent).incoming for agent in ground.agents}
     for folder in folders.values():
-        remove_older(folder, time.time())  # what an earlier run had begun to fetch is fetched again
+        remove_older(folder, time.time())  # downloads begun by an earlier run start again
     intake = Intake(ground.store, Fetcher(ground.adapters, asyncio.to_thread, ground.clock), folders)
     intake.settings = intake_settings(ground.config.attachments)
     intake.wake = wake
@@ -25,13 +25,13 @@ def intake_of(ground: Ground, wake: Callable[[Sequence[OutboxRow]], None]) -> In
 
 
 def intake_settings(caps: AttachmentSettings) -> IntakeSettings:
-    """Return what the configuration says about what a message may bring."""
+    """Return the configured limits of a message's attachments."""
     return IntakeSettings(
         caps.max_mb * 1024 * 1024, caps.per_message, caps.paste_chars, caps.pictures, caps.picture_mb * 1024 * 1024
     )
 
 
 def enclosures_of(ground: Ground) -> Enclosures:
-    """Return where the files lie that go out with answers."""
+    """Return the storage of files sent with answers."""
     folders = {agent: ground.home.agent(agent).outgoing for agent in ground.agents}
     return Enclosures(folders, ground.adapters.loaded, asyncio.to_thread, ground.count)

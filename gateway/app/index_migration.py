@@ -1,4 +1,4 @@
-"""This file moves an agent's index to a Qdrant server: it is built there anew from the files, and compared.
+"""Migration of an agent's index to a Qdrant server: it is rebuilt there from the files, and compared.
 
 Nothing is changed here: the index is a function of the files, so that the settings alone decide which one is used.
 """
@@ -26,26 +26,26 @@ from workspaces.memory.search import Clock, MemoryIndex, Query
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 SAMPLES = 200
-"""Questions that both indexes are asked about each agent's notes, taken from these."""
+"""Lines of each agent's notes that are searched for in both indexes."""
 LONGEST_SAMPLE = 200
 NEAR = 0.001
-"""Scores that differ by less are the same: two engines add up in different orders."""
+"""Scores that differ by less are equal: two engines add up in different orders."""
 _CACHE = "embeddings.db"
 
 Progress = Callable[[str, int, int], None]
-"""Told the agent, and how many of how many files are indexed on the server."""
+"""Called with the agent, and how many of how many files are indexed on the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What became of one agent's index."""
+    """The outcome for one agent's index."""
 
     agent: str
     entries_here: int
     entries_there: int
     queries: int
     different: tuple[str, ...]
-    """Questions that were answered differently; none where the move may be made."""
+    """Queries with different answers; none if the migration may be made."""
 
     @property
     def is_same(self) -> bool:
@@ -58,8 +58,8 @@ async def build_on_server(
 ) -> list[Compared]:
     """Index every agent's notes on *server* and compare; the caller holds the home's lock.
 
-    What is indexed there stays, and is used once the settings name the server. Raises ConfigError for a secret that is
-    missing, MemoryUnavailableError when one of the indexes is away.
+    The new index stays there, and is used once the settings name the server. Raises ConfigError for a missing secret,
+    MemoryUnavailableError if one of the indexes is unavailable.
     """
 
     zone = owner_zone(config.owner.time_zone, environ).zone
@@ -68,7 +68,7 @@ async def build_on_server(
         return datetime.now(zone)
 
     async def uncounted(_: str) -> None:
-        """A degraded search shows in its result."""
+        """No-op counter: a degraded search shows in its result."""
 
     there = config.model_copy(update={"qdrant": server})
     place = home.control_file.parent / "moving"
@@ -94,7 +94,7 @@ async def build_on_server(
 
 
 def _take_embeddings(index: Path, folder: Path) -> None:
-    """Copy the vectors of texts: nothing is embedded twice, and no provider is paid twice."""
+    """Copy the texts' embeddings: no text is embedded or paid for twice."""
     folder.mkdir(mode=FOLDER_MODE, parents=True)
     if (index / _CACHE).exists():
         with closing(sqlite3.connect(index / _CACHE)) as known, closing(sqlite3.connect(folder / _CACHE)) as copy:
@@ -132,9 +132,9 @@ async def _scores(memory: MemoryIndex, question: str, access: Access) -> tuple[s
 
 
 def is_same(one: tuple[str, Mapping[str, float]], other: tuple[str, Mapping[str, float]]) -> bool:
-    """Say whether two answers, each a mode and scores by citation, are the same but for how sums were rounded.
+    """Return whether two answers, each a mode and scores by citation, are equal up to rounding.
 
-    At the end of a list, passages of the same score may stand for each other.
+    At the end of a list, passages of the same score are interchangeable.
     """
     (mode, mine), (other_mode, theirs) = one, other
     if mode != other_mode or len(mine) != len(theirs):

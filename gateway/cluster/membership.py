@@ -1,4 +1,4 @@
-"""This file says which agents a gateway looks after: all of its own, or its share among gateways that use one Redis."""
+"""Decides which agents a gateway runs: all of its own, or its share among gateways that use one Redis."""
 
 import asyncio
 import math
@@ -40,64 +40,65 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 LOOK_EVERY_S = 1.0
-"""How often a gateway looks whether its share has changed; our choice."""
+"""Seconds between checks whether our membership has changed; our choice."""
 
 
 def at_most(agents: int, members: int) -> int:
-    """Return how many of so many *agents* one of so many gateways takes, so that all have about the same."""
+    """Return how many of *agents* each of *members* gateways may take, so that all have about the same."""
     return math.ceil(agents / max(1, members))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How many agents a gateway takes at most, so that those that share a volume have about the same."""
+    """The most agents that a gateway takes, so that those that share a volume have about the same."""
 
     whole: int
-    """Of all whose files are here, or that are new."""
+    """Agents with local files, and new ones."""
     new: int
-    """Until it has so many, it also takes those of which nobody has files."""
+    """Up to this total, it also takes agents without any known files."""
 
     @classmethod
     def of(cls, usable: int, agents: int, volume: str, volumes: Sequence[str]) -> "Part":
-        """Return the part of a gateway on *volume*, which could take *usable* of all the *agents*."""
+        """Return the limits of a gateway on *volume*, which could take *usable* of all the *agents*."""
         whole = at_most(usable, volumes.count(volume))
         return cls(whole, min(whole, at_most(agents, len(volumes))))
 
 
 @dataclass(slots=True)
 class Share:
-    """What one run of the app looks after; a gateway that is alone has everything, for ever."""
+    """The agents of one run of the app; a single gateway has all of them, permanently."""
 
     home: Home
     config: Config
     leases: "RedisLeases | None" = None
     volume: str = ""
-    """Where our agents' folders are, if others share the store."""
+    """Volume of our agents' folders, if others share the store."""
     agents: list[str] = field(default_factory=list)
     strays: dict[str, str] = field(default_factory=dict)
-    """Agents that nobody looks after, and why we cannot, with the way to mend it."""
+    """Agents without a gateway that we cannot run, with the reason and the remedy."""
     locked: dict[str, str] = field(default_factory=dict)
     """Agents whose files somebody else had locked at the last claim, and who; claimed by another, they leave again."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the share has changed or the lease is lost: this run ends, and the next one begins with what is then."""
+    """Set when our membership has changed or the lease is lost: this run ends, and the next one starts with the new
+    state."""
     is_leaving: bool = True
-    """Whether the gateway stops altogether, so that others may have at once what was its."""
+    """Whether the gateway stops altogether, so that others may take over its agents at once."""
     locks: ExitStack = field(default_factory=ExitStack)
     _seen: tuple[Sequence[str], int] = ((), 0)
-    """The gateways at the last claim, and how many agents were our part then."""
+    """The gateways at the last claim, and our limit of agents then."""
 
     @property
     def is_standby(self) -> bool:
-        """Whether every agent has its gateway: this one has nothing to do until one becomes free."""
+        """Whether every agent has its gateway: this one is idle until one becomes free."""
         return not self.agents
 
     @property
     def mine(self) -> Config:
-        """The configuration with no agents but ours; routes are made of the whole one."""
+        """The configuration with only our agents; routes are made from the whole one."""
         return self.config.model_copy(update={"agents": {name: self.config.agents[name] for name in self.agents}})
 
     async def open_store(self, routes: Routes, clock: Clock, checkpoint: Checkpoint) -> Store:
-        """Open what survives a crash: the home's own file, or our part of the Redis. Raises StoreError."""
+        """Open the durable state: the home's own file, or our part of the Redis. Raises StoreError."""
         if self.leases is None:
             return await _own_store(self.home, clock, checkpoint)
         from gateway.stores.redis.store import RedisStore
@@ -117,16 +118,16 @@ class Share:
             await asyncio.sleep(LOOK_EVERY_S)
 
     async def watch(self) -> None:
-        """End the run when our share of the agents has changed."""
+        """End the run when our membership has changed."""
         while self.leases is not None and not self.over.is_set():
             await asyncio.sleep(LOOK_EVERY_S)
             if await self._has_changed(self.leases):
                 self.over.set()
 
     async def claim(self, volumes: Sequence[str]) -> list[str]:
-        """Take agents that are free and whose files are here, up to our share among gateways on these *volumes*.
+        """Claim free agents with local files, up to our share among gateways on these *volumes*.
 
-        Returns those that are new.
+        Returns the newly claimed ones.
         """
         assert self.leases is not None  # noqa: S101  # only gateways that share have to claim
         known = await self.leases.known(list(self.config.agents))
@@ -172,7 +173,7 @@ class Share:
                 log.warning("files are not here", detail=each)
 
     async def _took(self, agent: str, known: Known) -> bool:
-        """Lock one agent's files and claim it: a gateway that stands still has lost its claim, but not the locks.
+        """Lock one agent's files and claim it: a suspended gateway has lost its claim, but not the locks.
 
         Raises WorkspaceLockedError.
         """
@@ -210,7 +211,7 @@ class Share:
         try:
             volumes = await leases.members()
             is_settled = (volumes, len(self.agents)) == self._seen and not self.strays and not self.locked
-            if is_settled and self.agents:  # what is free elsewhere is no concern of ours until somebody comes or goes
+            if is_settled and self.agents:  # agents free elsewhere concern us only when a gateway comes or goes
                 return False
             is_more = bool(await self.claim(volumes))
             return is_more or len(self.agents) > self._seen[1]
@@ -220,7 +221,7 @@ class Share:
 
 
 async def _own_store(home: Home, clock: Clock, checkpoint: Checkpoint) -> Store:
-    """Open the home's own state; say so, once, if it was lost. Raises StoreError."""
+    """Open the home's own state; report, once, if it was lost. Raises StoreError."""
     is_begun = home.state_db.exists() and home.state_db.stat().st_size > 0
     is_lost = not is_begun and any(home.agents.glob("*/sessions/*.jsonl"))
     store = await SqliteStore.open(home.state_db, clock=clock, checkpoint=checkpoint)
@@ -238,10 +239,10 @@ async def _own_store(home: Home, clock: Clock, checkpoint: Checkpoint) -> Store:
 
 @asynccontextmanager
 async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, alone: bool) -> AsyncIterator[Share]:
-    """Give what this gateway looks after, which may be nothing yet.
+    """Yield the membership of this gateway, which may have no agents yet.
 
-    *alone*, a command without a gateway, takes all that is free, and has no use for nothing.
-    Raises ConfigError for a Redis that cannot be used, StoreError when none answers, or nothing is free for a command.
+    *alone*, a command without a gateway, takes all free agents, and needs at least one. Raises ConfigError for an
+    unusable Redis, StoreError if none answers, or no agent is free for a command.
     """
     if config.redis.url is None:
         yield Share(home, config, agents=list(config.agents))
@@ -273,7 +274,7 @@ async def _joined(home: Home, config: Config, environ: Mapping[str, str]) -> "Re
 def member_name(home: Home) -> str:
     """Return the name under which the gateway of *home* holds its lease.
 
-    The home's lock says that whoever had this name before is gone: it means one folder of one machine.
+    The home's lock proves that the name's previous holder is gone: it means one folder of one machine.
     """
     return blake2b(f"{socket.gethostname()}\0{home.path.resolve()}".encode(), digest_size=6).hexdigest()
 

@@ -1,1 +1,1 @@
-"""This room answers messages that begin with a slash: commands, which no language model sees."""
+"""Commands: messages that begin with a slash, answered without a language model."""

@@ -1,4 +1,4 @@
-"""This file is `/agents`: who answers in this gateway, and which helpers are at work."""
+"""`/agents`: the gateway's agents and running subagents."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from workspaces.access import AgentId
 
 
 def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequence[Helper]]) -> list[Command]:
-    """Return `/agents` over *agents* and the *helpers* that they have now."""
+    """Return `/agents` over *agents* and their current *helpers*."""
 
     async def run(call: Call) -> str:
         lines = (
@@ -19,4 +19,4 @@ def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequen
         at_work = [f"- {each}" for each in helpers()]
         return "\n".join(["The agents of this gateway:", *lines, *(["Helpers at work:", *at_work] if at_work else [])])
 
-    return [Command("agents", "", "lists the agents of this gateway, and their helpers at work", Who.MAIN, True, run)]
+    return [Command("agents", "", "list the agents of this gateway and their running subagents", Who.MAIN, True, run)]

@@ -1,4 +1,4 @@
-"""This file is `/approve` and `/refuse`: the owner decides about changes of the agent's files."""
+"""`/approve` and `/refuse`: the owner's decisions about changes of the agent's files."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ Decide = Callable[[int, AgentId | None], Awaitable[str]]
 
 
 def approval_commands(approvals: Approvals) -> list[Command]:
-    """Return `/approve` and `/refuse`; each is about the changes of the agent that is asked."""
+    """Return `/approve` and `/refuse`; each concerns the changes of the addressed agent."""
 
     async def approve(call: Call) -> str:
         return await _decided(call, approvals, "approve", approvals.approve)
@@ -24,8 +24,8 @@ def approval_commands(approvals: Approvals) -> list[Command]:
     async def refuse(call: Call) -> str:
         return await _decided(call, approvals, "refuse", approvals.refuse)
 
-    made = "makes a change of my files that waits for you; without a number it lists them if there are several"
-    dropped = "drops a change of my files that waits for you"
+    made = "approve a pending change of my files; without a number, list them if there are several"
+    dropped = "refuse a pending change of my files"
     return [
         Command("approve", "[number]", made, Who.MAIN, False, approve),
         Command("refuse", "[number]", dropped, Who.MAIN, False, refuse),

@@ -1,4 +1,4 @@
-"""This file is the contract of a command: what it is called, who may run it, and what it is given."""
+"""The contract of a command: its name, its permitted users, and its call."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from workspaces.history import Origin
 
 
 class Who(StrEnum):
-    """Who may run a command; strangers get no turn, so they never come this far."""
+    """The permitted users of a command; strangers get no turn, so they never come this far."""
 
     ANYONE = "anyone"
     OWNER = "owner"
-    """The owner as a person, wherever they write: others may read the answer."""
+    """The owner as a person, in any chat: others may read the answer."""
     CHAT = "chat"
-    """The owner wherever they write, and a guest in their own chat."""
+    """The owner in any chat, and a guest in their own chat."""
     ENDER = "ender"
-    """Like `CHAT`, and in a group whom its setting names besides."""
+    """Like `CHAT`, and in a group also the people that its setting names."""
     MAIN = "main"
-    """The owner in their own chat, where nobody else reads."""
+    """The owner in their own chat, which nobody else reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who gave a command, and where: by the transport's facts, like the turn's access."""
+    """The sender of a command and its chat, by the transport's facts, like the turn's access."""
 
     access: Access
     is_owner: bool
@@ -39,7 +39,7 @@ class Asker:
     """Whether the group's setting lets them end its conversation."""
 
     def may_run(self, who: Who) -> bool:
-        """Say whether a command for *who* is for them, here: the one place that decides this."""
+        """Return whether the sender may run a command for *who* here: the only place that decides this."""
         match who:
             case Who.ANYONE:
                 return True
@@ -55,10 +55,10 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command that somebody gave, with everything that running it may use."""
+    """One call of a command, with everything that it may use."""
 
     arguments: str
-    """What follows the command's name, without the space around it; it may have several lines."""
+    """The text after the command's name, stripped; it may have several lines."""
     asker: Asker
     agent: Agent
     transcript: Transcript
@@ -72,28 +72,31 @@ class Call:
 
     @property
     def now(self) -> datetime:
-        """When it was given, in the owner's zone."""
+        """Time of the call, in the owner's zone."""
         return self.asked.now
 
     @property
     def access(self) -> Access:
-        """What the turn may read and write: every reader takes it."""
+        """The turn's access, required by every reader."""
         return self.asker.access
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something that a message orders with a slash. What it needs beyond `Call`, *run* closes over, as a tool does."""
+    """A slash command. *run* closes over its further dependencies, as a tool does."""
 
     name: str
     """Without the slash: lower case letters, digits, underscores, at most 32 (Telegram's rule for its menus)."""
     usage: str
-    """What may follow the name, such as `[words]`; empty if nothing does."""
+    """The arguments, such as `[words]`; empty if there are none."""
     help: str
-    """One sentence for whoever may run it, without a full stop."""
+    """One sentence for its users, without a full stop."""
     who: Who
     repeatable: bool
-    """It changes nothing, or nothing twice: after a crash it is simply run again. Any other is never run twice."""
+    """It changes nothing, or nothing twice: after a crash it is run again. Any other command is never run twice."""
     run: Callable[[Call], Awaitable[str]]
-    """Returns the answer as Markdown. ToolError and WorkspaceError are told to whoever asked, as they are; StoreError
-    keeps the message for later."""
+    """Returns the answer as Markdown.
+
+    The sender receives the message of a ToolError or WorkspaceError as it is; after a StoreError the message is kept
+    for later.
+    """

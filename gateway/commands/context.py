@@ -1,4 +1,4 @@
-"""This file is `/context`, `/compact` and `/summarize`: how full the model's window is, and what makes room in it."""
+"""`/context`, `/compact` and `/summarize`: the use of the model's window, and summaries that free it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ _SHORT = "There is nothing to summarise yet: all of this conversation is still s
 
 
 def context_commands(planner: Planner) -> list[Command]:
-    """Return the commands about the window; to summarise costs money, so the owner alone may order it."""
+    """Return the commands about the window; only the owner may summarise, which costs money."""
 
     async def context(call: Call) -> str:
         return "\n".join(_context(await planner.window(call.asked), call))
@@ -33,11 +33,11 @@ def context_commands(planner: Planner) -> list[Command]:
         compacted = await _made_room(planner, call)
         return _SHORT if compacted is None else "\n".join([compacted.summary.text, "", *_done(compacted)])
 
-    saves = "saves notes of this conversation and summarises its older part; what you name is kept most of"
+    saves = "save notes of this conversation and summarise its older part, with a focus if you name one"
     return [
-        Command("context", "", "says how full the model's window is, and with what", Who.ANYONE, True, context),
+        Command("context", "", "show the use of the model's window", Who.ANYONE, True, context),
         Command("compact", "[focus]", saves, Who.OWNER, False, compact),
-        Command("summarize", "[focus]", "the same as /compact, and shows the summary", Who.OWNER, False, summarize),
+        Command("summarize", "[focus]", "like /compact, and show the summary", Who.OWNER, False, summarize),
     ]
 
 
@@ -67,7 +67,7 @@ def _pruned(shown: Shown) -> Iterator[str]:
 
 
 async def _made_room(planner: Planner, call: Call) -> Compacted | None:
-    """Summarise as *call* says. Raises ToolError where a hook refuses it."""
+    """Summarise as *call* requests. Raises ToolError if a hook refuses it."""
     try:
         return await planner.make_room(call.asked, call.arguments)
     except HookError as exc:
@@ -75,7 +75,7 @@ async def _made_room(planner: Planner, call: Call) -> Compacted | None:
 
 
 def kept_lines(records: Sequence[Record], call: Call) -> Iterator[str]:
-    """Say when notes of this conversation were last saved, and which summary stands for its older part."""
+    """Yield the time of the last saved notes of this conversation, and the summary that replaces its older part."""
     for record in reversed(records):
         if isinstance(record.entry, FlushEntry):
             where = ", ".join(f"`{citation}`" for citation in record.entry.citations) or "nothing worth it was found"
@@ -94,7 +94,7 @@ def _when(record: Record, call: Call) -> str:
 
 
 def _spent(call: Call) -> Iterator[str]:
-    """Say what the provider counted and what it cost, and since when: what a summary stands for is not at hand."""
+    """Yield the tokens and costs that the provider counted, and their start: summarised turns are not included."""
     records = call.transcript.records
     since = "so far" if call.transcript.is_whole else f"since {_when(records[0], call)}"
     replies = [record.entry for record in records if isinstance(record.entry, ReplyEntry)]

@@ -1,4 +1,4 @@
-"""This file is `/cron`: what the agent does at its times."""
+"""`/cron`: the agent's scheduled jobs."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ _USAGE = (
     "`/cron add every 2h: look after the oven` or `/cron remove 3`."
 )
 _ADDED = re.compile(r"(?P<when>(?:[^:]|:(?=\d\d\b))+):\s*(?P<what>.+)", re.DOTALL)
-"""A colon between two digits is a time's own."""
+"""A colon between two digits belongs to a time."""
 
 
 def cron_commands(ticker: Ticker) -> list[Command]:
@@ -28,7 +28,7 @@ def cron_commands(ticker: Ticker) -> list[Command]:
         except ScheduleError as exc:
             raise ToolError(f"{exc}.") from exc
 
-    told = "lists what I do at its time, plans something or takes it back"
+    told = "list, add, run or remove scheduled jobs"
     return [Command("cron", "[add, run, remove, enable or history] [what]", told, Who.MAIN, False, run)]
 
 

@@ -1,4 +1,4 @@
-"""This file lists the families of commands that a gateway offers, in the order in which help shows them."""
+"""Every command of a gateway, by family, in the order of `/help`."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,12 +40,12 @@ from workspaces.redact import Redaction
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a gateway that its commands reach."""
+    """The parts of a gateway that its commands use."""
 
     agents: Mapping[AgentId, Agent]
     sessions: Sessions
     status: Callable[[], Awaitable[str]]
-    """Says, as Markdown, how the gateway is."""
+    """Returns the state of the gateway as Markdown."""
     planner: Planner
     lifecycle: Lifecycle
     pairing: Pairing
@@ -53,11 +53,11 @@ class Parts:
     queueing: Queueing
     choices: Choices
     helpers: Callable[[], Sequence[Helper]]
-    """Tells which helpers are at work."""
+    """Returns the running subagents."""
     heartbeats: Heartbeats
     ticker: Ticker
     ends: Rates
-    """How often others than the owner may end a conversation."""
+    """How often people other than the owner may end a conversation."""
     purge_state: Callable[[Redaction], Awaitable[int]]
     """Takes passages out of the store's finished rows and returns how many held one."""
 

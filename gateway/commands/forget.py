@@ -1,6 +1,6 @@
-"""This file is `/forget`: a note goes out of its file and out of the index, and what stays elsewhere is said.
+"""`/forget`: removes a note from its file and the index, and names the remaining copies.
 
-Nothing is kept between two commands: a candidate is named by a mark that is made of its text.
+No state is kept between two commands: a candidate is identified by a mark derived from its text.
 """
 
 import re
@@ -30,7 +30,7 @@ _STAYS = "It stays in what was said here, in backups, and in older versions of t
 
 def forget_commands() -> list[Command]:
     """Return `/forget`."""
-    told = "takes a note of this chat out of its file and out of search; several that fit are listed first"
+    told = "remove a note of this chat from its file and from search; several matches are listed first"
     return [Command("forget", "<words>", told, Who.ANYONE, False, _forget)]
 
 
@@ -62,7 +62,7 @@ def _marked(notes: Sequence[Note], marks: Sequence[str]) -> list[Note]:
 
 
 def _cited(notes: Sequence[Note], cited: re.Match[str]) -> list[Note]:
-    """Return the notes that stand within the lines of a citation."""
+    """Return the notes within the lines of a citation."""
     first = int(cited["first"])
     last = int(cited["last"] or first)
     found = [
@@ -86,7 +86,7 @@ def _listed(found: Sequence[Note]) -> Iterator[str]:
 
 
 async def _nothing(call: Call, paths: Collection[str]) -> str:
-    """Say that no note holds the words; name those that clearly mean the same, as the nearest may be about anything."""
+    """Return the answer that no note matches, with notes that clearly mean the same; others may be off-topic."""
     query = Query(call.arguments, _LISTED, min_score=CLEAR)
     result = await call.agent.memory.search(query, call.access)
     near = [hit for hit in result.hits if hit.path in paths and hit.relevance >= CLEAR][:_NEAREST]
@@ -112,10 +112,10 @@ async def _taken_out(call: Call, notes: Sequence[Note]) -> str:
 
 
 async def _still_there(call: Call, notes: Sequence[Note]) -> list[str]:
-    """Return where a search letter by letter still finds what was forgotten: in another note, or in a conversation."""
+    """Return the places where a literal search still finds the forgotten text: another note, or a conversation."""
     found: dict[str, None] = {}
     for text in dict.fromkeys(without_time(note.text.split("\n")[0])[:LONGEST] for note in notes[:_LISTED]):
-        with suppress(ExactRefusedError):  # a letter is everywhere
+        with suppress(ExactRefusedError):  # a single letter is everywhere
             result = await call.agent.memory.find_exact(ExactQuery(text, max_results=_NEAREST), call.access)
             found |= dict.fromkeys(match.citation for match in result.matches)
     return list(found)

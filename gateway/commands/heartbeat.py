@@ -1,4 +1,4 @@
-"""This file is `/heartbeat`: what an agent looks after by itself, and whether it does."""
+"""`/heartbeat`: the agent's checklist, and whether its heartbeat runs."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _STATES = {
 
 
 def heartbeat_commands(heartbeats: Heartbeats) -> list[Command]:
-    """Return `/heartbeat`, which tells how the agent's heartbeat stands, turns it on or off, or asks at once."""
+    """Return `/heartbeat`, which shows the state of the agent's heartbeat, turns it on or off, or runs it at once."""
 
     async def run(call: Call) -> str:
         agent = call.access.agent
@@ -34,7 +34,7 @@ def heartbeat_commands(heartbeats: Heartbeats) -> list[Command]:
                 raise ToolError("say `/heartbeat`, `/heartbeat on`, `/heartbeat off` or `/heartbeat now`")
         return "\n".join(_lines(await heartbeats.standing(agent), call))
 
-    said = "says what I look after by myself; `on`, `off` or `now` changes that"
+    said = "show my heartbeat and its checklist, or switch it: `on`, `off`, `now`"
     return [Command("heartbeat", "[word]", said, Who.MAIN, False, run)]
 
 

@@ -1,4 +1,4 @@
-"""This file is `/help`: what the asker may order here, from the registry itself."""
+"""`/help`: the sender's commands here, from the registry itself."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,14 @@ from gateway.commands.command import Call, Command, Who
 
 
 def help_command(commands: Sequence[Command]) -> Command:
-    """Return the command that lists those of *commands*, itself among them by then, that the asker may run."""
+    """Return the command that lists those of *commands* that the sender may run; by then it is one of them."""
 
     async def run(call: Call) -> str:
         usable = [command for command in commands if call.asker.may_run(command.who)]
         lines = [f"- `{_called(command)}`: {command.help}" for command in usable]
         return "\n".join(["Commands here:", *lines, "", "Everything else that you write goes to the agent."])
 
-    return Command("help", "", "lists the commands that you can use here", Who.ANYONE, True, run)
+    return Command("help", "", "list the commands that you can use here", Who.ANYONE, True, run)
 
 
 def _called(command: Command) -> str:

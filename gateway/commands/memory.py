@@ -1,4 +1,4 @@
-"""This file is `/memory`: what an agent's memory holds, and a search of the part that a chat may see."""
+"""`/memory`: the state of an agent's memory, and a search of the part that a chat may see."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,12 +14,12 @@ from workspaces.memory.status import IndexStatus
 
 _RESULTS = 5
 CLEAR = RecallSettings().clear
-"""The least `Hit.relevance` of a passage that is not only the nearest."""
+"""Least `Hit.relevance` of a passage that is a real match, not only the nearest."""
 
 
 def memory_commands() -> list[Command]:
     """Return `/memory`."""
-    return [Command("memory", "[words]", "searches the notes of this chat", Who.ANYONE, True, _memory)]
+    return [Command("memory", "[words]", "search the notes of this chat", Who.ANYONE, True, _memory)]
 
 
 async def _memory(call: Call) -> str:

@@ -1,4 +1,4 @@
-"""This file brings the registry's commands into the platforms' own menus, when they changed."""
+"""Updates the platforms' own command menus when the registry has changed."""
 
 import asyncio
 import hashlib
@@ -18,18 +18,18 @@ from gateway.stores.ports import Store
 log = structlog.get_logger()
 
 MENU_FAILED = "menu_failed"
-"""Counted when a platform did not take the menu; the commands work without it."""
+"""Counted when a platform rejects the menu; the commands work without it."""
 FIRST_RETRY_S = 10.0
 LONGEST_RETRY_S = 600.0
 
 
 def menu_entries(commands: Iterable[Command]) -> tuple[MenuEntry, ...]:
-    """Return *commands* as a menu shows them."""
+    """Return *commands* as menu entries."""
     return tuple(MenuEntry(each.name, each.usage, each.help, each.who in {Who.OWNER, Who.MAIN}) for each in commands)
 
 
 class Menus:
-    """The menus of all bot accounts: a platform keeps one until it gets another."""
+    """The menus of all bot accounts; a platform keeps a menu until it gets another."""
 
     def __init__(self, entries: Sequence[MenuEntry], people: Collection[str], store: Store) -> None:
         """*people* are the owner's, as `<channel>:<id>`."""
@@ -38,7 +38,7 @@ class Menus:
         self._store = store
 
     async def show(self, adapter: Adapter) -> None:
-        """Have the channel show the menu, unless it has it already; what goes wrong stops nothing."""
+        """Make the channel show the menu, unless it has it already; a failure is harmless."""
         if not isinstance(adapter, HasMenu):
             return
         owners = sorted(person.partition(":")[2] for person in self._people if person.startswith(f"{adapter.channel}:"))
@@ -48,7 +48,7 @@ class Menus:
             wait_s = min(LONGEST_RETRY_S, wait_s * 2)
 
     async def _has_shown(self, adapter: Adapter, menu: HasMenu, owners: Sequence[str]) -> bool:
-        """Try once; `False` says that another try may help."""
+        """Try once; return `False` if another attempt may succeed."""
         key, mark = f"menu:{adapter.channel}.{adapter.account}", _mark_of(self._entries, owners)
         try:
             if await self._store.get(key) != mark:
@@ -65,6 +65,6 @@ class Menus:
 
 
 def _mark_of(entries: Sequence[MenuEntry], owners: Sequence[str]) -> str:
-    """Return what tells one menu from another."""
+    """Return a digest that identifies a menu."""
     whole = json.dumps([[asdict(each) for each in entries], list(owners)])
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()

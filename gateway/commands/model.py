@@ -1,4 +1,4 @@
-"""This file is `/model`: which language model answers in this session."""
+"""`/model`: the language model of this session."""
 
 from gateway.admission.routing import session_of
 from gateway.commands.command import Call, Command, Who
@@ -9,7 +9,7 @@ _DEFAULT = "default"
 
 
 def model_commands(choices: Choices) -> list[Command]:
-    """Return `/model`, which shows the models or chooses another one until the session ends; it costs the owner."""
+    """Return `/model`, which lists the models or chooses one until the session ends; the owner pays."""
 
     async def run(call: Call) -> str:
         key, names = session_of(call.access), list(call.agent.others)
@@ -21,7 +21,7 @@ def model_commands(choices: Choices) -> list[Command]:
             await choices.choose(key, choices.of(key).model_copy(update={"model": model}))
         return _shown(call, choices.of(key).model)
 
-    help_text = "says which model answers here, or chooses another one"
+    help_text = "show or choose the model of this conversation"
     return [Command("model", "[name]", help_text, Who.OWNER, True, run)]
 
 

@@ -1,4 +1,4 @@
-"""This file decides which answers carry buttons that undo and correct what they wrote into memory."""
+"""Decides which answers carry buttons to undo and correct the notes that they wrote."""
 
 import re
 from collections.abc import Sequence
@@ -13,14 +13,17 @@ from gateway.inbound.turn_mark import mark_of
 from workspaces.access import Access
 
 _WRITERS = frozenset({"add_note", "save_memory", "update_memory", "/remember", "/correct"})
-"""The tools and commands that write down what somebody said."""
+"""The tools and commands that write notes."""
 _RECEIPT = re.compile(r"(?P<did>Noted|Saved|Updated|Deleted|Corrected) in `?[^\n`]+#L\d+`?\.")
-"""What they say when it is written; a change that waits for approval says something else, and has its own buttons."""
+"""Start of their result after a write.
+
+A change that waits for approval returns another text, and has its own buttons.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """Knows who may undo; called with a message and its turn's entries, it gives the buttons of the answer."""
+    """Knows who may undo; called with a message and its turn's entries, it returns the buttons of the answer."""
 
     policy: Policy
 
@@ -31,9 +34,9 @@ class Offers:
 
 
 def offered(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
-    """Return the buttons below an answer, by what its turn did: none unless a conversation wrote notes; pure.
+    """Return the buttons below an answer: none unless a conversation's turn wrote notes; pure.
 
-    They are for whoever may press them, and one row at most. One passage alone can be corrected.
+    They are for people who may press them, and one row at most. Correct is offered for a single passage only.
     """
     if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
         return ()

@@ -1,4 +1,4 @@
-"""This file is `/pair`: the owner lets people in, refuses them, or takes them out."""
+"""`/pair`: the owner's decisions about pairing requests and guests."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ def pair_commands(pairing: Pairing) -> list[Command]:
         except PairingError as exc:
             raise ToolError(f"{exc}.") from exc
 
-    told = "lets in who was told a code, or takes somebody out; alone it lists who waits"
+    told = "list pairing requests, or approve, refuse or revoke a guest"
     return [Command("pair", "[approve, refuse, revoke or people] [whom]", told, Who.MAIN, False, run)]
 
 

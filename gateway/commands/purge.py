@@ -88,7 +88,7 @@ async def _marked(call: Call, marks: Sequence[str]) -> dict[str, str]:
 
 
 async def _cited(call: Call, cited: re.Match[str]) -> str:
-    """Return the lines that a citation with a revision names, as the history has them."""
+    """Return the lines that a citation with a revision names, from the history."""
     history = await call.agent.keeper.history()
     text = await call.agent.keeper.ask(history.view(call.access).text_at, cited["revision"], cited["path"])
     lines = _LINE_END.split(text)[int(cited["first"]) - 1 : int(cited["last"] or cited["first"])]

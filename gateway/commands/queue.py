@@ -1,4 +1,4 @@
-"""This file is `/queue`: what a message does that comes while another is answered, in this session."""
+"""`/queue`: this session's mode for messages that arrive during an answer."""
 
 from gateway.admission.routing import SessionKey, session_of
 from gateway.commands.command import Call, Command, Who
@@ -25,7 +25,7 @@ def queue_commands(queueing: Queueing, choices: Choices) -> list[Command]:
             await choices.choose(key, choices.of(key).model_copy(update={"mode": mode}))
         return _shown(queueing, choices, key)
 
-    return [Command("queue", "[mode]", "says what happens to messages that wait, or sets it", Who.CHAT, True, run)]
+    return [Command("queue", "[mode]", "show or set the handling of waiting messages", Who.CHAT, True, run)]
 
 
 def _mode(word: str) -> QueueMode | None:

@@ -1,4 +1,4 @@
-"""This file is the registry of commands: it reads them from a message's text and refuses who may not run them."""
+"""The registry of commands: parses them from a message's text and refuses unauthorised senders."""
 
 import difflib
 import re
@@ -21,27 +21,27 @@ from workspaces.access import Access
 _ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _FIRST = "start"
-"""What Telegram's clients send when somebody opens the chat for the first time."""
+"""Sent by Telegram's clients when somebody opens the chat for the first time."""
 _ALIKE = 0.75
-"""From here on two names count as one that was mistyped: `remmeber` is 0.88 like `remember`, `usr` 0.5 like `purge`."""
+"""Similarity from which on a name counts as mistyped: `remmeber` is 0.88 like `remember`, `usr` 0.5 like `purge`."""
 
 _ENDERS = "only my owner ends this conversation, and whom they name for that. It goes on as it was."
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Something that looks like a command and is none."""
+    """Text that looks like a command but names none."""
 
     name: str
 
 
 class Commands:
-    """All commands of one gateway; called with a message, it gives the plan of the turn that answers it."""
+    """All commands of one gateway; called with a message, it returns the plan of the turn that answers it."""
 
     def __init__(self, commands: Iterable[Command], policy: Policy, hooks: Hooks | None = None) -> None:
-        """*policy* knows the owner's Persons; *hooks* are told what was given. `/help` is added here.
+        """*policy* knows the owner's Persons; *hooks* are notified of each call. `/help` is added here.
 
-        Raises ValueError for a name that cannot be.
+        Raises ValueError for an invalid name.
         """
         listed = list(commands)
         listed.insert(0, help_command(listed))
@@ -60,7 +60,7 @@ class Commands:
         return tuple(self._by_name.values())
 
     def parse(self, text: str) -> tuple[Command, str] | Unknown | None:
-        """Return the command that *text* gives, with its arguments; `None` if it is a message like any other.
+        """Return the command in *text*, with its arguments; `None` for an ordinary message.
 
         A word after a slash that is no command is `Unknown` if it stands alone or looks like a mistyped one: a message
         may well begin with the name of a folder.
@@ -75,7 +75,7 @@ class Commands:
         return Unknown(name) if not arguments or _nearest(name, self._by_name) else None
 
     def __call__(self, asked: Asked) -> Plan | None:
-        """Return how to answer the message without a language model; `None` if it gives no command."""
+        """Return a plan that answers the message without a language model; `None` if it contains no command."""
         message = asked.row.message
         asker = self._asker(message, asked.access)
         found = self.parse(message.text) or self._answered(message, asker)
@@ -84,23 +84,23 @@ class Commands:
         if isinstance(found, Unknown):
             said = self._unknown(found.name, asker)
         elif not asker.may_run(found[0].who):
-            # A button that others see is not for them: their presses say nothing, however many there are.
+            # A button that others see is not for them: their presses get no answer, however many there are.
             said = "" if message.via is Via.BUTTON and not asker.is_owner else self._refusal(found[0], asker)
         elif _is_ours(message):
             return plan_command(found[0], _call(asked, asker, found[1]), self._given)
         else:
             said = ""
-        # Where we answer unasked, a command that is none of ours may be another bot's: then we are silent.
+        # Where we answer without a mention, an unknown command may be another bot's: stay silent.
         return plan_answer(said if message.is_for_us else "", asked)
 
     def _answered(self, message: InboundMessage, asker: Asker) -> tuple[Command, str] | None:
-        """Return the command that *message* gives by answering a question of ours, if it is for whoever answers."""
+        """Return the command that *message* calls by answering our question, if the question was for its sender."""
         text = answered(message)
         found = self.parse(text) if text is not None else None
         return found if isinstance(found, tuple) and asker.may_run(found[0].who) else None
 
     def gives(self, name: str, message: InboundMessage, access: Access) -> bool:
-        """Say whether *message* gives us the command called *name*, by somebody who may."""
+        """Return whether *message* calls our command *name*, and its sender may run it."""
         found = self.parse(message.text)
         if not isinstance(found, tuple) or found[0].name != name:
             return False
@@ -112,13 +112,16 @@ class Commands:
         return Asker(access, is_owner, self._policy.may_end(message.address, message.sender))
 
     def _given(self, command: Command, call: Call) -> None:
-        """Tell hooks of a command that is about to run."""
+        """Notify hooks of a command that is about to run."""
         if self._hooks.handles(event := command_event(command.name)):
             where = conversation_of(call.access, session_of(call.access))
             self._hooks.note(event, CommandGiven(where, command.name, call.arguments, call.asker.is_owner))
 
     def _refusal(self, command: Command, asker: Asker) -> str:
-        """Send the owner to where the command works; for everybody else there is none, but for what others may do."""
+        """Return a refusal that tells the owner where the command works.
+
+        To other people the command is unknown, unless some of them may run it.
+        """
         if command.who is Who.ENDER:
             return f"/{command.name} is not for you here: {_ENDERS}"
         if asker.is_owner and command.who is Who.MAIN:

@@ -1,4 +1,4 @@
-"""This file is `/remember`: something is written down at once, word for word, without a language model."""
+"""`/remember`: writes a note at once, word for word, without a language model."""
 
 from gateway.commands.command import Call, Command, Who
 from gateway.errors import ToolError
@@ -9,7 +9,7 @@ from workspaces.sections import Category, save_memory
 
 def remember_commands() -> list[Command]:
     """Return `/remember`."""
-    told = "keeps it in the notes of this chat; in your own chat in MEMORY.md, also as `category: text`"
+    told = "save a note of this chat; in your own chat to MEMORY.md, also as `category: text`"
     return [Command("remember", "<text>", told, Who.ANYONE, False, _remember)]
 
 
@@ -24,7 +24,7 @@ async def _remember(call: Call) -> str:
 
 
 def _write(call: Call) -> NoteReceipt:
-    """Write where a turn with these rights keeps what lasts. Raises ValueError for a text that is none."""
+    """Write to the notes that a turn with these rights uses. Raises ValueError for an invalid text."""
     workspace, access = call.agent.workspace, call.access
     if not rights(access).private:
         return append_note(workspace, access, call.arguments, call.now)
@@ -33,7 +33,7 @@ def _write(call: Call) -> NoteReceipt:
 
 
 def categorised(text: str) -> tuple[Category, str]:
-    """Return the section that `category: text` names, in any case, and the text; without one it is `notes`."""
+    """Return the section that `category: text` names, in any case, and the text; the default is `notes`."""
     name, colon, rest = text.partition(":")
     category = next((each for each in Category if each == name.strip().casefold()), None)
     return (category, rest.strip()) if category and colon else (Category.NOTES, text)

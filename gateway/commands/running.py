@@ -1,4 +1,4 @@
-"""This file runs a command in the loop of every turn: journal, crash and commit are those of a model's tools."""
+"""Runs a command in the loop of every turn: journal, crash and commit work as for a model's tools."""
 
 import json
 from collections.abc import Callable
@@ -18,11 +18,11 @@ _INTERRUPTED = "/{name} was interrupted: it may or may not have happened. Please
 
 
 Given = Callable[[Command, Call], None]
-"""Told of each command that is about to run."""
+"""Notified of each command that is about to run."""
 
 
 def plan_command(command: Command, call: Call, given: Given) -> Plan:
-    """Return the turn in which *command* is run once, or again as often as it takes if that changes nothing."""
+    """Return a turn that runs *command* once, or repeatedly after crashes if it is repeatable."""
 
     async def run(arguments: str) -> str:
         given(command, call)
@@ -34,19 +34,19 @@ def plan_command(command: Command, call: Call, given: Given) -> Plan:
 
 
 def plan_answer(text: str, asked: Asked) -> Plan:
-    """Return the turn that says *text* and runs nothing."""
+    """Return a turn that answers *text* and runs nothing."""
     request = _request(asked.transcript, asked.row.turn_id)
     return Plan(_Told(text), request, Toolbox([], asked.access))
 
 
 class _Arguments(BaseModel):
-    """What a command's call holds in the journal."""
+    """The journalled arguments of a command's call."""
 
     arguments: str
 
 
 class _Told:
-    """Answers like a model, with one text."""
+    """A model that answers one text."""
 
     name = COMMAND
     window_tokens = 0
@@ -55,7 +55,7 @@ class _Told:
         self._text = text
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
-        """Say the text; nothing can fail."""
+        """Return the text; cannot fail."""
         return _says(self._text)
 
     async def close(self) -> None:
@@ -63,7 +63,7 @@ class _Told:
 
 
 class _Obedient:
-    """Answers like a model that calls one command and then repeats its result."""
+    """A model that calls one command and then repeats its result."""
 
     name = COMMAND
     window_tokens = 0
@@ -73,7 +73,7 @@ class _Obedient:
         self._arguments = arguments
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
-        """Decide by the turn's last record; nothing can fail."""
+        """Decide by the turn's last record; cannot fail."""
         match request.entries[-1]:
             case ResultEntry() as result if not _is_interrupted(result):
                 return _says(result.text)
@@ -91,7 +91,7 @@ class _Obedient:
 
 
 def _request(transcript: Transcript, turn_id: TurnId) -> ModelRequest:
-    """Return the turn alone: a command knows nothing of what was said before."""
+    """Return the turn alone: a command does not see earlier messages."""
     return ModelRequest("", "", transcript.entries_of(turn_id), ())
 
 

@@ -1,4 +1,4 @@
-"""This file is `/new` and `/reset`: the conversation ends, what was said is kept, another one begins."""
+"""`/new` and `/reset`: end the conversation, keep its last messages, and begin another one."""
 
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import session_of
@@ -8,13 +8,14 @@ from gateway.sessions.due import Ending
 from gateway.sessions.lifecycle import Lifecycle
 
 ENDS = 3
-"""So often in a row may others than the owner end a conversation, and so often an hour after that: each end has notes
-saved by a model. Our choice."""
+"""Conversations that others than the owner may end in a row, and per hour after that: at each end a model saves notes.
+Our choice.
+"""
 _TOO_OFTEN = "This conversation was ended too often lately, so it goes on as it was. Please wait twenty minutes."
 
 
 def session_commands(lifecycle: Lifecycle, ends: Rates) -> list[Command]:
-    """Return the commands that end this chat's session; *ends* bounds how often others than the owner do."""
+    """Return the commands that end this chat's session; *ends* limits how often others than the owner may do so."""
 
     def ending(why: Ending, help_text: str) -> Command:
         async def run(call: Call) -> str:
@@ -26,9 +27,9 @@ def session_commands(lifecycle: Lifecycle, ends: Rates) -> list[Command]:
             told = told if kept else "There was nothing to note."
             return f"A new conversation begins with your next message. {told}"
 
-        return Command(why, "", help_text, Who.ENDER, True, run)  # an end that a crash cut short is finished
+        return Command(why, "", help_text, Who.ENDER, True, run)  # an end interrupted by a crash is finished
 
     return [
-        ending(Ending.NEW, "ends this conversation, keeps its last messages in a note, and begins another one"),
-        ending(Ending.RESET, "the same as /new"),
+        ending(Ending.NEW, "end this conversation, save its last messages in a note, and start a new one"),
+        ending(Ending.RESET, "same as /new"),
     ]

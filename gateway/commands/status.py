@@ -1,4 +1,4 @@
-"""This file is `/status`: how the gateway is, in short."""
+"""`/status`: the state of the gateway, in short."""
 
 from collections.abc import Awaitable, Callable
 
@@ -7,9 +7,9 @@ from gateway.commands.context import kept_lines
 
 
 def status_commands(status: Callable[[], Awaitable[str]]) -> list[Command]:
-    """Return `/status`, which says what *status* says, and what of this conversation was saved and summarised."""
+    """Return `/status`: the result of *status*, and the saved notes and summary of this conversation."""
 
     async def run(call: Call) -> str:
         return "\n".join([await status(), *kept_lines(call.transcript.records, call)])
 
-    return [Command("status", "", "says what runs, what waits and what went wrong", Who.MAIN, True, run)]
+    return [Command("status", "", "show running parts, queues and problems", Who.MAIN, True, run)]

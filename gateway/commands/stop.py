@@ -1,4 +1,4 @@
-"""This file is `/stop`: the turn that runs in this chat ends at once, and what waits behind it is let go."""
+"""`/stop`: cancels the running turn of this chat and discards its queue."""
 
 from gateway.admission.routing import session_of
 from gateway.commands.command import Call, Command, Who
@@ -9,12 +9,12 @@ STOP = "stop"
 
 
 def stop_commands(queueing: Queueing) -> list[Command]:
-    """Return `/stop`; by the time when its own turn comes the gateway has done it, as it does not wait in the lane."""
+    """Return `/stop`; the gateway has executed it by its own turn, as it does not wait in the lane."""
 
     async def run(call: Call) -> str:
         return "\n".join(_told(queueing.stopped(session_of(call.access), call.asked.row.id)))
 
-    return [Command(STOP, "", "ends what I am doing in this chat and lets go of what waits", Who.CHAT, True, run)]
+    return [Command(STOP, "", "cancel my running turn in this chat and discard waiting messages", Who.CHAT, True, run)]
 
 
 def _told(stopped: Stopped) -> list[str]:

@@ -1,7 +1,7 @@
-"""This file is `/undo` and `/correct`: what an answer wrote into the notes is taken back, or gets other words.
+"""`/undo` and `/correct`: revert or reword the notes that an answer wrote.
 
-Nothing is kept between a button and its press: a turn is named by its mark, and the history knows what it wrote. A
-reply to the question what a note should say is `/correct` with these words.
+No state is kept between a button and its press: a mark identifies a turn, and the history has its changes. A reply to
+our question for the new text is `/correct` with these words.
 """
 
 import re
@@ -24,14 +24,14 @@ from workspaces.workspace import Workspace
 _MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)
 _BULLET = re.compile(r"(?<!\s)\s*+[-*+] ")
 _MOST_TOLD = 20
-"""Passages that an answer names: a turn may have written thousands, and each takes a line or two of a chat."""
+"""Most passages that an answer names: a turn may have written thousands, and each takes a line or two of a chat."""
 _NOTHING = "I find nothing in the notes of this chat that {what} wrote down and that could still be taken back."
 
 
 def undo_commands() -> list[Command]:
     """Return `/undo` and `/correct`."""
-    back = "takes back what my last answer here wrote into memory; a button below an answer names another one"
-    other = "puts other words in the place of what my last answer here wrote into memory"
+    back = "undo the notes of my last answer here; a button below an answer undoes that one"
+    other = "replace the note of my last answer here by your words"
     return [
         Command("undo", "[mark]", back, Who.CHAT, False, _undo),
         Command("correct", "[mark] <words>", other, Who.CHAT, False, _correct),
@@ -78,7 +78,7 @@ def _mark(arguments: str) -> str | None:
 
 
 async def _writing(call: Call, mark: str | None) -> Writing:
-    """Return what the turn wrote that *mark* names, or the last one. Raises ToolError where that is nothing."""
+    """Return the changes of the turn that *mark* names, or of the last one. Raises ToolError if there are none."""
     await call.agent.keeper.catch_up()
     view = (await call.agent.keeper.history()).view(call.access)
     writing = await call.agent.keeper.ask(view.writing, call.origin.session, mark)
@@ -88,7 +88,7 @@ async def _writing(call: Call, mark: str | None) -> Writing:
 
 
 def _only(writing: Writing) -> FileWriting:
-    """Return the change that wrote the one passage. Raises ToolError where there are none, or several."""
+    """Return the change that wrote the only passage. Raises ToolError if there are none, or several."""
     written = [(file, text) for file in writing.files for text in passages(file.before, file.after)]
     if len(written) == 1:
         return written[0][0]
@@ -99,7 +99,7 @@ def _only(writing: Writing) -> FileWriting:
 
 
 def _take_back(workspace: Workspace, access: Access, writing: Writing) -> None:
-    """Take all of it back, or nothing. Raises EditError where somebody has changed that since."""
+    """Revert all of it, or nothing. Raises EditError if somebody has changed it since."""
     present = {file.path: workspace.present(file.path, access) for file in writing.files}
     texts = {path: file.whole if file else None for path, file in present.items()}
     for each in writing.files:
@@ -116,7 +116,7 @@ def _take_back(workspace: Workspace, access: Access, writing: Writing) -> None:
 
 
 def _reword(workspace: Workspace, access: Access, written: FileWriting, words: str) -> int:
-    """Put *words* in the place of what was *written*, and return their line. Raises EditError, ValueError."""
+    """Replace the *written* passage by *words*, and return their line. Raises EditError, ValueError."""
     file = workspace.present(written.path, access)
     now = file.whole if file else None
     try:
@@ -129,7 +129,7 @@ def _reword(workspace: Workspace, access: Access, written: FileWriting, words: s
 
 
 async def _let_go(call: Call, writing: Writing) -> None:
-    """See to it that no note is made anew of what was wrong, when this conversation is summed up."""
+    """Keep the summary of this conversation from writing the wrong note again."""
     if wrong := await call.agent.run(_wrong, writing.files):
         await call.transcript.append(call.turn_id, ForgottenEntry(wrong))
 
@@ -141,7 +141,7 @@ def _wrong(files: Sequence[FileWriting]) -> tuple[str, ...]:
 
 
 def _told(files: Sequence[FileWriting]) -> list[str]:
-    """Say what went, and what is there again."""
+    """Return lines that name the removed and the restored passages."""
     told = []
     for file in files:
         told += [f"Taken back in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.before, file.after)]

@@ -1,4 +1,4 @@
-"""This file is `/whoami`: how a chat is seen from here, and what may be seen in it."""
+"""`/whoami`: the identity of a chat and its access."""
 
 from gateway.commands.command import Call, Command, Who
 from workspaces.access import Access, rights
@@ -6,7 +6,7 @@ from workspaces.access import Access, rights
 
 def whoami_commands() -> list[Command]:
     """Return `/whoami`."""
-    return [Command("whoami", "", "says who you are to me, and what I may see in this chat", Who.ANYONE, True, _whoami)]
+    return [Command("whoami", "", "show who you are to me, and my access in this chat", Who.ANYONE, True, _whoami)]
 
 
 async def _whoami(call: Call) -> str:
@@ -19,7 +19,7 @@ async def _whoami(call: Call) -> str:
 
 
 def _seen(access: Access) -> str:
-    """Return what a turn with *access* sees, in words."""
+    """Describe the access of a turn with *access*."""
     row = rights(access)
     if row.private:
         return "Here I see all that I keep: every file, all notes, all conversations. Nobody else reads this chat."

@@ -1,4 +1,4 @@
-"""This file is `/why`: which memories an answer used, from where, with what scores; and why there was no answer."""
+"""`/why`: the memories that an answer used, with source and scores; or the reasons for unanswered messages."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import tzinfo
@@ -13,11 +13,11 @@ from gateway.stores.door import Silence
 Latest = Callable[[], Awaitable[Sequence[Silence]]]
 
 SHOWN = 10
-"""Silences that one answer tells of."""
+"""Most unanswered messages that one answer lists."""
 
 
 def why_commands(latest: Latest) -> list[Command]:
-    """Return `/why`; *latest* gives the ledger of silences, newest first."""
+    """Return `/why`; *latest* returns the ledger of unanswered messages, newest first."""
 
     async def run(call: Call) -> str:
         word, _, chat = call.arguments.partition(" ")
@@ -26,7 +26,7 @@ def why_commands(latest: Latest) -> list[Command]:
             return "\n".join(_silences(found[:SHOWN], call.now.tzinfo))
         return await _why(call)
 
-    does = "says which memories my last answer used (`/why 2`: the one before), or whom I did not answer lately and why"
+    does = "show the memories that my last answer used (`/why 2`: the one before), or recent unanswered messages"
     return [Command("why", "[number or silence]", does, Who.MAIN, True, run)]
 
 

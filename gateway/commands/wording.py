@@ -1,11 +1,11 @@
-"""This file quotes passages in the answers of commands."""
+"""Quotation of passages in the answers of commands."""
 
 _LONGEST = 240
-"""In characters: what a telephone shows in some lines."""
+"""In characters: a few lines on a phone."""
 
 
 def quoted(text: str) -> str:
-    """Return *text* as a line of quotation, cut where it is long."""
+    """Return *text* as a quoted line, truncated if long."""
     line = " ".join(text.split())
     return f"> {line if len(line) <= _LONGEST else f'{line[: _LONGEST - 1]}…'}"
 

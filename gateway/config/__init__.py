@@ -1,4 +1,4 @@
-"""This package turns the one TOML file into typed settings and names the key when it refuses."""
+"""Typed settings from the TOML file; errors name the key."""
 
 from gateway.config.budget import BudgetSettings
 from gateway.config.channels import (

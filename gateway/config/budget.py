@@ -1,4 +1,4 @@
-"""This file is the settings of what an agent may spend in a day."""
+"""Settings of an agent's daily spending limits."""
 
 from typing import Literal
 
@@ -10,25 +10,27 @@ SpendingCause = Literal["chat", "guest", "group", "token", "heartbeat", "cron", 
 
 
 class SpendingLimit(Section):
-    """What may be spent in a day of the owner's; not set: no limit; 0: nothing runs."""
+    """Limits for one of the owner's days; not set: no limit; 0: nothing runs."""
 
     tokens_a_day: int | None = Field(default=None, ge=0)
     money_a_day: float | None = Field(default=None, ge=0)
 
 
 OTHERS_TOKENS_A_DAY = 1_000_000
-"""What guests may spend of an agent in a day, its groups, and the API's tokens, each kind for itself, unless it is set:
-some hundred short turns. Our choice; nobody but the owner spends without a limit."""
+"""Default daily tokens per agent for guests, groups and API tokens, each kind separately: some hundred short turns.
+
+Our choice; nobody but the owner spends without a limit.
+"""
 
 
 class BudgetSettings(SpendingLimit):
-    """For all causes together, and for some of them besides."""
+    """Limits for all causes together, and for single causes besides."""
 
     causes: dict[SpendingCause, SpendingLimit] = Field(default={})
 
     @property
     def limits(self) -> dict[SpendingCause, SpendingLimit]:
-        """Those that are set, and for others than the owner the default where nothing is."""
+        """The limits that are set, and the default for each cause other than the owner's without one."""
         others = SpendingLimit(tokens_a_day=OTHERS_TOKENS_A_DAY)
         default: dict[SpendingCause, SpendingLimit] = {"guest": others, "group": others, "token": others}
         return default | self.causes

@@ -1,4 +1,4 @@
-"""This file is the configuration's shape for bot accounts: their tokens, who may talk to them, and to which agent."""
+"""Settings of bot accounts: their tokens, permitted people, and bindings to agents."""
 
 import difflib
 import re
@@ -12,7 +12,7 @@ from gateway.config.section import PERSON, AgentName, ChatId, EnvName, PersonId,
 
 
 class BindingSettings(Section):
-    """Messages like this go to that agent; the most specific binding wins."""
+    """Routes matching messages to an agent; the most specific binding wins."""
 
     agent: str
     channel: Literal["telegram", "discord"] | None = None
@@ -33,7 +33,7 @@ class BindingSettings(Section):
 
 
 def _enders(given: object) -> object:
-    """Raise ValueError with one line for all that it may be, instead of one for each."""
+    """Raise ValueError with one line for all allowed forms, instead of one for each."""
     people = given if isinstance(given, list | tuple) else [given]
     if given not in ("owner", "everyone") and not all(re.fullmatch(PERSON, str(person)) for person in people):
         raise ValueError('must be "owner", "everyone", or a list of people such as ["telegram:12345"]')
@@ -46,36 +46,39 @@ class GroupSettings(Section):
     mention: bool = True
     """Answer only when mentioned or replied to."""
     people: tuple[PersonId, ...] = ()
-    """Who may ask, beside the owner; empty: everybody there."""
+    """People who may ask, beside the owner; empty: everybody there."""
     bots: bool = False
     """Answer other bots too."""
     bot_turns: int = Field(default=3, ge=1, le=50)
-    """How many of their messages in a row, without a human's between them."""
+    """Most turns in a row with other bots, without a human's message between them."""
     agents_talk: int = Field(default=0, ge=0, le=50)
-    """How many turns in a row agents of this gateway answer each other there, without a human's word between them."""
+    """Most turns in a row between agents of this gateway, without a human's message between them."""
     may_end: Annotated[Literal["owner", "everyone"] | tuple[str, ...], BeforeValidator(_enders)] = "owner"
-    """Who may end its conversation, beside the owner."""
+    """People who may end its conversation, beside the owner."""
     heard: int | None = Field(default=None, ge=0, le=200)
-    """How many messages that were not for the bot it is shown with the next one that is; not set: the platform's."""
+    """Most messages not addressed to the bot that the next addressed one brings along.
+
+    Not set: the platform's default.
+    """
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Everybody whom it names."""
+        """All people that it names."""
         return self.people if isinstance(self.may_end, str) else (*self.people, *self.may_end)
 
 
 POLICIES = ("pairing", "owner", "closed")
-"""What `direct` may be. There is none that lets everybody in."""
+"""Values of `direct`. None of them admits everybody."""
 
 
 class BotSettings(Section):
-    """What every bot account has: its token, and who may talk to it."""
+    """Settings of every bot account: its token, and the people who may talk to it."""
 
     channel: ClassVar[str]
     token_env: EnvName | None = None
     token_file: RootedPath | None = None
     heard: ClassVar[int]
-    """How many messages of a group are context, unless the group says."""
+    """Messages of a group used as context, unless the group sets its own number."""
     direct: str = "pairing"
     """One of `POLICIES`; anything else is `policy_fault`, and keeps this account alone from starting."""
     people: tuple[PersonId, ...] = ()
@@ -99,7 +102,7 @@ class BotSettings(Section):
         return self
 
     def policy_fault(self, account: str) -> str:
-        """Say what is wrong with its policy and how to mend it, empty if nothing is; *account* is its name."""
+        """Return the fault of its policy with the remedy, or an empty text; *account* is its name."""
         if self.direct in POLICIES:
             return ""
         known = ", ".join(f'"{policy}"' for policy in POLICIES)
@@ -111,12 +114,12 @@ class BotSettings(Section):
         )
 
     def token(self, account: str) -> SecretSource:
-        """Return where the bot's token is kept; *account* is its name in the file."""
+        """Return the source of the bot's token; *account* is its name in the file."""
         key = "token_env" if self.token_env is not None else "token_file"
         return SecretSource(f"channels.{self.channel}.{account}.{key}", self.token_env, self.token_file, in_header=True)
 
     def secrets(self, account: str) -> list[SecretSource]:
-        """Return where all is kept that nobody else may know of this account."""
+        """Return the sources of all secrets of this account."""
         return [self.token(account)]
 
 
@@ -136,7 +139,7 @@ class TelegramSettings(BotSettings):
     webhook_secret_file: RootedPath | None = None
     webhook_connections: int = Field(default=40, ge=1, le=100)
     moved: dict[ChatId, ChatId] = Field(default={})
-    """Groups that became supergroups: the id that they had, and have in `groups`, and the one that they have now."""
+    """Groups that became supergroups: their old id, as in `groups`, and their current one."""
 
     @model_validator(mode="after")
     def _has_its_webhook(self) -> Self:
@@ -160,14 +163,14 @@ class TelegramSettings(BotSettings):
         return self
 
     def webhook_secret(self, account: str) -> SecretSource:
-        """Return where the secret is kept that Telegram shows with each update."""
+        """Return the source of the secret that Telegram sends with each update."""
         key = "webhook_secret_env" if self.webhook_secret_env is not None else "webhook_secret_file"
         return SecretSource(
             f"channels.telegram.{account}.{key}", self.webhook_secret_env, self.webhook_secret_file, in_header=True
         )
 
     def secrets(self, account: str) -> list[SecretSource]:
-        """Return where the token is kept, and in webhook mode the webhook's secret."""
+        """Return the source of the token, and in webhook mode that of the webhook's secret."""
         return [self.token(account), *([self.webhook_secret(account)] if self.mode == "webhook" else [])]
 
 
@@ -180,9 +183,9 @@ class DiscordSettings(BotSettings):
     gateway_url: SocketUrl = "wss://gateway.discord.gg/"
     cdn_url: Url = "https://cdn.discordapp.com"
     catch_up_hours: int = Field(default=24, ge=0, le=168)
-    """How far back is fetched what was said while the gateway was away; 0: nothing."""
+    """Hours of missed messages to fetch after downtime; 0: none."""
     catch_up_messages: int = Field(default=100, ge=1, le=1_000)
-    """Of one chat, the latest."""
+    """Per chat, latest ones."""
 
 
 class ChannelsSettings(Section):
@@ -192,6 +195,6 @@ class ChannelsSettings(Section):
     discord: dict[AgentName, DiscordSettings] = Field(default={})
 
     def bots(self) -> Iterator[tuple[str, BotSettings]]:
-        """Give every bot account by its name, platform after platform; the bot knows its channel."""
+        """Yield every bot account with its name, platform by platform; the bot knows its channel."""
         yield from self.telegram.items()
         yield from self.discord.items()

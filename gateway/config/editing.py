@@ -1,7 +1,7 @@
-"""This file changes the configuration's text: agents come and go; comments, order and everything else stay.
+"""Edits the configuration's text: adds and removes agents, and preserves comments, order and everything else.
 
-It works on lines: tomlkit was tried, and it puts tables that stand out of order together, and takes the comments below
-a table away with it. What comes out is read back as TOML and compared with what was meant.
+It works on lines: tomlkit was tried, but it joins tables that are out of order, and removes the comments below a table
+along with it. The result is parsed as TOML and compared with the intended one.
 """
 
 import json
@@ -24,16 +24,16 @@ _Table = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A configuration without an agent, and what was taken out of it, both as TOML."""
+    """A configuration without an agent, and the removed parts, both as TOML."""
 
     text: str
     taken: str
 
 
 def with_agent(text: str, agent: str, model: str | None = None) -> str:
-    """Return *text* with a table for *agent* at its end; `main`, which is there as long as none is named, is named too.
+    """Return *text* with a table for *agent* at its end; the implicit `main` becomes explicit.
 
-    Raises ConfigError where a table cannot be added.
+    Raises ConfigError if a table cannot be added.
     """
     begin = f"{text.rstrip()}\n\n" if text.strip() else ""
     main = "" if "agents" in _parsed(text) else "[agents.main]\n\n"
@@ -50,11 +50,11 @@ def with_agent(text: str, agent: str, model: str | None = None) -> str:
 def without_agent(text: str, agent: str) -> Removal:
     """Return *text* without the tables of *agent* and the bindings that lead to it.
 
-    Comments above and below them stay, those between their keys go. Raises ConfigError for a file in which they are not
-    written as tables of their own.
+    Comments above and below them stay, those between their keys go. Raises ConfigError if they are not written as
+    tables of their own.
     """
     wanted = _without(_parsed(text), agent)
-    with suppress(tomllib.TOMLDecodeError):  # a value of several lines, one of which looks like a table's beginning
+    with suppress(tomllib.TOMLDecodeError):  # a value of several lines, one of which looks like a table header
         kept, taken = _parted(text.splitlines(keepends=True), agent)
         if _parsed(kept) == wanted:
             return Removal(kept, taken)
@@ -62,9 +62,9 @@ def without_agent(text: str, agent: str) -> Removal:
 
 
 def without_workspace(text: str, agent: str) -> str:
-    """Return *text* with the line that puts the workspace of *agent* somewhere made a comment.
+    """Return *text* with the line that sets the workspace of *agent* commented out.
 
-    Raises ConfigError for a file in which it is not a line of the agent's own table.
+    Raises ConfigError if it is not a line of the agent's own table.
     """
     lines: list[str] = []
     for section in _sections(text.splitlines(keepends=True)):
@@ -78,7 +78,7 @@ def without_workspace(text: str, agent: str) -> str:
 
 
 def _in_home(table: _Table, agent: str) -> _Table:
-    """Return what the file shall say once a workspace is where the home has it."""
+    """Return the expected file with the workspace at its default place in the home."""
     agents = table.get("agents")
     if not isinstance(agents, dict) or not isinstance(settings := agents.get(agent), dict):
         return table
@@ -87,7 +87,7 @@ def _in_home(table: _Table, agent: str) -> _Table:
 
 
 def _without(table: _Table, agent: str) -> _Table:
-    """Return what the file shall say."""
+    """Return the expected file."""
     wanted = dict(table)
     agents, bindings = wanted.get("agents"), wanted.pop("bindings", [])
     if isinstance(agents, dict):
@@ -111,7 +111,7 @@ def _parted(lines: Sequence[str], agent: str) -> tuple[str, str]:
 
 
 def _sections(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Give what comes before the first table's header, then each table from its header on."""
+    """Yield the lines before the first table's header, then each table from its header on."""
     section: list[str] = []
     for line in lines:
         if _HEADER.match(line) and section:
@@ -128,7 +128,7 @@ def _leads_to(section: Sequence[str], agent: str) -> bool:
 
 
 def _end_of_keys(section: Sequence[str]) -> int:
-    """Return how many lines of a table are its own: what follows its last key belongs to what comes next."""
+    """Return the number of lines that belong to a table; lines after its last key belong to the next one."""
     return max(number for number, line in enumerate(section, 1) if line.strip() and not line.lstrip().startswith("#"))
 
 

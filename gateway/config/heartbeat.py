@@ -1,4 +1,4 @@
-"""This file is the settings of an agent's heartbeat: how often, at which hours, and with what before it."""
+"""Settings of an agent's heartbeat: interval, active hours, and context."""
 
 from datetime import time, timedelta
 from typing import Annotated
@@ -12,7 +12,7 @@ _LEAST, _MOST = 5, 24 * 60
 
 
 def span_of(text: str) -> timedelta:
-    """Return a span that is written like `30m` or `2h`; zero is never. Raises ValueError."""
+    """Return a duration written as `30m` or `2h`; zero means never. Raises ValueError."""
     number, unit = text[:-1], text[-1:]
     if not (number.isascii() and number.isdigit() and unit in _MINUTES):
         raise ValueError('must be a span such as "30m" or "2h"; "0m" for never')
@@ -23,7 +23,7 @@ def span_of(text: str) -> timedelta:
 
 
 def hours_of(text: str) -> tuple[time, time]:
-    """Return hours of the day that are written like `08:00-22:00`; `24:00` is the day's end. Raises ValueError."""
+    """Return hours of the day written as `08:00-22:00`; `24:00` is the end of the day. Raises ValueError."""
     begin, _, end = text.partition("-")
     try:
         return time.fromisoformat(begin), time.max if end == "24:00" else time.fromisoformat(end)
@@ -42,7 +42,7 @@ def _are_hours(text: str) -> str:
 
 
 class HeartbeatSettings(Section):
-    """When an agent looks after what `HEARTBEAT.md` says, and what it has before it then."""
+    """When an agent works through `HEARTBEAT.md`, and with which context."""
 
     every: Annotated[str, AfterValidator(_is_span)] = "30m"
     active: Annotated[str, AfterValidator(_are_hours)] = "08:00-22:00"

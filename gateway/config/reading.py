@@ -1,4 +1,4 @@
-"""This file reads the configuration and says in one line what is wrong with it: file, key, fault, nearest right key."""
+"""Reads the configuration and reports a fault in one line: file, key, fault, nearest valid key."""
 
 import difflib
 import inspect
@@ -28,7 +28,7 @@ _PATTERNS = {
     "token_env": 'must be the name of an environment variable, such as "TELEGRAM_TOKEN", not the token itself',
     "api_key_env": 'must be the name of an environment variable, such as "CO_API_KEY", not the key itself',
 }
-"""What a text that does not fit its pattern should have been, by the key (or the table) that holds it."""
+"""The expected form of a text that does not match its pattern, by the key (or the table) that holds it."""
 
 
 def read_config(file: Path) -> Config:
@@ -45,7 +45,7 @@ def read_config(file: Path) -> Config:
 
 
 def parse_config(text: str, file: Path) -> Config:
-    """Return the settings in *text*, which stands in *file* or is about to. Raises ConfigError."""
+    """Return the settings in *text*, the current or future content of *file*. Raises ConfigError."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
@@ -118,7 +118,10 @@ def _unknown_delivery(config: Config) -> Iterator[str]:
 
 
 def _unreachable_bots(config: Config) -> Iterator[str]:
-    """An account that nobody may talk to is a mistake, not a policy; nor does saying nothing let strangers ask."""
+    """An account that nobody may talk to is a mistake, not a policy.
+
+    An unset policy does not admit strangers either.
+    """
     for account, bot in config.channels.bots():
         has_owner = any(person.startswith(f"{bot.channel}:") for person in config.owner.people)
         is_said = "direct" in bot.model_fields_set and bot.direct != "owner"
@@ -131,20 +134,20 @@ def _unreachable_bots(config: Config) -> Iterator[str]:
 
 
 def _two_discords(config: Config) -> Iterator[str]:
-    """The SDK keeps one address of Discord's REST API for a whole process."""
+    """The SDK keeps one address of Discord's REST API per process."""
     bots = config.channels.discord
     if len({bot.base_url for bot in bots.values()}) > 1:
         yield f"channels.discord: all accounts need the same base_url; give it to each of {', '.join(bots)}"
 
 
 def _open_metrics(config: Config) -> Iterator[str]:
-    """Names of agents and accounts are nobody else's business."""
+    """Names of agents and accounts must not be public."""
     if config.gateway.allow_remote and config.metrics.enabled and config.metrics.token() is None:
         yield "metrics: other machines could read them (gateway.allow_remote); set token_env or token_file"
 
 
 def _shut_webhooks(config: Config) -> Iterator[str]:
-    """Telegram brings updates to the HTTP door, which is shut unless it is wanted."""
+    """Telegram delivers updates to the HTTP server, which is off by default."""
     for account, bot in config.channels.telegram.items():
         if bot.mode == "webhook" and not config.web.enabled:
             yield f'channels.telegram.{account}: mode = "webhook" needs the HTTP door; set enabled = true below [web]'
@@ -185,7 +188,7 @@ def _pattern(where: Sequence[int | str]) -> str:
 
 
 def nearest(wrong: str, right: Iterable[str]) -> str:
-    """Return a hint at the name in *right* that *wrong* was to be."""
+    """Return a hint at the name in *right* nearest to *wrong*."""
     choices = list(right)
     close = difflib.get_close_matches(wrong, choices, n=1, cutoff=0.5)
     if close:
@@ -194,7 +197,7 @@ def nearest(wrong: str, right: Iterable[str]) -> str:
 
 
 def _keys_beside(where: Sequence[int | str]) -> list[str]:
-    """Return the keys that the table at *where*, less its last part, may hold."""
+    """Return the valid keys of the table at *where*, less its last part."""
     found: object = Config
     for part in where[:-1]:
         found = _inside(found, part)

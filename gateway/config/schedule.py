@@ -1,4 +1,4 @@
-"""This file is the configuration's shape for what agents do at their times."""
+"""Settings of scheduled agent jobs."""
 
 from pydantic import Field
 
@@ -6,12 +6,12 @@ from gateway.config.section import Section
 
 
 class ScheduleSettings(Section):
-    """How jobs are run."""
+    """Limits and behaviour of jobs."""
 
     grace_minutes: int = Field(default=60, ge=1, le=1_440)
-    """How late a job that comes again is still run; one that comes once: a day."""
+    """How late a recurring job is still run; a job that runs once: a day."""
     jitter_s: int = Field(default=0, ge=0, le=3_600)
     jobs: int = Field(default=50, ge=0, le=1_000)
-    """Of one agent. 0: it has none, and nothing of it runs."""
+    """Most jobs of one agent. 0: none may exist, and none run."""
     remembers: bool = False
-    """Whether a job's session shows what it said at earlier times."""
+    """Whether a job's session includes its earlier runs."""

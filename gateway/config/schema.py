@@ -1,6 +1,6 @@
-"""This file is the shape of the configuration: its tables, each setting's default and what it may be.
+"""The shape of the configuration: its tables, and each setting's default and range.
 
-`docs/settings.md` explains each one; a test holds the two together.
+`docs/settings.md` explains each one; a test keeps the two in step.
 """
 
 from typing import Annotated, Literal, Self
@@ -37,7 +37,7 @@ OFFLINE = "offline"
 
 
 class GatewaySettings(Section):
-    """Where the gateway listens for its owner's commands."""
+    """Address at which the gateway accepts its owner's commands."""
 
     host: Host = "127.0.0.1"
     port: int = Field(default=0, ge=0, le=65_535)
@@ -54,7 +54,7 @@ class GatewaySettings(Section):
 
 
 class MetricsSettings(Section):
-    """Whether the gateway counts and times what it does, and who may read that."""
+    """Whether the gateway measures its work, and for which clients."""
 
     enabled: bool = False
     token_env: EnvName | None = None
@@ -67,7 +67,7 @@ class MetricsSettings(Section):
         return self
 
     def token(self) -> SecretSource | None:
-        """Return where the token is kept that Prometheus shows, `None` if it needs none or nothing is shown."""
+        """Return the source of Prometheus's token, `None` if it needs none or metrics are off."""
         if not self.enabled or (self.token_env is None and self.token_file is None):
             return None
         key = "token_env" if self.token_env is not None else "token_file"
@@ -75,7 +75,7 @@ class MetricsSettings(Section):
 
 
 class TraceSettings(Section):
-    """Whether turns are traced, and where their spans go."""
+    """Whether turns are traced, and the destination of their spans."""
 
     enabled: bool = False
     endpoint: Url = "http://127.0.0.1:4318/v1/traces"
@@ -90,14 +90,14 @@ class OwnerSettings(Section):
     time_zone: TimeZone | None = None
     people: tuple[PersonId, ...] = ()
     deliver: BotName | None = None
-    """Where they are told what nobody's message asked for."""
+    """Where notices and results of unprompted work are sent."""
 
 
 QueueMode = Literal["follow_up", "collect", "steer", "interrupt"]
 
 
 class QueueSettings(Section):
-    """What happens to messages that come while another one is answered, and how many wait in memory."""
+    """Handling of messages that arrive during an answer, and how many wait in memory."""
 
     mode: QueueMode = "follow_up"
     debounce_ms: int = Field(default=0, ge=0, le=10_000)
@@ -115,24 +115,24 @@ class AgentSettings(Section):
     fallbacks: tuple[str, ...] = ()
     temperature: Temperature | None = None
     queue: QueueMode | None = None
-    """Default: that of `[queue]`."""
+    """Default: the mode of `[queue]`."""
     heartbeat: HeartbeatSettings = HeartbeatSettings()
     budget: BudgetSettings = BudgetSettings()
 
 
 PROVIDER_WINDOW = 128_000
-"""Assumed of a model at its provider's own address: Command A, GPT-4o, Claude and Gemini take as many or more."""
+"""Assumed for a model at its provider's own address: Command A, GPT-4o, Claude and Gemini accept as many or more."""
 OWN_SERVER_WINDOW = 32_000
 """Assumed of a model at another address: servers of one's own are often started with a small window, and some cut what
-is too long without a word."""
+is too long without notice."""
 
 
 Price = Annotated[float, Field(ge=0, le=100_000)]
-"""In US dollars, for a million tokens."""
+"""US dollars per million tokens."""
 
 
 class ModelSettings(Section):
-    """A language model, by the name that agents use for it."""
+    """A language model; agents refer to it by name."""
 
     provider: Literal["cohere", "openai", "anthropic", "google"]
     model: str = Field(min_length=1)
@@ -144,9 +144,9 @@ class ModelSettings(Section):
     request_timeout_s: float = Field(default=120, gt=0, le=3_600)
     temperature: Temperature | None = None
     vision: bool = False
-    """It takes pictures."""
+    """It accepts pictures."""
     pictures_mb: int = Field(default=14, ge=1, le=200)
-    """Of all that one request shows."""
+    """Total of all pictures in one request."""
     price_in: Price | None = None
     price_out: Price | None = None
     price_cached: Price | None = None
@@ -175,12 +175,12 @@ class ModelSettings(Section):
 
     @property
     def window(self) -> int:
-        """How many tokens the model takes at most, its answer included: as set, or as is safe to assume."""
+        """The most tokens that the model accepts, its answer included: as set, or a safe assumption."""
         return self.window_tokens or (OWN_SERVER_WINDOW if self.base_url else PROVIDER_WINDOW)
 
     @property
     def works_without_key(self) -> bool:
-        """A server of one's own (Ollama, vLLM, llama.cpp) often asks for no key."""
+        """Self-hosted servers (Ollama, vLLM, llama.cpp) often need no key."""
         return self.provider == "openai" and self.base_url is not None
 
     @property
@@ -188,7 +188,7 @@ class ModelSettings(Section):
         return self.api_key_env is None and self.api_key_file is None
 
     def api_key(self, name: str) -> SecretSource | None:
-        """Return where the key is kept, `None` if the model needs none; *name* is the model's name in the file."""
+        """Return the source of the key, `None` if the model needs none; *name* is the model's name in the file."""
         if self._has_no_key:
             return None
         key = "api_key_env" if self.api_key_env is not None else "api_key_file"
@@ -199,7 +199,7 @@ _ToolPatterns = tuple[Annotated[str, StringConstraints(min_length=1, max_length=
 
 
 class ContextSettings(Section):
-    """What a model is shown of a conversation, and when notes are saved and the older part is summarised."""
+    """The part of a conversation that a model sees, and when notes are saved and the older part is summarised."""
 
     prune: Literal["cache-ttl", "off"] = "cache-ttl"
     prune_ttl_s: float = Field(default=300, gt=0, le=86_400)
@@ -230,17 +230,17 @@ class ContextSettings(Section):
 
 
 class SessionSettings(Section):
-    """When a conversation is written into the day's notes, and when it ends by itself."""
+    """When a conversation is written to the day's notes, and when it ends by itself."""
 
     rest_minutes: int = Field(default=60, ge=0, le=1_440)
-    """0: only at the end, at a change of the day and when the gateway stops."""
+    """0: only at the end, at a change of day and at shutdown."""
     idle_minutes: int = Field(default=0, ge=0, le=525_600)
     """0: never."""
     daily_hour: int | None = Field(default=None, ge=0, le=23)
 
 
 class LimitSettings(Section):
-    """Where a turn, a queue and a shutdown end."""
+    """Limits of a turn, a queue and a shutdown."""
 
     steps: int = Field(default=12, ge=1, le=200)
     identical_calls: int = Field(default=3, ge=2, le=50)
@@ -287,11 +287,11 @@ class Config(Section):
 
     @property
     def default_agent(self) -> str:
-        """The agent that answers what no binding claims: `main`, else the first of the file."""
+        """The agent for messages that no binding claims: `main`, else the first of the file."""
         return "main" if "main" in self.agents else next(iter(self.agents), "main")
 
     def secret_sources(self) -> tuple[SecretSource, ...]:
-        """Return where every configured secret is kept."""
+        """Return the sources of all configured secrets."""
         tokens = [source for account, bot in self.channels.bots() for source in bot.secrets(account)]
         keys = [model.api_key(name) for name, model in self.models.items()]
         keys += [

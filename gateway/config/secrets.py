@@ -1,4 +1,4 @@
-"""This file knows where a secret is kept, and fetches it; the settings themselves never hold one."""
+"""Sources of secrets, and reading them; the settings themselves never hold a secret."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -13,7 +13,7 @@ from workspaces.memory.index.embeddings.settings import PRESETS
 ORDINARY = frozenset(
     {"HOME", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "STRANDLINE_HOME", "TMPDIR", "TZ", "USER"}
 )
-"""Variables that programs are given and that hold no secret: the path of a home stands in many texts."""
+"""Variables passed to programs that hold no secret: many texts contain the path of a home."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class SecretSource:
     """A place to read a secret from: an environment variable or a file, never the configuration itself."""
 
     key: str
-    """The setting that names the place, dotted, as an error shows it."""
+    """The setting that names the source, dotted, as in error messages."""
     env: str | None
     file: Path | None
     in_header: bool = False
@@ -69,7 +69,7 @@ def collect_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str])
 
 
 def known_secrets(section: BaseModel, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return every secret that *section* names and that is there, whether it is in use now or not."""
+    """Return every available secret that *section* names, in use or not."""
     found = []
     for source in _named(section):
         with suppress(ConfigError):
@@ -78,7 +78,7 @@ def known_secrets(section: BaseModel, environ: Mapping[str, str]) -> tuple[str, 
 
 
 def _named(part: object, key: str = "") -> Iterator[SecretSource]:
-    """Give each place that a section, and those in it, names."""
+    """Yield each source named by a section and its subsections."""
     match part:
         case BaseModel():
             for name, value in part:
@@ -95,7 +95,7 @@ def _named(part: object, key: str = "") -> Iterator[SecretSource]:
 
 
 def _usual_keys(environ: Mapping[str, str]) -> Iterator[str]:
-    """Give the providers' keys that are in the environment: `auto` uses them without the configuration naming them."""
+    """Yield the providers' keys in the environment: `auto` uses them without the configuration naming them."""
     for preset in PRESETS.values():
         if key := environ.get(preset.key_env, "").strip():
             yield key

@@ -1,4 +1,4 @@
-"""This file is what every table of the configuration shares: strictness, and the kinds of values."""
+"""The base of every configuration table: strictness, and the kinds of values."""
 
 import ipaddress
 import re
@@ -25,7 +25,10 @@ _LAST_PORT = 65_535
 
 
 def _checked_url(url: str, schemes: tuple[str, str]) -> str:
-    """Return *url*, which names one machine whoever reads it. Raises ValueError, without the text: it may be secret."""
+    """Return *url* if every parser reads the same host from it.
+
+    Raises ValueError, without the text: it may be secret.
+    """
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise ValueError("must not hold a password or a name before an @; use the setting for the secret")
     found = _URL.fullmatch(url)
@@ -49,7 +52,7 @@ def _socket_url(url: str) -> str:
 
 
 def _is_host(host: str) -> bool:
-    """Say whether *host* is an IP address or the name of a machine, as it stands."""
+    """Return whether *host* is an IP address or a host name as written."""
     if ":" not in host:
         return _HOST.fullmatch(host) is not None
     try:
@@ -65,7 +68,7 @@ def _listening_host(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach what listens at *host*."""
+    """Return whether a listener at *host* can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -95,6 +98,6 @@ Temperature = Annotated[float, Field(ge=0, le=2)]
 
 
 class Section(BaseModel):
-    """A table of the file: unknown keys are refused, values never change."""
+    """A table of the file: unknown keys are rejected, values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False, hide_input_in_errors=True)

@@ -1,4 +1,4 @@
-"""This file is the configuration's shape for servers that keep state: Qdrant for the index, Redis for the rest."""
+"""Settings of servers that keep state: Qdrant for the index, Redis for the rest."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,7 +20,7 @@ class QdrantSettings(Section):
     prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
     layout: Literal["agent", "shared"] = "agent"
     replication_factor: Annotated[int, Field(ge=1, le=32)] | None = None
-    """Not set: as the server is set up."""
+    """Not set: the server's own default."""
     write_consistency_factor: Annotated[int, Field(ge=1, le=32)] | None = None
     read_consistency: Annotated[int, Field(ge=1, le=32)] | Literal["majority", "quorum", "all"] | None = None
 
@@ -35,7 +35,7 @@ class QdrantSettings(Section):
         return confirmed
 
     def api_key(self) -> SecretSource | None:
-        """Return where the server's key is kept, `None` if it asks for none."""
+        """Return the source of the server's key, `None` if it needs none."""
         return (
             SecretSource("qdrant.api_key_env", self.api_key_env, None, in_header=True)
             if self.url and self.api_key_env
@@ -56,14 +56,14 @@ def _redis_url(url: str) -> str:
 
 
 class RedisSettings(Section):
-    """A Redis or Valkey that keeps what must survive a crash, for several gateways at once."""
+    """A Redis or Valkey with all durable state, for several gateways at once."""
 
     url: Annotated[str, AfterValidator(_redis_url)] | None = None
     """Not set: a file in the home, for one gateway."""
     password_env: EnvName | None = None
     sentinel_password_env: EnvName | None = None
     ca_file: Path | None = None
-    """Not set: the system's authorities."""
+    """Not set: the system's certificate authorities."""
     cert_file: Path | None = None
     key_file: Path | None = None
     prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
@@ -71,11 +71,11 @@ class RedisSettings(Section):
     accept_loss: bool = False
 
     def password(self) -> SecretSource | None:
-        """Return where the server's password is kept, `None` if it asks for none."""
+        """Return the source of the server's password, `None` if it needs none."""
         return SecretSource("redis.password_env", self.password_env, None) if self.url and self.password_env else None
 
     def sentinel_password(self) -> SecretSource | None:
-        """Return where the sentinels' password is kept, `None` if they ask for none."""
+        """Return the source of the sentinels' password, `None` if they need none."""
         name = self.sentinel_password_env if self.url else None
         return SecretSource("redis.sentinel_password_env", name, None) if name else None
 

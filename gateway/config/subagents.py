@@ -1,4 +1,4 @@
-"""This file is the configuration's shape for the helpers that an agent hands tasks to."""
+"""Settings of an agent's subagents."""
 
 from pydantic import Field
 
@@ -6,13 +6,13 @@ from gateway.config.section import Section
 
 
 class SubagentSettings(Section):
-    """How many helpers there may be, and for how long one works."""
+    """Limits on the number and duration of subagents."""
 
     children: int = Field(default=5, ge=0, le=50)
-    """0: no turn has any."""
+    """0: no turn may start one."""
     running: int = Field(default=8, ge=0, le=100)
-    """Of all agents together."""
+    """For all agents together."""
     task_s: float = Field(default=300, gt=0, le=86_400)
     guests: bool = False
     keep_days: int = Field(default=90, ge=0, le=36_500)
-    """How long what they said is kept; 0: for ever."""
+    """Days that their conversations are kept; 0: for ever."""

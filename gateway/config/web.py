@@ -1,4 +1,4 @@
-"""This file is the configuration's shape for the HTTP door: where it listens, and who holds which token."""
+"""Settings of the HTTP server: its address and API tokens."""
 
 from typing import Annotated, Self
 from urllib.parse import urlsplit
@@ -10,14 +10,14 @@ from gateway.config.section import AgentName, EnvName, Host, RootedPath, Section
 
 
 class ApiTokenSettings(Section):
-    """Somebody who may talk to agents through the OpenAI-compatible API, by the token that they hold."""
+    """A client of the OpenAI-compatible API, identified by its token."""
 
     token_env: EnvName | None = None
     token_file: RootedPath | None = None
     owner: bool = False
-    """The owner's own; anybody else is a guest."""
+    """The owner's own token; other tokens are guests'."""
     agents: tuple[str, ...] = ()
-    """Which agents a guest may talk to; the owner may talk to all."""
+    """Agents that a guest may talk to; the owner may talk to all."""
     chats_a_day: int = Field(default=50, ge=1, le=10_000)
     """Conversations that a guest may hold in a day (UTC)."""
 
@@ -30,7 +30,7 @@ class ApiTokenSettings(Section):
         return self
 
     def token(self, name: str) -> SecretSource:
-        """Return where the token is kept; *name* is what the file calls it."""
+        """Return the source of the token; *name* is its name in the file."""
         key = "token_env" if self.token_env is not None else "token_file"
         return SecretSource(f"web.tokens.{name}.{key}", self.token_env, self.token_file, in_header=True)
 
@@ -42,7 +42,7 @@ def _without_path(url: str) -> str:
 
 
 class WebSettings(Section):
-    """Where the HTTP API, the page and webhooks are served, and to whom."""
+    """Address and clients of the HTTP API, the page and webhooks."""
 
     enabled: bool = False
     host: Host = "127.0.0.1"
@@ -50,9 +50,9 @@ class WebSettings(Section):
     """0: a free one."""
     allow_remote: bool = False
     public_url: Annotated[Url, AfterValidator(_without_path)] | None = None
-    """How it is reached from outside, through a proxy that speaks TLS."""
+    """Its address from outside, through a proxy that terminates TLS."""
     allow_plain_http: bool = False
-    """`public_url` may be without TLS: codes, cookies and tokens travel as they are."""
+    """`public_url` may be without TLS: codes, cookies and tokens are then sent unencrypted."""
     max_body_kb: int = Field(default=1_024, ge=16, le=65_536)
     tokens: dict[AgentName, ApiTokenSettings] = Field(default={})
 
@@ -73,5 +73,5 @@ class WebSettings(Section):
         return self
 
     def secret_sources(self) -> list[SecretSource]:
-        """Return where the tokens are kept; nobody asks for one while the door is shut."""
+        """Return the sources of the tokens; none are needed while the HTTP server is off."""
         return [held.token(name) for name, held in self.tokens.items()] if self.enabled else []

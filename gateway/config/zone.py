@@ -1,4 +1,4 @@
-"""This file finds the owner's time zone, and says where it came from."""
+"""The owner's time zone and its source."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ FALLBACK = "nothing set: UTC"
 
 @dataclass(frozen=True, slots=True)
 class OwnerZone:
-    """The zone that decides which day it is for the owner."""
+    """The zone that determines the owner's days."""
 
     zone: ZoneInfo
     source: str
-    """`owner.time_zone`, or what was asked in its place."""
+    """`owner.time_zone`, or the source used instead."""
 
     @property
     def name(self) -> str:
@@ -34,7 +34,7 @@ def owner_zone(configured: str | None, environ: Mapping[str, str], etc: Path = P
 
 
 def load_zone(name: str) -> ZoneInfo | None:
-    """Return the zone called *name*, or `None` where there is no such zone."""
+    """Return the zone *name*, or `None` if there is no such zone."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: the name is that of a folder of zones

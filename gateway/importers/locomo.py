@@ -1,7 +1,7 @@
-"""This file reads LoCoMo, a public benchmark of long conversations, as daily notes and questions about them.
+"""LoCoMo, a public benchmark of long conversations: daily notes and questions about them.
 
 One session becomes a day's note with one entry a turn. The evidence of the questions is kept apart from the notes, so
-that nothing of the answers is in what is searched. Format and questions: https://github.com/snap-research/locomo
+that the searched notes contain no answers. Format and questions: https://github.com/snap-research/locomo
 """
 
 import json
@@ -26,7 +26,7 @@ _SESSION = re.compile(r"session_(\d+)")
 
 
 class LocomoError(StrandlineError):
-    """The file is not LoCoMo's format; the message says where."""
+    """The file is not in LoCoMo's format; the message names the place."""
 
 
 class Kind(StrEnum):
@@ -40,12 +40,12 @@ class Kind(StrEnum):
 
 
 _KINDS = {1: Kind.MULTI_HOP, 2: Kind.TEMPORAL, 3: Kind.OPEN, 4: Kind.SINGLE_HOP, 5: Kind.ADVERSARIAL}
-"""By `category`; told apart by their counts in the ten published conversations: 282, 321, 96, 841, 446."""
+"""By `category`; identified by their counts in the ten published conversations: 282, 321, 96, 841, 446."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a turn stands in the notes."""
+    """The location of a turn in the notes."""
 
     path: str
     line: int
@@ -70,7 +70,7 @@ class Conversation:
     notes: Mapping[str, str]
     """The text of each daily note by its path in the workspace, in order of days."""
     places: Mapping[str, Place]
-    """Where each turn went, by the benchmark's id of it."""
+    """Location of each turn, by its id in the benchmark."""
     questions: tuple[Question, ...]
     """Those with marked evidence that exists."""
 
@@ -104,7 +104,7 @@ class _Session:
 
 
 def read_locomo(file: Path) -> list[Conversation]:
-    """Read every conversation of *file*. Raises LocomoError, also when the file cannot be read."""
+    """Read every conversation of *file*. Raises LocomoError, also if the file cannot be read."""
     try:
         return conversations(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
@@ -114,7 +114,7 @@ def read_locomo(file: Path) -> list[Conversation]:
 def conversations(data: object) -> list[Conversation]:
     """Turn LoCoMo's parsed JSON, a list of conversations or a single one, into notes and questions.
 
-    Raises LocomoError, which names the record that is wrong.
+    Raises LocomoError, which names the faulty record.
     """
     samples = _checked(TypeAdapter(list[_Sample]), [data] if isinstance(data, dict) else data, "")
     talks = [_conversation(sample) for sample in samples]
@@ -179,6 +179,6 @@ def _questions(asked: list[_Question], places: Mapping[str, Place]) -> Iterator[
 
 
 def evidence_of(marked: Sequence[str], places: Mapping[str, Place]) -> tuple[str, ...]:
-    """Return the turns among *places* that the texts *marked* name, each once."""
+    """Return the turns among *places* named in the texts *marked*, each once."""
     ids = (f"D{session}:{turn}" for text in marked for session, turn in _TURN_ID.findall(text))
     return tuple(dict.fromkeys(turn for turn in ids if turn in places))

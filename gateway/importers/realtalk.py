@@ -41,7 +41,7 @@ class _Chat(BaseModel):
 
 
 def read_realtalk(file: Path) -> Conversation:
-    """Read one chat. Raises LocomoError, which names what is wrong."""
+    """Read one chat. Raises LocomoError, which names the fault."""
     try:
         data = json.loads(file.read_text("utf-8"))
         return conversation(file.stem, data)

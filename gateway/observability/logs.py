@@ -1,4 +1,4 @@
-"""This file sets up logging: facts as fields, one line an event, on standard error, without secrets."""
+"""Logging: facts as fields, one line per event, on standard error, without secrets."""
 
 import logging
 import sys
@@ -25,7 +25,7 @@ QUIETER = (
     "watchfiles",
     "discord",
 )
-"""Libraries whose everyday lines would drown ours; from warnings on they are heard."""
+"""Libraries whose routine lines would drown ours; only their warnings and errors are logged."""
 
 
 class _Handler(logging.StreamHandler[TextIO]):

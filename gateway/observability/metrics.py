@@ -1,15 +1,15 @@
-"""This file counts and times what a gateway does, for Prometheus, under labels that the configuration bounds."""
+"""Counters and timers of a gateway for Prometheus, with labels bounded by the configuration."""
 
 from typing import Protocol
 
 _ANSWER_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 _MODEL_S = (0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160)
 _COMMIT_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5)
-"""Upper ends of the histograms' buckets, in seconds; our choice, from what was measured (docs/gateway-speed.md)."""
+"""Upper bounds of the histograms' buckets, in seconds; our choice, from measurements (docs/gateway-speed.md)."""
 
 
 class Tokens(Protocol):
-    """What a model call used, as the provider says."""
+    """The usage of a model call, as the provider reports it."""
 
     @property
     def input_tokens(self) -> int: ...
@@ -22,7 +22,7 @@ class Tokens(Protocol):
 
 
 class Meter:
-    """Counts as things happen; what can be asked for when it is wanted, such as queues, is not kept here.
+    """Counts events as they happen; state that can be read on request, such as queues, is not kept here.
 
     No label ever holds a session, a chat, a person or a text.
     """
@@ -77,19 +77,19 @@ class Meter:
         )
 
     def received(self, channel: str) -> None:
-        """A message was accepted."""
+        """Count an accepted message."""
         self._received.labels(channel).inc()
 
     def sent(self, channel: str) -> None:
-        """A platform confirmed a part of a reply."""
+        """Count a part of a reply that a platform confirmed."""
         self._sent.labels(channel).inc()
 
     def answered(self, channel: str, seconds: float) -> None:
-        """An answer was committed, so long after the message had arrived."""
+        """Count a committed answer, with the seconds since the message arrived."""
         self._answers.labels(channel).observe(max(seconds, 0))
 
     def called(self, agent: str, model: str, seconds: float, used: Tokens | None) -> None:
-        """A model gave a reply that used so many tokens, or failed."""
+        """Count a model call, with its usage, or `None` if it failed."""
         self._calls.labels(agent, model, "failed" if used is None else "replied").observe(seconds)
         if used is not None:
             for kind, count in (
@@ -100,5 +100,5 @@ class Meter:
                 self._tokens.labels(agent, model, kind).inc(count)
 
     def committed(self, seconds: float) -> None:
-        """The state was committed, or the attempt failed, after so long."""
+        """Count a commit of the state or a failed attempt, with its duration."""
         self._commits.observe(seconds)

@@ -1,6 +1,6 @@
-"""This file is the seam for traces: a span says how long something took and how it ended, never what was said.
+"""Spans for traces: duration and outcome, never message text.
 
-It goes through OpenTelemetry's own interface, which does nothing until `tracing` has set a provider.
+They use OpenTelemetry's own interface, which does nothing until `tracing` has set a provider.
 """
 
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from opentelemetry.context import Context
 
 @contextmanager
 def span(name: str, *, apart: bool = False, **facts: str | float) -> Iterator[trace.Span]:
-    """Put a span around the block; an error is told by its type alone, for its text may hold people's words.
+    """Put a span around the block; it records only the type of an error, whose text may contain people's words.
 
-    One that stands *apart* begins a trace of its own: what runs in a lane of many turns belongs to none of them.
+    An *apart* span starts a trace of its own: work in a lane of many turns belongs to none of them.
     """
-    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):  # nobody asked for traces
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):  # tracing is off
         yield trace.INVALID_SPAN
         return
     tracer, around = trace.get_tracer("strandline"), Context() if apart else None

@@ -1,4 +1,4 @@
-"""This file tells the time and waits, so that a test can do both by hand."""
+"""The time, and waiting, so that a test can control both."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -15,7 +15,7 @@ def utc_now() -> datetime:
 
 
 class Clock(Protocol):
-    """The time, and a way to let it pass."""
+    """The time, and waiting."""
 
     def now(self) -> datetime:
         """Return the time in UTC, with its zone."""
@@ -47,12 +47,12 @@ async def first_of(*events: asyncio.Event) -> None:
 
 
 async def unless(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
-    """Return what *work* comes to, in the caller's own task; once *stop* is set it is cancelled, for `None`."""
+    """Return the result of *work*, run in the caller's own task; once *stop* is set, cancel it and return `None`."""
     scope = asyncio.timeout(None)
     is_over = False
 
     def cancel(waited: asyncio.Future[Literal[True]]) -> None:
-        if not (waited.cancelled() or is_over):  # both may come about in one round of the loop
+        if not (waited.cancelled() or is_over):  # both may happen in one iteration of the loop
             scope.reschedule(asyncio.get_running_loop().time())
 
     stopping = asyncio.ensure_future(stop.wait())

@@ -1,15 +1,16 @@
-"""This file makes a text safe to show to people: what would steer a terminal or hide is shown as an escape."""
+"""Makes text safe to display: characters that control a terminal or hide text become escapes."""
 
 import unicodedata
 
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Controls (ESC among them), what reorders or hides characters, lone surrogates, and further line ends."""
+"""Control characters (including ESC), characters that reorder or hide others, lone surrogates, and further line
+ends."""
 _JOINERS = frozenset("\u200c\u200d")
-"""They hold scripts and emoji together, and steer nothing."""
+"""They join scripts and emoji, and are harmless."""
 
 
 def visible(text: str) -> str:
-    """Return *text* with every steering character but line feed and tab as `\\x1b` or `\\u202e`."""
+    """Return *text* with every unsafe character but line feed and tab as `\\x1b` or `\\u202e`."""
     return "".join(_escaped(char) if _steers(char) else char for char in text)
 
 

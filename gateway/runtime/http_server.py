@@ -1,4 +1,4 @@
-"""This file serves an HTTP application inside the gateway's own event loop, and says which hosts it goes by."""
+"""Serves an HTTP application inside the gateway's own event loop, and knows its valid hosts."""
 
 import asyncio
 import ipaddress
@@ -17,16 +17,16 @@ from gateway.runtime.http_connections import Connections, Listener, bounded, con
 from workspaces.secrets import redact_bytes
 
 GRACE_S = 2
-"""How long open requests may go on when the gateway stops."""
+"""Seconds that open requests may continue when the gateway stops."""
 _HOST = re.compile(
     r"(?:\[(?P<numeric>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9.]{1,45}))(?::(?P<port>[0-9]{1,5}))?", re.ASCII
 )
-"""All of a Host header: what a URL's parser would take for a path, a user or a fragment is refused."""
+"""A whole Host header: rejects anything that a URL parser would treat as a path, a user or a fragment."""
 _LAST_PORT = 65_535
 
 
 def _nothing() -> None:
-    """Let the requests that are open end by themselves."""
+    """Let open requests end by themselves."""
 
 
 @asynccontextmanager
@@ -41,10 +41,10 @@ async def serving(
 ) -> AsyncIterator[str]:
     """Serve *app* while the block runs; yields the address. Port 0 is a free one.
 
-    At the end, requests may go on for *grace_s* seconds before they are cut; *on_stop* tells those that would never
+    At the end, requests may continue for *grace_s* seconds before they are cut; *on_stop* ends those that would never
     end by themselves.
 
-    Raises ConfigError, which names the setting *key*, if the port cannot be had.
+    Raises ConfigError, which names the setting *key*, if the port is not available.
     """
     connections = Connections(connection_limits())
     listener = Listener(listening(host, port, key), connections)
@@ -68,9 +68,9 @@ async def serving(
 
 
 def without_secrets(app: ASGIApp) -> ASGIApp:
-    """Return *app* with known secrets taken out of its answers, out of each piece of a stream by itself.
+    """Return *app* with known secrets redacted from its responses; chunks of a stream are redacted one by one.
 
-    A file that comes in pieces after its length stays as it is: only the page has such files.
+    A file sent in chunks after its length stays as it is: only the page has such files.
     """
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,7 +81,7 @@ def without_secrets(app: ASGIApp) -> ASGIApp:
 
 
 class _Answer:
-    """Passes an answer on without known secrets; a head that tells a length waits for the body."""
+    """Sends a response without known secrets; a head with a length waits for the body."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -112,7 +112,7 @@ def _redacted(message: Message) -> Message:
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals alone: they are the gateway's."""
+    """Ignores signals: they are the gateway's."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -132,14 +132,14 @@ def is_numeric_or_local(host: str) -> bool:
 
 
 def listening(host: str, port: int, key: str) -> socket.socket:
-    """Return a socket that listens there. Raises ConfigError, which names the setting *key*, if it cannot be had."""
+    """Return a listening socket. Raises ConfigError, which names the setting *key*, if the port is not available."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.create_server(address[:2], family=family)
     except OSError as exc:
         raise ConfigError(f"{key}: cannot listen on {host} port {port}: {exc.strerror}; choose another") from exc
-    # Connections inherit it. asyncio sets it for sockets that name their protocol, and Python's own do not: without it
-    # the body of an answer waits for the receipt of its head, which the other side delays by 40 ms.
+    # Connections inherit it. asyncio sets it for sockets that name their protocol, but Python's own do not: without it
+    # the body of a response waits for the acknowledgement of its head, which the other side delays by 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 

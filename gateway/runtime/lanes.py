@@ -1,4 +1,4 @@
-"""This file queues work: one lane a key, one item at a time in a lane, in order; many lanes at once."""
+"""Queues work: one lane per key, one item at a time in a lane, in order; many lanes concurrently."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
@@ -14,28 +14,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """The answer to an item that cannot be worked on now: it stays at the head of its lane, to be tried again."""
+    """The result for an item that cannot be processed now: it stays at the head of its lane for another attempt."""
 
     delay_s: float
     next_wakes: bool = True
-    """Whether the next item that comes to the lane ends the wait."""
+    """Whether the next item that arrives in the lane ends the wait."""
 
 
 @dataclass(slots=True)
 class _Lane:
     task: asyncio.Task[None] = field(init=False)
     is_working: bool = False
-    """The head is being worked on, not waiting for a place or for its next try."""
+    """The head is being processed, not waiting for capacity or its next attempt."""
     wakes_for_next: bool = False
     woken: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Lanes(Generic[K, T]):
-    """Works on items by calling *answer*, at most *at_once* at the same time.
+    """Processes items by calling *answer*, at most *at_once* concurrently.
 
-    A lane's task ends when its queue is empty. *answer* may let what waits join the head: all are done with it. It
-    handles what can go wrong: an exception that it lets out is a defect, and ends the task group, loudly. What waits is
-    kept in memory only; it is durable elsewhere.
+    A lane's task ends when its queue is empty. *answer* may let waiting items join the head: they are done together. It
+    handles its errors: an exception that it raises is a defect, and ends the task group. Waiting items are kept in
+    memory only; they are durable elsewhere.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Lanes(Generic[K, T]):
         at_once: int = 64,
         queues: Queues[K, T] | None = None,
     ) -> None:
-        """What waits stands in *queues*, which whoever answers may look into; by default in some of its own."""
+        """Waiting items are in *queues*, which *answer* may inspect; the default is a new object."""
         self._queues = queues or Queues()
         self._tasks = tasks
         self._answer = answer
@@ -59,7 +59,7 @@ class Lanes(Generic[K, T]):
         self._starts_queued = True
 
     def submit(self, key: K, item: T) -> None:
-        """Put *item* at the end of the lane of *key*; after `drain` it is left to whoever keeps it durably."""
+        """Add *item* to the end of the lane of *key*; after `drain` it is left to its durable storage."""
         if not self._is_open:
             return
         self._queues.append(key, item)
@@ -70,7 +70,7 @@ class Lanes(Generic[K, T]):
             lane.woken.set()
 
     def wake(self, is_meant: Callable[[K], bool]) -> None:
-        """End the wait for the next try in every lane whose key *is_meant*."""
+        """End the wait for the next attempt in every lane whose key matches *is_meant*."""
         for key, lane in self._lanes.items():
             if is_meant(key):
                 lane.woken.set()
@@ -80,9 +80,9 @@ class Lanes(Generic[K, T]):
         await self._is_idle.wait()
 
     async def drain(self, grace_s: float, *, finish_queued: bool = False) -> list[T]:
-        """Take nothing new, let work end for *grace_s* seconds, then cancel it; return the items that were cut off.
+        """Accept no new items, let work finish for *grace_s* seconds, then cancel it; return the cancelled items.
 
-        Items that wait in a lane are begun only with *finish_queued*; one that waits for its next try is never.
+        Items that wait in a lane are begun only with *finish_queued*; one that waits for its next attempt never is.
         """
         self._is_open = False
         self._starts_queued = finish_queued
@@ -122,7 +122,7 @@ class Lanes(Generic[K, T]):
 
     async def _try(self, key: K, lane: _Lane) -> RetryLater | None:
         async with self._places:
-            if not self._starts_queued:  # closed while it waited for a place
+            if not self._starts_queued:  # closed while it waited for capacity
                 return RetryLater(0)
             lane.woken.clear()
             lane.is_working = True

@@ -1,6 +1,6 @@
-"""This file has the gateway give memory back that nothing uses any more, as `workspaces/memory_trim.py` does it.
+"""Returns the gateway's unused memory to the system, through `workspaces/memory_trim.py`.
 
-It looks for garbage seldom otherwise (`cli/up.py`).
+Otherwise garbage is collected less often (`cli/up.py`).
 """
 
 import asyncio
@@ -9,9 +9,9 @@ from workspaces.memory_trim import EVERY_S, MOST_OF_THE_TIME, give_back, wait_s
 
 
 async def keep_small(every_s: float = EVERY_S, share: float = MOST_OF_THE_TIME) -> None:
-    """Give back every *every_s* seconds, more seldom where that would be more than *share* of the time.
+    """Trim every *every_s* seconds, or less often if that would take more than *share* of the time.
 
-    It is the event loop's thread that does it: what is found may belong to the loop.
+    It runs on the event loop's thread: the garbage may belong to the loop.
     """
     took_s = 0.0
     while True:

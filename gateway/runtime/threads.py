@@ -1,6 +1,6 @@
-"""This file runs blocking work on threads of its own and brings what comes of it back into the event loop.
+"""Runs blocking work on threads of its own and returns the results to the event loop.
 
-A turn makes a dozen such errands. `loop.run_in_executor` takes twice the time for one: it has two futures, a semaphore
+A turn makes a dozen such calls. `loop.run_in_executor` takes twice the time for one: it needs two futures, a semaphore
 and three locks for each.
 """
 
@@ -28,10 +28,10 @@ _Errands = SimpleQueue[_Errand[object] | None]
 
 
 class Threads:
-    """Runs blocking work on threads of its own; on a single one, unless told otherwise, so one piece at a time."""
+    """Runs blocking work on threads of its own; by default on a single one, so one piece at a time."""
 
     def __init__(self, name: str, count: int = 1) -> None:
-        """The threads begin with the first errand."""
+        """The threads start with the first call."""
         self._errands: _Errands = SimpleQueue()
         self._threads = [
             Thread(target=_run, args=(self._errands,), name=f"{name}_{number}", daemon=True) for number in range(count)
@@ -45,7 +45,7 @@ class Threads:
     def begin(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """Run *work* when a thread is free for it, unless its outcome was cancelled by then.
 
-        Raises RuntimeError, with nothing begun, once these threads were closed or where the system gives us none.
+        Raises RuntimeError without effect once these threads were closed or if the system refuses a thread.
         """
         if not self._end.alive:
             raise RuntimeError(f"the threads of {self._threads[0].name} are closed")
@@ -59,7 +59,7 @@ class Threads:
         return outcome
 
     def close(self, *, wait: bool = True) -> None:
-        """End the threads once what was begun is finished; return then, or with *wait* off at once."""
+        """End the threads once the work begun is finished; return then, or at once without *wait*."""
         self._end()
         if wait:
             for thread in self._threads:
@@ -76,13 +76,13 @@ def _run(errands: _Errands) -> None:
     while (errand := errands.get()) is not None:
         if not errand.outcome.cancelled():
             _do(errand)
-        del errand  # what it holds must not live until the next one
+        del errand  # its references must not live until the next one
 
 
 def _do(errand: _Errand[object]) -> None:
     try:
         settle: Callable[[], None] = partial(_succeed, errand.outcome, errand.work())
-    except StopIteration as exc:  # a future takes none: it would stay open, and whoever waits with it
+    except StopIteration as exc:  # a future accepts none: it would stay open, and its waiter with it
         settle = partial(_fail, errand.outcome, RuntimeError(f"an errand raised {exc!r}"))
     except BaseException as exc:  # noqa: BLE001  # whatever it is, it belongs to whoever waits
         settle = partial(_fail, errand.outcome, exc)

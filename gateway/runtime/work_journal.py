@@ -22,11 +22,11 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 DEATHS = 2
-"""Crashes after which an item is to blame; the first may be a coincidence."""
+"""Crashes after which an item is blamed; the first may be a coincidence."""
 HEADER_BYTES = 8_192
 SLOT_BYTES = 64
 SLOTS = 256
-"""Items that are marked at the same time; more are not marked."""
+"""Items marked at the same time; further ones are not marked."""
 SIZE = HEADER_BYTES + SLOTS * SLOT_BYTES
 
 
@@ -42,10 +42,10 @@ class WorkJournal:
     @classmethod
     @contextmanager
     def open(cls, path: Path) -> "Iterator[WorkJournal]":
-        """Open the journal at *path*, made anew if it is missing or damaged. Raises OSError.
+        """Open the journal at *path*, created if missing or damaged. Raises OSError.
 
-        Marks that stand at the end of the block were cut off by an orderly stop and are taken away, unless the block
-        ends with a fault: that is a crash too.
+        Marks left at the end of the block belong to items cut off by an orderly stop and are removed, unless the block
+        raises: that is a crash too.
         """
         file = _mapped(path)
         deaths = _deaths(file)

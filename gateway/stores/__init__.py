@@ -1,1 +1,1 @@
-"""What must survive a crash: inbox, outbox, committed turns, the ledger of reasons."""
+"""Durable state: inbox, outbox, committed turns, the ledger of reasons."""

@@ -1,4 +1,4 @@
-"""This file writes what the store keeps of messages, replies and changes as versioned JSON, and reads it back."""
+"""Encodes stored messages, replies and changes as versioned JSON, and decodes them."""
 
 import json
 from datetime import UTC, datetime
@@ -18,8 +18,9 @@ T = TypeVar("T")
 
 
 KEYS_ALONE = ConfigDict(cache_strings="keys")
-"""Pydantic keeps the latest 16,000 short texts of all JSON that it reads, in case they come again. Ids, times and words
-of conversations do not: only names of fields are to be kept."""
+"""Pydantic caches the latest 16,000 short texts of all JSON that it reads. Ids, times and words of conversations do not
+recur: it should cache only field names.
+"""
 
 
 class _Versioned(BaseModel, Generic[T]):
@@ -35,7 +36,7 @@ def valid_unicode(text: str) -> str:
 
 
 def to_json(adapter: TypeAdapter[T], value: T) -> str:
-    """Return *value* as one line of JSON that is valid Unicode and holds no known secret, whatever its texts hold."""
+    """Return *value* as one line of valid Unicode JSON without known secrets, whatever its texts contain."""
     text = _to_json(adapter, value)
     return _to_json(adapter, _without_secrets(value)) if holds_secret(text) else text
 
@@ -43,7 +44,7 @@ def to_json(adapter: TypeAdapter[T], value: T) -> str:
 def _to_json(adapter: TypeAdapter[T], value: T) -> str:
     try:
         return adapter.dump_json(value).decode()
-    except PydanticSerializationError:  # a lone surrogate; to look for one first cost seven times as much
+    except PydanticSerializationError:  # a lone surrogate; checking first was seven times as slow
         plain = adapter.dump_python(value, mode="json")
     return valid_unicode(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
 
@@ -60,7 +61,7 @@ def encode_message(message: InboundMessage) -> str:
 
 
 def decode_message(text: str) -> InboundMessage:
-    """Read what `encode_message` wrote. Raises StoreError."""
+    """Decode the result of `encode_message`. Raises StoreError."""
     return _decode(_messages(), text)
 
 
@@ -70,7 +71,7 @@ def encode_outgoing(outgoing: Outgoing) -> str:
 
 
 def decode_outgoing(text: str) -> Outgoing:
-    """Read what `encode_outgoing` wrote. Raises StoreError."""
+    """Decode the result of `encode_outgoing`. Raises StoreError."""
     return _decode(_outgoing(), text)
 
 
@@ -80,7 +81,7 @@ def encode_proposal(proposal: Proposal) -> str:
 
 
 def decode_proposal(text: str) -> Proposal:
-    """Read what `encode_proposal` wrote. Raises StoreError."""
+    """Decode the result of `encode_proposal`. Raises StoreError."""
     return _decode(_proposals(), text)
 
 
@@ -90,7 +91,7 @@ def encode_errand(errand: Errand) -> str:
 
 
 def decode_errand(text: str) -> Errand:
-    """Read what `encode_errand` wrote. Raises StoreError."""
+    """Decode the result of `encode_errand`. Raises StoreError."""
     return _decode(_errands(), text)
 
 
@@ -100,17 +101,17 @@ def encode_heard(heard: Heard) -> str:
 
 
 def decode_heard(text: str) -> Heard:
-    """Read what `encode_heard` wrote. Raises StoreError."""
+    """Decode the result of `encode_heard`. Raises StoreError."""
     return _decode(_heard(), text)
 
 
 def address_key(address: Address) -> str:
-    """Return the one text that names a place to talk; `Address(*json.loads(key))` is the address again."""
+    """Return a unique key for an address; `Address(*json.loads(key))` is the address again."""
     return json.dumps([address.channel, address.account, address.chat, address.thread])
 
 
 def message_key(address: Address, message_id: str) -> str:
-    """Return the one text that names a platform's message; no two messages share it."""
+    """Return a unique key for a platform's message."""
     return json.dumps([address.channel, address.account, address.chat, address.thread, message_id])
 
 

@@ -1,4 +1,4 @@
-"""This file holds what every writer of durable files needs: lasting directory entries, and plain words for failures."""
+"""Durable directory entries and readable error messages, for every writer of durable files."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDI
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in *folder* durable: a new file's content alone does not bring its name back after a crash."""
+    """Make the names in *folder* durable: syncing a new file alone does not preserve its name in a crash."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -22,7 +22,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove_older(folder: Path, before: float, but: Collection[str] = ()) -> int:
-    """Remove the files of *folder* last written *before* (seconds since 1970), *but* for some; return how many."""
+    """Remove the files of *folder* last written *before* (seconds since 1970), except *but*; return their number."""
     removed = 0
     with suppress(OSError):
         for path in folder.iterdir():
@@ -33,7 +33,7 @@ def remove_older(folder: Path, before: float, but: Collection[str] = ()) -> int:
 
 
 def disk_trouble(path: Path, exc: OSError) -> StoreError:
-    """Return *exc*, met while working on *path*, as a sentence that says how to mend it."""
+    """Return *exc*, raised for *path*, as a sentence with its remedy."""
     if exc.errno in _FULL:
         told = f"the disk that holds {path} is full; nothing was stored. Free some space and it goes on by itself."
     elif exc.errno in _FORBIDDEN:

@@ -1,7 +1,7 @@
-"""This file is the port to what must survive a crash.
+"""Port to the durable state of a gateway.
 
 One transaction, `commit_turn`, alone decides that a message was answered: it stores the replies, marks the turn as
-committed and takes the message out of the inbox, together or not at all.
+committed and removes the message from the inbox, all or nothing.
 
 Operations take effect in the order in which they were called, and each returns (or raises StoreError, having done
 nothing) once its outcome is durable. A caller that is cancelled while it waits cannot know the outcome.
@@ -36,21 +36,21 @@ from workspaces.redact import Redaction
 
 
 class RowStateError(StoreError):
-    """The row is not in the state that the operation starts from: a defect of the caller; trying again cannot help."""
+    """The row is not in a state that the operation accepts: a defect of the caller; a retry cannot help."""
 
 
 class LeaseLostError(StoreError):
-    """Another gateway may write in this one's place; this one can write nothing until it has a new lease."""
+    """Another gateway may write in this one's place; this one cannot write until it has a new lease."""
 
 
 class Inbox(Protocol):
-    """Messages that were accepted and not yet answered."""
+    """Accepted messages without an answer."""
 
     async def append(self, message: InboundMessage) -> InboxRow | None:
         """Store *message* durably; `None` if it was stored before (the same address and id)."""
 
     async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
-        """Return the unanswered messages that came after *after*, oldest first: all, or the first *limit*."""
+        """Return the unanswered messages after *after*, oldest first: all, or the first *limit*."""
 
     async def drop(self, row: InboxId, reason: str) -> None:
         """Close a message without an answer (its sender was revoked) and count *reason*."""
@@ -58,10 +58,11 @@ class Inbox(Protocol):
 
 @runtime_checkable
 class Arrivals(Protocol):
-    """What an inbox can do besides if several gateways fill it: each answers what is meant for its own agents."""
+    """An inbox shared by several gateways: each answers the messages for its own agents."""
 
     def arrivals(self) -> AsyncGenerator[InboxRow, None]:
-        """Give every unanswered message of our agents, oldest first, then each that comes, whoever took it in."""
+        """Yield every unanswered message of our agents, oldest first, then each new one, whichever gateway accepted
+        it."""
 
 
 @runtime_checkable
@@ -73,45 +74,51 @@ class Distant(Protocol):
 
 
 class Leases(Protocol):
-    """Who looks after what, among several gateways: agents, and the connections of bots.
+    """Ownership of agents and bot connections among several gateways.
 
-    All that a gateway holds hangs on one lease with one number, the fence. It is renewed while the gateway lives; once
-    it has run out, others may claim what hung on it, and every write of the store under the old number is refused.
+    Everything that a gateway holds depends on one lease with one number, the fence. It is renewed while the gateway
+    lives; after it expires, others may claim its holdings, and the store rejects every write under the old number.
     """
 
     async def claim(self, names: Sequence[str]) -> Sequence[str]:
-        """Take those of *names* that nobody alive holds; return which are ours now. Raises LeaseLostError."""
+        """Claim those of *names* that no live gateway holds; return the ones that are ours now.
+
+        Raises LeaseLostError.
+        """
 
     async def release(self, names: Sequence[str]) -> None:
         """Let others claim *names* at once."""
 
     async def dwell(self, volume: str) -> None:
-        """Tell the others in which *volume* the files of our agents lie."""
+        """Publish the *volume* that holds our agents' files."""
 
     async def members(self) -> Sequence[str]:
-        """Return, for each gateway that holds a lease now, in which volume the files of its agents lie."""
+        """Return, for each gateway with a valid lease, the volume that holds its agents' files."""
 
 
 class Outbox(Protocol):
-    """Replies that were committed and not yet delivered; a change that a row's state does not allow: RowStateError."""
+    """Replies that were committed and not yet delivered.
+
+    An operation that a row's state does not allow: RowStateError.
+    """
 
     async def unfinished(self) -> Sequence[OutboxRow]:
         """Return every row that is queued or was being sent, oldest first."""
 
     async def begin_part(self, row: OutboxId, part: int, at: datetime) -> None:
-        """Record, before the send, that part number *part* (from 0, the next one) goes out in a try begun *at*."""
+        """Record, before sending, that part number *part* (from 0, the next one) is sent in an attempt begun *at*."""
 
     async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
         """Record the platform's *message_id* for the part that was begun; the last part makes the row sent."""
 
     async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
-        """Queue the row again, to be tried from *not_before* on; what was begun did not arrive."""
+        """Queue the row again, for an attempt not before *not_before*; the begun part did not arrive."""
 
     async def record_unsure(self, row: OutboxId, part: int, why: str) -> None:
-        """Note that the part, which was begun, may have arrived, and queue the row again."""
+        """Record that the begun part may have arrived, and queue the row again."""
 
     async def finish(self, row: OutboxId) -> None:
-        """Make the row sent as it stands: nothing of it is left to send."""
+        """Mark the row as sent: nothing is left to send."""
 
     async def bury(self, row: OutboxId, why: str) -> None:
         """Make the row a dead letter."""
@@ -123,16 +130,16 @@ class Changes(Protocol):
     async def propose(
         self, proposal: Proposal, expires_at: datetime, notice: Callable[[ChangeId], Outgoing]
     ) -> tuple[PendingChange, OutboxRow]:
-        """Store *proposal* and queue the *notice* that is made of its number: both or neither."""
+        """Store *proposal* and queue the *notice* built from its number: both or neither."""
 
     async def waiting(self) -> Sequence[PendingChange]:
-        """Return what waits and has not expired, oldest first."""
+        """Return the pending changes that have not expired, oldest first."""
 
     async def get(self, change: ChangeId) -> PendingChange | None:
-        """Return the change, decided or not; one past its time is expired, swept or not."""
+        """Return the change, decided or not; one past its time counts as expired, swept or not."""
 
     async def decide(self, change: ChangeId, state: ChangeState) -> bool:
-        """Give a waiting change its final *state* and drop its texts; `False` if it waits no more."""
+        """Give a pending change its final *state* and drop its texts; `False` if it is no longer pending."""
 
 
 class Store(Protocol):
@@ -149,14 +156,13 @@ class Store(Protocol):
     quarantine: Quarantine
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
-        """Store the replies, mark the turn committed, empty the inbox of what it answered: all or nothing.
+        """Store the replies, mark the turn committed, remove its messages from the inbox: all or nothing.
 
-        A turn that was committed before, or whose messages have all left the inbox, changes nothing; the result is
-        then empty.
+        A turn committed before, or whose messages have all left the inbox, changes nothing and returns an empty result.
         """
 
     async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
-        """Queue a message that is no answer, once for each *key*; `None` if *key* was used before."""
+        """Queue a message that is no answer, once per *key*; `None` if *key* was used before."""
 
     async def count(self, reason: str, amount: int = 1) -> None:
         """Add to the ledger's counter of *reason*."""
@@ -168,16 +174,16 @@ class Store(Protocol):
         """Store *value* under *key* durably."""
 
     async def report(self) -> StoreReport:
-        """Return what `status` says."""
+        """Return the store's part of `status`."""
 
     async def prune(self, now: datetime) -> int:
-        """Remove what nobody asks for any more (old sent replies, expired message keys); return how many rows.
+        """Remove expired rows (old sent replies, message keys); return their number.
 
-        Changes that nobody decided about in time become expired, and are counted.
+        Undecided changes past their time become expired, and are counted.
         """
 
     async def purge(self, redaction: Redaction) -> int:
         """Take passages out of replies that were sent or given up and of quarantined rows; return how many held one."""
 
     async def close(self) -> None:
-        """Finish what was begun and close the files."""
+        """Finish pending operations and close the files."""

@@ -21,7 +21,7 @@ EXCERPT_CHARS = 80
 
 
 class Kind(StrEnum):
-    """What a quarantined row is."""
+    """The kind of a quarantined row."""
 
     MESSAGE = "message"
     REPLY = "reply"
@@ -44,18 +44,18 @@ Retried = InboxRow | OutboxRow | JobId
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedRow:
-    """A row that nothing works on until the owner retries or drops it."""
+    """A row that stays unprocessed until the owner retries or drops it."""
 
     id: str
     """Its name in the quarantine."""
     reason: str
     """A key of `KINDS`."""
     row: str
-    """Its number where it was."""
+    """Its number in its original table."""
     why: str
     at: datetime
     content: str
-    """As it was stored; bytes that are no UTF-8 are surrogates."""
+    """As stored; bytes that are not UTF-8 are surrogates."""
 
     @property
     def kind(self) -> Kind:
@@ -63,7 +63,7 @@ class QuarantinedRow:
 
     @property
     def excerpt(self) -> str:
-        """The beginning of its text, or of what is stored if that cannot be read."""
+        """The beginning of its text, or of its content if that cannot be read."""
         try:
             text = _TEXTS[self.kind](self.content)
         except (StoreError, ValueError):
@@ -92,7 +92,7 @@ _TEXTS: Mapping[Kind, Callable[[str], str]] = MappingProxyType(
 
 
 class Quarantine(Protocol):
-    """Quarantined rows; nothing but the owner's word removes one."""
+    """Quarantined rows; only the owner can remove one."""
 
     async def all(self) -> Sequence[QuarantinedRow]:
         """Return every row, oldest first."""
@@ -103,7 +103,7 @@ class Quarantine(Protocol):
     async def retry(self, id: str) -> Retried | None:  # noqa: A002  # the field's name
         """Put the row back: a message or reply under a new number, as if it had just come, a job under its own.
 
-        Return it as it stands then, or `None` if there is no such row. Raises StoreError, with nothing changed, for a
+        Return the restored row, or `None` if there is no such row. Raises StoreError, with nothing changed, for a
         row that still cannot be read.
         """
 

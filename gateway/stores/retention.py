@@ -1,4 +1,4 @@
-"""This file says how long a store keeps what is done with."""
+"""Retention of finished rows in a store."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -6,21 +6,21 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long the store keeps what is done with."""
+    """How long the store keeps finished rows."""
 
     dedupe: timedelta = timedelta(days=14)
-    """A message that its platform delivers again within this time is recognised."""
+    """A message that its platform delivers again within this time is recognised as a duplicate."""
     sent: timedelta = timedelta(days=7)
     dead: timedelta = timedelta(days=90)
     decided: timedelta = timedelta(days=90)
-    """That a change was approved or refused; its texts are dropped at once."""
+    """Approved or refused changes; their texts are dropped at once."""
     keys: timedelta = timedelta(days=365)
-    """Ids of committed turns and keys of notices: none may come again within this time."""
+    """Ids of committed turns and keys of notices: none may recur within this time."""
     heard: timedelta = timedelta(days=1)
-    """What a group said without asking us."""
+    """Messages of groups that were not addressed to us."""
     silences: timedelta = timedelta(days=30)
-    """That somebody got no answer, since it happened last."""
+    """Ledger lines of unanswered messages, since the latest one."""
     spending: timedelta = timedelta(days=400)
-    """What a day cost: a year can be looked back on."""
+    """Daily costs: a year's history."""
     unsure: int = 1000
-    """How many unsure sends are listed; the newest are."""
+    """Most unsure sends listed; the newest are kept."""

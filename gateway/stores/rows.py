@@ -18,11 +18,11 @@ SEND_DELAYED = "send_delayed"
 SEND_UNSURE = "send_unsure"
 DEAD_LETTER = "dead_letter"
 STORE_TROUBLE = "store_trouble"
-"""Counted, once it works again, for each commit that the disk or SQLite refused, and each outage of Redis."""
+"""Counted, once it works again, for each commit that the disk or SQLite rejected, and each outage of Redis."""
 STATE_LOST = "state_lost"
-"""Counted when a gateway begins with an empty state beside conversations."""
+"""Counted when a gateway starts with an empty state although conversations exist."""
 APPROVAL_EXPIRED = "approval_expired"
-"""Reason codes that the store counts by itself, with the change that they count."""
+"""Reason codes that the store counts itself, together with the change."""
 
 
 FIRST = InboxId(0)
@@ -39,31 +39,31 @@ class InboxRow:
 
     @property
     def turn_id(self) -> TurnId:
-        """The turn that answers this message: the same however often it is tried."""
+        """The turn that answers this message: the same for every attempt."""
         return TurnId(f"t{self.id}")
 
 
 class OutboxState(StrEnum):
-    """Where a reply stands."""
+    """The state of a reply."""
 
     QUEUED = "queued"
-    """No part of it is on its way; earlier parts may have arrived."""
+    """No part is being sent; earlier parts may have arrived."""
     SENDING = "sending"
-    """A part's send was begun; found after a crash, it may or may not have arrived."""
+    """Sending of a part has begun; if found after a crash, it may or may not have arrived."""
     SENT = "sent"
     DEAD = "dead"
-    """The platform refused it for good."""
+    """The platform rejected it for good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """A file that goes out with a reply; its content lies apart until then, as it was when the turn asked for it."""
+    """A file sent with a reply; its content is stored separately until then, as it was when the turn asked for it."""
 
     agent: str
     key: str
-    """Names the content among what the agent's turns enclosed."""
+    """Key of the content among the files enclosed by the agent's turns."""
     path: str
-    """Where it was found, relative to the agent's workspace."""
+    """Its path relative to the agent's workspace."""
     size: int
     """In bytes."""
     caption: str = ""
@@ -71,7 +71,7 @@ class Enclosure:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """File name."""
         return self.path.rpartition("/")[2]
 
 
@@ -81,7 +81,7 @@ class Outgoing:
 
     address: Address
     text: str
-    """Markdown, whole; it is rendered and split when it is sent."""
+    """Whole, as Markdown; rendered and split when it is sent."""
     reply_to: str | None = None
     files: tuple[Enclosure, ...] = ()
     """Sent after the text, in order."""
@@ -90,7 +90,7 @@ class Outgoing:
 
 
 NOTICE_PREFIX = "notice:"
-"""Begins the turn id of a reply that no turn made; the notice's key follows."""
+"""Prefix of the turn id of a reply that no turn made; the notice's key follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +103,16 @@ class OutboxRow:
     created_at: datetime
     state: OutboxState
     parts_sent: int
-    """How many of its parts the platform has confirmed."""
+    """Number of parts that the platform has confirmed."""
     attempts: int
-    """Tries that ended without a receipt."""
+    """Attempts that ended without a receipt."""
     not_before: datetime | None
     begun_at: datetime | None
-    """When the latest try at its first part began: what that part says of the reply's age was decided by this."""
+    """Start of the latest attempt at its first part, which determined the age of the reply stated there."""
 
     @property
     def is_notice(self) -> bool:
-        """Whether `notify` made it, not a turn."""
+        """Whether `notify` made it, rather than a turn."""
         return self.turn_id.startswith(NOTICE_PREFIX)
 
 
@@ -122,14 +122,14 @@ class TurnCommit:
 
     turn_id: TurnId
     answers: Sequence[InboxId]
-    """The messages that this turn answered; they leave the inbox."""
+    """Messages that this turn answered; they leave the inbox."""
     outgoing: Sequence[Outgoing]
     has_failed: bool = False
-    """It came to no answer of its own; what is said instead is a plain sentence."""
+    """It produced no answer of its own; a plain sentence replaces it."""
 
 
 class ChangeState(StrEnum):
-    """Where a change that the owner decides about stands."""
+    """The state of a change that the owner decides about."""
 
     WAITING = "waiting"
     APPROVED = "approved"
@@ -139,31 +139,31 @@ class ChangeState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change of one file that a turn asked for and may not make."""
+    """A turn's request for a change of one file that needs approval."""
 
     agent: str
     path: str
     """Relative to the agent's workspace."""
     before: str | None
-    """The whole file that it was made from; `None` if there was none."""
+    """The whole file before; `None` if there was none."""
     after: str | None
-    """The whole file that it makes of it; `None` deletes it."""
+    """The whole file after; `None` deletes it."""
     reason: str
-    """Why the owner is asked: a code of `gateway.agent.write_policy.Reason`."""
+    """The reason that it needs approval: a code of `gateway.agent.write_policy.Reason`."""
     session: str
     message: str | None
-    """The inbox's id of the message whose turn asked."""
+    """Inbox id of the message whose turn made the request."""
     turn: str | None
 
     def is_same_change(self, other: "Proposal") -> bool:
-        """Say whether *other* would do the very same, whoever asked for it."""
+        """Return whether *other* would make the same change, whoever requested it."""
         mine, theirs = (self.agent, self.path, self.before), (other.agent, other.path, other.before)
         return mine == theirs and self.after == other.after
 
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """A stored proposal; ids grow in order of arrival. Once it is decided, its texts are dropped."""
+    """A stored proposal; ids grow in order of arrival. Its texts are dropped once it is decided."""
 
     id: ChangeId
     proposal: Proposal
@@ -174,7 +174,7 @@ class PendingChange:
 
 @dataclass(frozen=True, slots=True)
 class UnsureSend:
-    """A part that may have been sent twice, or once: told in `status`."""
+    """A part that may have been sent twice, or once: shown in `status`."""
 
     outbox_id: OutboxId
     address: Address
@@ -185,18 +185,18 @@ class UnsureSend:
 
 @dataclass(frozen=True, slots=True)
 class StoreReport:
-    """What `status` says of the store."""
+    """The store's part of `status`."""
 
     inbox_waiting: int
     outbox_queued: int
     outbox_dead: int
     unsure: Sequence[UnsureSend]
     reasons: dict[str, int] = field(default_factory=dict)
-    """How often each reason code was counted."""
+    """Count of each reason code."""
     approvals_waiting: int = 0
-    """Changes that the owner may still decide about."""
+    """Changes that still need the owner's decision."""
     quarantined: int = 0
-    """Rows that nothing works on until the owner retries or drops them."""
+    """Rows that stay unprocessed until the owner retries or drops them."""
 
 
 @dataclass(frozen=True, slots=True)

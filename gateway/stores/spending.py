@@ -1,4 +1,4 @@
-"""This file is the port to what models have cost: by agent, by day and by what it was spent on."""
+"""Port to model costs, by agent, day and cause."""
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
@@ -6,25 +6,25 @@ from datetime import date
 from typing import Protocol
 
 NANOS = 1_000_000_000
-"""Of `Spend.nanos`, in one unit of money."""
+"""`Spend.nanos` in one unit of money."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """Tokens and money; an amount that takes back what was counted before is negative."""
+    """Tokens and money; a negative amount corrects an earlier one."""
 
     input_tokens: int = 0
-    """All that was read, what the provider had cached included."""
+    """All input tokens, including those that the provider had cached."""
     output_tokens: int = 0
     cached_tokens: int = 0
     nanos: int = 0
-    """Money, in thousand-millionths of the unit in which prices are given: whole numbers add up exactly."""
+    """Money, in thousand-millionths of the unit of the prices: whole numbers add up exactly."""
     unpriced_tokens: int = 0
-    """Read and written by models whose price nobody knows: they are in no sum of money."""
+    """Input and output tokens of models without a known price: no sum of money includes them."""
 
     @property
     def tokens(self) -> int:
-        """Read and written."""
+        """Input and output tokens."""
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: "Spend") -> "Spend":
@@ -35,16 +35,16 @@ class Spend:
 
 
 class Spending(Protocol):
-    """What was spent; days are the owner's."""
+    """Spending records; days are the owner's."""
 
     async def add(self, agent: str, day: date, cause: str, spend: Spend) -> None:
-        """Add *spend* to what *agent* spent on *day* for *cause*."""
+        """Add *spend* to the spending of *agent* on *day* for *cause*."""
 
     async def correct(self, agent: str, day: date, cause: str, spend: Spend) -> None:
-        """Add *spend* as `add` does, durable with what is stored next or soon after; `on` tells it at once.
+        """Add *spend* as `add` does, durable with the next write or soon after; `on` includes it at once.
 
-        A crash may lose it, and so may a disk that fails: what it corrects then stands.
+        A crash or a disk failure may lose it: the uncorrected amount then stands.
         """
 
     async def on(self, agent: str, day: date) -> Mapping[str, Spend]:
-        """Return what *agent* spent on *day*, by cause; a cause for which nothing was is left out."""
+        """Return the spending of *agent* on *day*, by cause; causes without any are omitted."""

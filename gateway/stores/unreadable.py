@@ -1,4 +1,4 @@
-"""This file tells the stored rows that can be read from those that cannot, which are set aside and hold nothing up."""
+"""Separates readable stored rows from unreadable ones, which are quarantined and block nothing."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ log = structlog.get_logger()
 
 UNREADABLE_REPLY = "unreadable_reply"
 UNREADABLE_JOB = "unreadable_job"
-"""Reason codes, like that of messages: a row was damaged, or a newer version wrote it, and it is kept apart."""
+"""Reason codes, as for messages: a row was damaged, or written by a newer version, and is quarantined."""
 UNREADABLE_HEARD = "unreadable_heard"
-"""Reason code: the same of what a group said to nobody, which is kept for a day at most: it is let go."""
+"""Reason code: the same for an overheard group message, which would be kept for a day at most: it is dropped."""
 
 Stored = TypeVar("Stored")
 Row = TypeVar("Row")
@@ -36,12 +36,12 @@ class Unreadable:
     why: str
 
     def tell(self) -> None:
-        """Warn of it, once it is set aside; its content stands in no log."""
+        """Log a warning, once it is quarantined; no log contains its content."""
         log.warning("a stored row cannot be read and was set aside", reason=self.reason, row=self.row, detail=self.why)
 
 
 def legible(rows: Iterable[Stored], read: Callable[[Stored], Row]) -> tuple[list[Row], list[tuple[Stored, str]]]:
-    """Return what *read* makes of *rows*, in their order, and those of which it makes nothing, with the reason."""
+    """Return the *rows* decoded by *read*, in order, and the unreadable ones, with the reason."""
     good: list[Row] = []
     bad: list[tuple[Stored, str]] = []
     for row in rows:
@@ -53,7 +53,7 @@ def legible(rows: Iterable[Stored], read: Callable[[Stored], Row]) -> tuple[list
 
 
 def text_of(value: str | None) -> str:
-    """Return a stored *value* that must be a text. Raises ValueError for one that is none, or not in UTF-8."""
+    """Return a stored *value* that must be text. Raises ValueError if it is not, or is not UTF-8."""
     if value is None:
         raise ValueError("a part of it is missing")
     value.encode()
@@ -61,7 +61,7 @@ def text_of(value: str | None) -> str:
 
 
 def moment_of(value: str | None) -> datetime:
-    """Return a stored moment, which has a zone. Raises ValueError for anything else."""
+    """Return a stored time with a zone. Raises ValueError for anything else."""
     moment = datetime.fromisoformat(text_of(value))
     if moment.tzinfo is None:
         raise ValueError("a time in it has no zone")
@@ -78,7 +78,7 @@ class _Envelope(BaseModel):
 
 
 def silences_of(contents: Sequence[str], at: datetime) -> Sequence[Silence]:
-    """Return whom nobody answers, of unreadable messages with these *contents*, as far as these say who wrote where."""
+    """Return the unanswered senders of unreadable messages with these *contents*, as far as identifiable."""
     found = []
     for content in contents:
         try:

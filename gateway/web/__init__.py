@@ -1,1 +1,1 @@
-"""This room is the HTTP door: programs and the owner's page come in by it, and platforms that bring their updates."""
+"""The HTTP server: for programs, the owner's page, and platforms that deliver updates."""

@@ -1,4 +1,4 @@
-"""This file knows who holds which token."""
+"""API tokens and their holders."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from gateway.errors import ConfigError
 from gateway.web.errors import AUTHENTICATION, PERMISSION, HttpError
 
 LEAST_CHARACTERS = 24
-"""Of a token: 24 of an alphabet of 64 are 144 bits, so that nobody guesses one; our choice."""
+"""Least length of a token: 24 characters of an alphabet of 64 are 144 bits, which nobody guesses; our choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who may ask by HTTP."""
+    """A client that may send requests over HTTP."""
 
     name: str
-    """Of the token: the channel's account."""
+    """Name of the token: the channel's account."""
     agents: tuple[str, ...]
-    """Which agents they may talk to, those that other gateways look after among them."""
+    """Agents that they may talk to, including those that other gateways run."""
     chats_a_day: int | None = None
     """Conversations that they may hold in a day; `None` for the owner, whose chats are all one conversation."""
 
 
 class ChatsOfToday:
-    """Bounds the conversations that a token holds in a day: each has a transcript, notes and an index of its own."""
+    """Limits the conversations that a token holds in a day: each has a transcript, notes and an index of its own."""
 
     def __init__(self, today: Callable[[], date]) -> None:
         self._today = today
@@ -34,7 +34,7 @@ class ChatsOfToday:
         self._chats: dict[str, set[tuple[str, str]]] = {}
 
     def check(self, holder: Holder, agent: str, chat: str) -> None:
-        """Count the *chat* with *agent*, unless it was counted today. Raises HttpError 429 where it is one too many."""
+        """Count the *chat* with *agent*, unless it was counted today. Raises HttpError 429 above the limit."""
         if self._day != self._today():
             self._day, self._chats = self._today(), {}
         chats = self._chats.setdefault(holder.name, set())
@@ -50,14 +50,14 @@ class ChatsOfToday:
 
 
 class Holders:
-    """All who hold a token; compared by digest, so that how long a comparison takes tells nothing."""
+    """All holders of tokens, compared by digest, so that the duration of a comparison reveals nothing."""
 
     def __init__(self, by_token: Iterable[tuple[str, Holder]]) -> None:
         self._by_digest = {_digest(token): holder for token, holder in by_token}
 
     @classmethod
     def of(cls, web: WebSettings, agents: Iterable[str], environ: Mapping[str, str]) -> "Holders":
-        """Read the tokens of *web*; the owner's open all *agents*. Raises ConfigError for one that is missing."""
+        """Read the tokens of *web*; the owner's open all *agents*. Raises ConfigError for a missing one."""
         every, pairs = tuple(agents), []
         for name, settings in web.tokens.items():
             source = settings.token(name)
@@ -71,7 +71,7 @@ class Holders:
         return cls(pairs)
 
     def of_header(self, authorization: str) -> Holder:
-        """Return who shows the bearer token in *authorization*. Raises HttpError 401."""
+        """Return the holder of the bearer token in *authorization*. Raises HttpError 401."""
         scheme, _, token = authorization.partition(" ")
         holder = self._by_digest.get(_digest(token.strip()))
         if scheme.lower() != "bearer" or holder is None:

@@ -1,7 +1,7 @@
-"""This file is the page's chat: what the owner says goes in, and a stream of events shows what comes of it.
+"""The page's chat: accepts the owner's messages, and streams events.
 
-A stream begins with the conversation as it is kept, or, for a page that names the last event it has, with what came
-after that one. So a connection that breaks loses nothing.
+A stream begins with the stored conversation or, for a page that names the last event it has, with the events after
+that one. So a broken connection loses nothing.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ from gateway.web.page_mirror import show_said, shown_of
 from workspaces.access import AgentId, SessionType
 
 SHOWN_OF_THE_PAST = 60
-"""Messages, answers and notices that a page begins with."""
+"""Messages, answers and notices at the start of a page."""
 PAGES_AT_MOST = 20
-"""Open for one agent."""
+"""Pages open for one agent."""
 WAITING_AT_MOST = 200
-"""Events for a page that takes nothing any more: a laptop that was closed. It is as many as it may ask for again."""
+"""Events waiting for a page that reads none, such as on a closed laptop; it may request as many again."""
 LOOK_EVERY_S = 15.0
-"""How often a stream says that it is alive, and looks whether its browser is still signed in."""
+"""Seconds between keep-alive events; a stream then checks that its browser is still signed in."""
 PATIENCE_S = 10.0
-"""How long a page waits until what it says is durable; our choice."""
+"""Seconds that a page waits until its message is durable; our choice."""
 TEXT_CAP = 100_000
 """Characters of one message."""
 
@@ -45,7 +45,7 @@ class _Said(BaseModel):
     agent: str = Field(max_length=64)
     text: str = Field(max_length=TEXT_CAP)
     id: str = Field("", pattern="^[A-Za-z0-9-]{0,64}$")
-    """Made by the page: said again by it, where nobody knows whether it was heard, it is the same message."""
+    """Set by the page: repeating it, when the outcome is unknown, repeats the same message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ChatPages:
         ]
 
     def end(self) -> None:
-        """End every stream: the gateway stops."""
+        """End every stream: the gateway is stopping."""
         for adapter in self.adapters.values():
             if isinstance(adapter, WebAdapter):
                 adapter.end()
@@ -113,7 +113,7 @@ class ChatPages:
                     yield _shown_now(adapter, each)
 
     async def _missed(self, adapter: WebAdapter, last: str) -> list[bytes]:
-        """Return what the page lacks: the events after its last one, or the conversation as it stands."""
+        """Return the events that the page lacks: those after its last one, or the stored conversation."""
         epoch, _, number = last.partition("-")
         missed = adapter.since(epoch, int(number)) if number.isdecimal() and len(number) < 16 else None
         if missed is not None:
@@ -123,9 +123,9 @@ class ChatPages:
         return [_sse("history", {"messages": history}, f"{adapter.epoch}-{latest}")]
 
     async def _history(self, adapter: WebAdapter) -> list[dict[str, object]]:
-        """Return the end of the owner's conversation with an agent, on whatever channel it was held, and of notices.
+        """Return the end of the owner's conversation with an agent, on all channels, and of notices.
 
-        No conversation holds those: what was told here lately is all that is left of them.
+        No conversation stores notices: only recent ones of this page are left.
         """
         transcript = await self.sessions.open(SessionKey(AgentId(adapter.account), SessionType.MAIN))
         said = shown_of(transcript.records)
@@ -141,9 +141,9 @@ class ChatPages:
 
 
 class _Heard:
-    """What a stream has yet to show; of a draft that grows only the newest text.
+    """The events that a stream has yet to send; of a growing draft only the newest text.
 
-    A page that takes nothing any more is parted from: when it comes back it asks for what it lacks.
+    A page that reads nothing any more is disconnected: when it returns it requests the events that it lacks.
     """
 
     def __init__(self) -> None:
@@ -166,11 +166,11 @@ class _Heard:
         self._comes.set()
 
     async def something(self) -> None:
-        """Return when there is something to show, or no more will come."""
+        """Return when there is an event, or no more will come."""
         await self._comes.wait()
 
     def taken(self) -> list[PageEvent | Sign | str]:
-        """Return what waits, in its order; it waits no more."""
+        """Remove and return the waiting events, in order."""
         taken, self._waiting = self._waiting, []
         self._comes.clear()
         return taken
@@ -194,7 +194,7 @@ def _drafted(text: str) -> bytes:
 
 
 def _shown(told: Told) -> dict[str, object]:
-    """Return a message as the page reads it; an answer has its HTML beside it, and what may be pressed below it."""
+    """Return a message as the page reads it; an answer includes its HTML and its buttons."""
     shown = {"kind": told.kind.value, "text": told.text, "at": told.at.isoformat(), "turn": told.turn}
     if told.kind is Kind.SAID:
         return {**shown}

@@ -1,4 +1,4 @@
-"""This file asks an agent for a program, and hears what that comes to: the drafts, then the outcome of the turn."""
+"""Sends an API client's message to an agent, and receives the drafts and the outcome of its turn."""
 
 import asyncio
 from collections import deque
@@ -22,23 +22,24 @@ from gateway.web.errors import NOT_TAKEN, PERMISSION, SERVER, HttpError
 from gateway.web.wire import Completion
 
 PATIENCE_S = 600.0
-"""How long a program waits for an answer: as long as OpenAI's client does."""
+"""Seconds that a client waits for an answer: as long as OpenAI's client does."""
 SYSTEM_AUTHOR = "what the program is set to say first"
 PREFACES = 1_000
-"""Chats of which it is known what their program says first; the oldest are forgotten, and hear it once more."""
+"""Chats whose program's preface is remembered; the oldest are evicted, and get the preface once more."""
 WAITING = 20
-"""Drafts that a program is given one by one, though it reads slower than the model writes."""
+"""Drafts delivered one by one to a program that reads slower than the model writes."""
 
 
 class Prefaces:
-    """What the program of each chat says before everything else: told to the agent when it is new, not each time."""
+    """The text that the program of each chat sends before everything else: passed to the agent when new, not each
+    time."""
 
     def __init__(self) -> None:
         self._told: dict[Address, str] = {}
-        """Their digests: a program may say very much."""
+        """Digests: a preface may be very long."""
 
     def new(self, address: Address, text: str) -> Quote | None:
-        """Return *text* as words of the program, `None` if they were the same last time."""
+        """Return *text* as a quote of the program; `None` if unchanged since the last time."""
         digest = _digest(text)
         was_told = self._told.pop(address, None) == digest
         self._keep(address, digest)
@@ -51,14 +52,14 @@ class Prefaces:
 
 
 class Heard:
-    """What is heard of a turn and not taken yet; whoever reads slowly has the newest draft waiting, not each one."""
+    """The events of a turn not read yet; a slow reader finds the newest draft waiting, not each one."""
 
     def __init__(self) -> None:
         self._waiting: deque[str | Outcome] = deque()
         self._comes = asyncio.Event()
 
     def draft(self, text: str) -> None:
-        """Hear the whole draft so far; where many wait, the latest makes way if this one begins with it."""
+        """Add the whole draft so far; when many wait, it replaces the latest if it continues that one."""
         if len(self._waiting) >= WAITING:
             before = self._waiting[-1]
             if isinstance(before, str) and text.startswith(before):
@@ -67,12 +68,12 @@ class Heard:
         self._comes.set()
 
     def outcome(self, outcome: Outcome) -> None:
-        """Hear what the turn committed."""
+        """Add the outcome that the turn committed."""
         self._waiting.append(outcome)
         self._comes.set()
 
     async def get(self) -> str | Outcome:
-        """Return what was heard next, when there is something."""
+        """Return the next event once there is one."""
         while not self._waiting:
             self._comes.clear()
             await self._comes.wait()
@@ -81,18 +82,18 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Says things to agents as the holders of tokens do."""
+    """Sends messages to agents on behalf of token holders."""
 
     routes: Routes
     adapters: Mapping[tuple[str, str], Adapter]
-    """Those that are loaded, by channel and account."""
+    """Loaded adapters, by channel and account."""
     outcomes: Outcomes
     presence: Presence
     sessions: Sessions
     prefaces: Prefaces
 
     def message(self, account: str, chat: str, asked: Completion, key: str | None) -> InboundMessage:
-        """Return what is asked as a message; the same *key* in the same chat is the same message."""
+        """Return the request as a message; the same *key* in the same chat is the same message."""
         address = Address(CHANNEL, account, chat, asked.model)
         return InboundMessage(
             address,
@@ -107,7 +108,7 @@ class Asking:
         )
 
     async def take(self, message: InboundMessage) -> None:
-        """Make *message* durable. Raises HttpError where it may not be, or cannot be now."""
+        """Make *message* durable. Raises HttpError if it is refused, or cannot be stored now."""
         adapter = self.adapters.get((message.address.channel, message.address.account))
         try:
             if not isinstance(adapter, HttpAdapter):
@@ -120,7 +121,7 @@ class Asking:
 
     @contextmanager
     def listening(self, message: InboundMessage) -> Iterator[Heard]:
-        """Give what is heard of the turn of *message*: texts of drafts, then what it committed."""
+        """Yield the events of the turn of *message*: drafts, then its committed outcome."""
         heard = Heard()
 
         def on_draft(message_id: str, text: str) -> None:
@@ -134,13 +135,13 @@ class Asking:
             yield heard
 
     def answer(self, outcome: Outcome) -> str:
-        """Return the answer that a turn committed. Raises HttpError where it must wait."""
+        """Return the answer that a turn committed. Raises HttpError if it must wait."""
         if any(reply.is_notice for reply in outcome):
             raise HttpError(503, _said(outcome), SERVER, code="postponed")
         return _said(outcome)
 
     async def usage(self, message: InboundMessage, outcome: Outcome) -> Usage:
-        """Return what the turn cost, as far as the provider said; nothing for a silent one."""
+        """Return the turn's usage, as far as the provider reported it; nothing for a silent one."""
         transcript = await self.sessions.open(route(message, self.routes).key)
         turns = {reply.turn_id for reply in outcome}
         replies = [record.entry for record in transcript.records if record.turn_id in turns]

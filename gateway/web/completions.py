@@ -1,4 +1,4 @@
-"""This file is the OpenAI-compatible API: agents are its models, and each request is a message to one of them."""
+"""The OpenAI-compatible API: agents are its models, and each request is a message to one of them."""
 
 import asyncio
 import difflib
@@ -23,11 +23,11 @@ from gateway.web.images import ImageCaps
 from gateway.web.wire import Completion, Shape, completion, model, models
 
 CHAT_HEADER = "x-strandline-chat"
-"""Names the conversation; the field `user` does where it is missing."""
+"""Names the conversation; without it the field `user` does."""
 KEY_HEADER = "idempotency-key"
 DEFAULT_CHAT = "main"
 KEEP_ALIVE_S = 15.0
-"""How often a stream says that it is alive while there is nothing to say; proxies cut silent ones after 30 or 60 s."""
+"""Seconds between keep-alives of an idle stream; proxies cut silent ones after 30 or 60 s."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:-]{0,63}")
 
 
@@ -35,7 +35,7 @@ class CompletionPages:
     """The pages below `/v1`."""
 
     def __init__(self, holders: Holders, asking: Asking, here: frozenset[str], caps: ImageCaps) -> None:
-        """*here* are the agents that this gateway looks after."""
+        """*here* are the agents that this gateway runs."""
         self._caps = caps
         self._chats = ChatsOfToday(lambda: datetime.now(UTC).date())
         self._holders = holders
@@ -79,7 +79,7 @@ class CompletionPages:
 
     async def _streamed(self, message: InboundMessage, asked: Completion, shape: Shape) -> Response:
         events = self._events(message, asked, shape)
-        first = await anext(events)  # what may not be taken is refused with a status of its own
+        first = await anext(events)  # a refused message has a status of its own
 
         async def all_of_them() -> AsyncIterator[bytes]:
             yield first
@@ -113,7 +113,7 @@ class CompletionPages:
 
 
 async def _next(heard: Heard, deadline: float) -> str | Outcome:
-    """Return what is heard next, an empty text when that takes long. Raises HttpError 504 after the *deadline*."""
+    """Return the next event, or an empty text when that takes long. Raises HttpError 504 after the *deadline*."""
     now = asyncio.get_running_loop().time()
     try:
         async with asyncio.timeout(min(KEEP_ALIVE_S, deadline - now)):
@@ -148,7 +148,7 @@ def _known(name: str, holder: Holder) -> str:
 
 
 def chat_name(given: str) -> str:
-    """Return what a conversation is called in an address: its name, or a digest of an odd or a long one."""
+    """Return a conversation's name in an address: its own, or a digest of an odd or a long one."""
     if _PLAIN_NAME.fullmatch(given):
         return given
     return f"~{blake2b(given.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"

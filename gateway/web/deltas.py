@@ -1,19 +1,22 @@
-"""This file turns the drafts of an answer into pieces that, put together, are the answer."""
+"""Turns the drafts of an answer into deltas, which add up to the answer."""
 
 
 class Growing:
-    """What a client has been sent of one answer.
+    """The part of one answer that a client has received.
 
-    A client cannot take back what it showed. What a model writes before it calls a tool stays, and the next reply
-    begins after an empty line; so does the answer itself where it is not what the drafts led to.
+    A client cannot revoke text that it displayed. Text that a model writes before it calls a tool stays, and the next
+    reply begins after an empty line; so does the answer itself if it does not continue the drafts.
     """
 
     def __init__(self) -> None:
         self._sent = ""
-        """Of the reply that is being written."""
+        """The part sent of the current reply."""
 
     def piece(self, text: str) -> str:
-        """Return what is new in *text*, a draft or the answer, whole; spaces at its ends wait for what follows."""
+        """Return the new part of *text*, a whole draft or answer.
+
+        Spaces at its ends are held back until more follows.
+        """
         whole = text.strip()
         if not whole:
             return ""

@@ -1,4 +1,4 @@
-"""This file is what goes wrong at the HTTP door, in the shape that clients of OpenAI's API expect."""
+"""Errors of the HTTP server, in the shape that clients of OpenAI's API expect."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -8,11 +8,11 @@ AUTHENTICATION = "authentication_error"
 PERMISSION = "permission_error"
 SERVER = "server_error"
 NOT_TAKEN = "not_taken"
-"""The code of a message that was not kept: to ask again cannot say it twice."""
+"""Error code of a message that was not stored: a retry cannot repeat it."""
 
 
 class HttpError(Exception):
-    """A request that is not answered as it asks; the message is a sentence for whoever wrote the program."""
+    """A request that cannot be answered; the message is a sentence for the developer of the client."""
 
     def __init__(
         self, status: int, message: str, kind: str = INVALID, *, param: str | None = None, code: str | None = None
@@ -24,11 +24,11 @@ class HttpError(Exception):
         self.code = code
 
     def body(self) -> dict[str, object]:
-        """Return what the client reads."""
+        """Return the JSON body."""
         return {"error": {"message": str(self), "type": self.kind, "param": self.param, "code": self.code}}
 
     def response(self) -> Response:
-        """Return the answer; a client tries again by itself only what was certainly not taken."""
+        """Return the response; a client retries automatically only if the message was certainly not stored."""
         headers = {"x-should-retry": "true" if self.code == NOT_TAKEN else "false"}
         if self.status == 401:
             headers["www-authenticate"] = "Bearer"

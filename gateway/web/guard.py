@@ -1,6 +1,6 @@
-"""This file is the guard at the HTTP door: which hosts and origins a request may name, how long it may be.
+"""Guard of the HTTP server: checks the hosts and origins of requests, and their length.
 
-A page of somebody else, open in the owner's browser, can make that browser send requests here. It cannot make it name
+Another site's page, open in the owner's browser, can make that browser send requests here. It cannot make it name
 another origin than its own, nor a host of its own that is an IP address.
 """
 
@@ -14,7 +14,7 @@ from gateway.runtime.http_server import is_numeric_or_local
 from gateway.web.errors import PERMISSION, HttpError
 
 WEBHOOKS = "/telegram/"
-"""What a platform's servers call: they hold a secret that no browser knows, under any host that leads here."""
+"""Called by a platform's servers: they know a secret that no browser does, and may use any host that leads here."""
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -33,11 +33,11 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Answers what may not pass, and puts headers on whatever is answered that a browser heeds."""
+    """Rejects forbidden requests, and adds security headers to every response."""
 
     app: ASGIApp
     public_url: str | None
-    """Such as `https://agents.example.org`: a host and an origin beside our own."""
+    """Such as `https://agents.example.org`: an allowed host and origin beside our own."""
     max_body: int
     """In bytes."""
 
@@ -72,6 +72,6 @@ class Guard:
             raise HttpError(403, "not for pages of other origins", PERMISSION)
 
     def origins(self, host: str) -> set[str]:
-        """Return which origins a request to *host* may come from: our own page's."""
+        """Return the allowed origins of a request to *host*: our own page's."""
         own = {f"http://{host}".lower()} if is_numeric_or_local(host) else set()
         return own | ({self.public_url.lower()} if self.public_url else set())

@@ -1,4 +1,4 @@
-"""This file reads the pictures that a request brings: with their bytes in it, for nothing is fetched from elsewhere."""
+"""Reads the images of a request, embedded as data: nothing is fetched from elsewhere."""
 
 import base64
 import binascii
@@ -15,18 +15,17 @@ _KINDS = "JPEG, PNG, WebP or GIF"
 
 @dataclass(frozen=True, slots=True)
 class ImageCaps:
-    """How many pictures a request may bring, and how large; as from any other channel."""
+    """Limits on the number and size of a request's images; the same as for any other channel."""
 
     count: int
     size: int
-    """In bytes, of one."""
+    """Bytes of one image."""
 
 
 def image(url: str, param: str, caps: ImageCaps) -> Attachment:
-    """Return the picture in the data URI *url* as what comes with a message. Raises HttpError 400 at *param*.
+    """Return the image in the data URI *url* as an attachment. Raises HttpError 400 at *param*.
 
-    Its bytes stand in the message itself, which is kept until its turn: any gateway of several may be the one that
-    answers it.
+    Its bytes are part of the stored message until its turn: any gateway of a cluster may answer it.
     """
     head = _DATA.match(url)
     if head is None:

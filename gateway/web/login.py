@@ -1,4 +1,4 @@
-"""This file is the entrance of the page: the page itself, signing in and out, and who is signed in."""
+"""The page itself, signing in and out, and the list of signed-in browsers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ class _Code(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """Lets the owner's browser in, and knows it again."""
+    """Signs in the owner's browser, and recognises its session."""
 
     sign_ins: SignIns
     agents: Sequence[str]
-    """Those that this gateway looks after."""
+    """Agents that this gateway runs."""
     is_tls: bool
-    """Whether browsers come by TLS: the cookie goes over nothing else then."""
+    """Whether browsers connect over TLS: the cookie is then restricted to it."""
 
     def routes(self) -> list[Route]:
         return [
@@ -81,14 +81,14 @@ class Entrance:
         return JSONResponse({"agents": list(self.agents), "csrf": csrf_token(secret), "version": version("strandline")})
 
     async def check(self, request: Request) -> str:
-        """Return the secret of the request's session. Raises HttpError 401 when it has none that counts."""
+        """Return the secret of the request's session. Raises HttpError 401 without a valid one."""
         secret = request.cookies.get(COOKIE, "")
         if not secret or await self.sign_ins.session(secret) is None:
             raise HttpError(401, "sign in first", AUTHENTICATION)
         return secret
 
     async def check_act(self, request: Request) -> None:
-        """See to it that a request that does something comes from our own page. Raises HttpError 401 or 403."""
+        """Check that a request with side effects comes from our own page. Raises HttpError 401 or 403."""
         secret = await self.check(request)
         _check_origin(request)
         if not compare_digest(request.headers.get(CSRF_HEADER, "").encode(), csrf_token(secret).encode()):
@@ -96,7 +96,7 @@ class Entrance:
 
 
 def _check_origin(request: Request) -> None:
-    """The guard has looked at an origin that is named; what a page does must name it."""
+    """Require an origin: the guard has checked one that is named, but a page's action must name it."""
     if "origin" not in request.headers:
         raise HttpError(403, "needs the Origin header, as browsers send it", PERMISSION)
 

@@ -1,4 +1,4 @@
-"""This file turns an answer's Markdown into HTML that can do nothing but be read."""
+"""Converts an answer's Markdown to inert HTML."""
 
 from functools import cache
 from html import escape

@@ -1,7 +1,7 @@
-"""This file shows on an agent's page what its owner and it say to each other elsewhere, and what of it is shown.
+"""Mirrors the owner's conversation with an agent on other channels to the agent's page.
 
 The owner's direct chats with an agent are one conversation, on whatever channel they are held. No other conversation
-is looked at here.
+is read here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from workspaces.access import AgentId, SessionType
 
 
 def shown_of(records: Sequence[Record]) -> Iterator[Told]:
-    """Give what a page shows of a conversation; of a job that ran in it, what it gave to `notify` and nothing else."""
+    """Yield the parts of a conversation that a page shows; of a job that ran in it, only the text given to `notify`."""
     jobs = {each.turn_id for each in records if isinstance(each.entry, UserEntry) and _is_unasked(each.entry)}
     for record in records:
         if record.turn_id not in jobs:
@@ -35,12 +35,12 @@ def shown_of(records: Sequence[Record]) -> Iterator[Told]:
 
 
 def _is_unasked(said: UserEntry) -> bool:
-    """Say whether the clock *said* it; a helper's result, which is ours too, holds words from outside."""
+    """Return whether the scheduler *said* it; a subagent's result, also ours, contains words from outside."""
     return said.is_ours and not said.from_outside
 
 
 def told(record: Record) -> Told | None:
-    """Return what a page shows of *record*; nothing of what nobody said, of steps before an answer, and of silence."""
+    """Return the page's view of *record*; `None` for internal records, steps before an answer, and silence."""
     match record.entry:
         case UserEntry(text=text, source=source, is_ours=False):
             return Told(Kind.SAID, text, record.at, source or record.turn_id)
@@ -51,7 +51,7 @@ def told(record: Record) -> Told | None:
 
 
 def show_said(page: WebAdapter, message: InboundMessage) -> None:
-    """Show on *page* what was said there."""
+    """Show the message on *page*."""
     page.tell(Told(Kind.SAID, message.text, message.sent_at, source_of(message)))
 
 
@@ -62,21 +62,21 @@ class Elsewhere:
     agent: AgentId
     routes: Routes
     adapters: Mapping[tuple[str, str], Adapter]
-    """Those that are loaded, by channel and account."""
+    """Loaded adapters, by channel and account."""
     now: Callable[[], datetime]
 
     def begin(self, sessions: Sessions) -> None:
-        """Follow what is written down from now on."""
+        """Follow new records from now on."""
         sessions.follow(self._key, self.written)
 
     def written(self, records: Sequence[Record]) -> None:
-        """Show what was said; what was said on the page stands there already."""
+        """Show the owner's messages; those from the page itself are there already."""
         for each in map(told, records):
             if each is not None and each.kind is Kind.SAID:
                 self._tell(each)
 
     def committed(self, row: InboxRow, replies: Outcome) -> None:
-        """Show what is answered in another chat; what goes to the page itself is brought there by delivery."""
+        """Show answers of other chats; delivery brings those to the page itself."""
         if route(row.message, self.routes).key != self._key:
             return
         for reply in replies:

@@ -1,4 +1,4 @@
-"""This file is the application behind the HTTP door: its routes, and the guard before them."""
+"""The HTTP application: its routes, and the guard before them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,31 +29,31 @@ from gateway.web.webhooks import WebhookPages
 
 @dataclass(frozen=True, slots=True)
 class Footing:
-    """What the room uses of its gateway."""
+    """The parts of the gateway that the HTTP server uses."""
 
     routes: Routes
     receive: Receive
     adapters: Mapping[tuple[str, str], Adapter]
-    """Those that are loaded, by channel and account."""
+    """Loaded adapters, by channel and account."""
     outcomes: Outcomes
     presence: Presence
     sessions: Sessions
     agents: tuple[str, ...]
-    """Those that this gateway looks after."""
+    """Agents that this gateway runs."""
     sign_ins: SignIns
 
 
 @dataclass(frozen=True, slots=True)
 class WebDoor:
-    """The door, to be served."""
+    """The HTTP application, to be served."""
 
     app: ASGIApp
     close: Callable[[], None]
-    """Ends the streams that would never end by themselves."""
+    """Ends endless streams."""
 
 
 def open_door(config: Config, environ: Mapping[str, str], footing: Footing) -> WebDoor:
-    """Return the door; *config* is the whole one. Raises ConfigError for a token that is missing or short."""
+    """Return the HTTP application; *config* is the whole one. Raises ConfigError for a missing or short token."""
     holders = Holders.of(config.web, config.agents, environ)
     asking = Asking(footing.routes, footing.adapters, footing.outcomes, footing.presence, footing.sessions, Prefaces())
     telegrams, is_tls = frozenset(config.channels.telegram), (config.web.public_url or "").startswith("https:")
@@ -71,7 +71,7 @@ def open_door(config: Config, environ: Mapping[str, str], footing: Footing) -> W
 
 
 async def _answer_absent(request: Request, exc: Exception) -> Response:
-    """Answer a path that is not there, or a method that it does not take, in the shape of every other error."""
+    """Answer an unknown path or method in the shape of every other error."""
     status = exc.status_code if isinstance(exc, HTTPException) else 500
     return HttpError(status, f"{request.method} {request.url.path[:80]}: {_WORDS.get(status, 'refused')}").response()
 

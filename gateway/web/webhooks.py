@@ -1,4 +1,4 @@
-"""This file takes the updates that a chat platform brings by HTTP, and hands each to the account that it is for."""
+"""Receives the updates that a chat platform delivers over HTTP, and passes each on to its account."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the header's 
 
 
 class WebhookPages:
-    """The pages that platforms call."""
+    """The endpoints that platforms call."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class WebhookPages:
         accounts: frozenset[str],
         receive: Receive,
     ) -> None:
-        """*adapters* are those that are loaded; *accounts* names all of Telegram's; *receive* makes durable."""
+        """*adapters* are the loaded ones; *accounts* names all of Telegram's; *receive* makes an update durable."""
         self._adapters = adapters
         self._accounts = accounts
         self._receive = receive
@@ -34,7 +34,7 @@ class WebhookPages:
         return [Route("/telegram/{account}", self.telegram, methods=["POST"])]
 
     async def telegram(self, request: Request) -> Response:
-        """Answer Telegram: it brings again what was not answered with 200."""
+        """Answer Telegram, which repeats every update that was not answered with 200."""
         account = request.path_params["account"]
         if account not in self._accounts:
             return PlainTextResponse("no such account\n", 404)

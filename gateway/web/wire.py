@@ -1,7 +1,7 @@
-"""This file is the wire format of OpenAI's chat API, as far as an agent can heed it.
+"""The wire format of OpenAI's chat API, as far as an agent supports it.
 
-What a client sends besides (temperature, lengths, penalties) is taken and not heeded: an agent has settings of its own.
-What would change the shape of the answer is refused.
+Other parameters (temperature, lengths, penalties) are accepted and ignored: an agent has settings of its own.
+Parameters that would change the shape of the answer are rejected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,19 +55,19 @@ class _Body(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a client asks for."""
+    """A client's request."""
 
     model: str
     """The agent's name."""
     text: str
-    """What the client's person says now: the last message. The agent remembers what was said before by itself."""
+    """The client's message: the last one. The agent itself remembers earlier ones."""
     system: str
-    """What the client would have a model told first; the agent takes it as words of the client."""
+    """The client's system prompt; the agent treats it as words of the client."""
     user: str | None
     stream: bool
     include_usage: bool
     images: tuple[Attachment, ...] = ()
-    """What the last message shows; those of earlier ones came with theirs."""
+    """Images of the last message; those of earlier ones came with theirs."""
 
 
 def completion(body: bytes, caps: ImageCaps) -> Completion:
@@ -129,7 +129,7 @@ def _images(message: _Message, place: str, caps: ImageCaps) -> Iterator[Attachme
 
 
 def _param(loc: Sequence[int | str]) -> str | None:
-    """Return where a fault lies as OpenAI writes it; what pydantic adds about kinds of content is left out."""
+    """Return the location of a fault as OpenAI writes it, without pydantic's tags for kinds of content."""
     param = ""
     for step in loc:
         if isinstance(step, int):
@@ -144,12 +144,12 @@ def _param(loc: Sequence[int | str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What all that is sent for one answer has in common."""
+    """Fields shared by all parts of one answer."""
 
     id: str
     model: str
     created: int
-    """In seconds since 1970."""
+    """Seconds since 1970."""
 
     def whole(self, text: str, usage: Usage) -> dict[str, object]:
         """Return the answer as one object."""
@@ -163,7 +163,7 @@ class Shape:
         return self._object("chat.completion.chunk", [choice])
 
     def usage_chunk(self, usage: Usage) -> dict[str, object]:
-        """Return the last piece for a client that asks what the answer cost."""
+        """Return the last chunk, for a client that requests usage."""
         return self._object("chat.completion.chunk", []) | {"usage": tokens(usage)}
 
     def _object(self, kind: str, choices: list[dict[str, object]]) -> dict[str, object]:
@@ -171,7 +171,7 @@ class Shape:
 
 
 def tokens(usage: Usage) -> dict[str, object]:
-    """Return what a turn cost, all of its model's replies together."""
+    """Return the usage of a turn, all of its model's replies together."""
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,

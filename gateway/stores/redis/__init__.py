@@ -1,1 +1,1 @@
-"""This file begins the package that keeps the gateway's durable state in Redis, for several gateways at once."""
+"""The store in Redis, shared by several gateways."""

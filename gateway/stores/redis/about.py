@@ -1,4 +1,4 @@
-"""This file asks a Redis server what it is, for whoever has to judge whether it can keep messages."""
+"""Reads a Redis server's settings and health, to judge whether it can keep messages."""
 
 import time
 from collections.abc import Mapping
@@ -14,27 +14,27 @@ FINE = "ok"
 
 @dataclass(frozen=True, slots=True)
 class RedisAbout:
-    """How a server is set up, and how it does."""
+    """Settings and health of a server."""
 
     version: str
     is_replica: bool
     keeps_log: bool
     syncs: str
-    """`appendfsync`; empty where we may not ask."""
+    """`appendfsync`; empty if we may not read it."""
     log_trouble: bool
-    """It could not write its log, or could not shorten it, when it last tried."""
+    """Its latest write or rewrite of the append-only log failed."""
     policy: str
     """`maxmemory-policy`."""
     memory_share: float
-    """Of the memory that it may use; 0 where there is no limit."""
+    """Used share of its memory limit; 0 without a limit."""
     ahead_s: float
-    """How far its clock is before ours."""
+    """Seconds that its clock is ahead of ours."""
     cluster_state: str
-    """`ok` also for a server that is no part of a cluster."""
+    """`ok` also for a server outside a cluster."""
 
 
 async def about(client: Redis) -> RedisAbout:
-    """Return what the server behind *client* says of itself. Raises RedisError or OSError."""
+    """Return the settings and health of the server behind *client*. Raises RedisError or OSError."""
     begun = time.time()
     seconds, microseconds = await client.time()
     ahead_s = int(seconds) + int(microseconds) / 1e6 - (begun + time.time()) / 2
@@ -43,7 +43,7 @@ async def about(client: Redis) -> RedisAbout:
     if facts.get("cluster_enabled"):
         cluster = await client.cluster("INFO")
     settings: Mapping[Any, Any] = {}
-    with suppress(ResponseError):  # a user that may not read settings can keep messages nevertheless
+    with suppress(ResponseError):  # a user without access to the settings can keep messages nevertheless
         settings = await client.config_get("appendfsync")
     return _read({**facts, **settings}, cluster, ahead_s)
 

@@ -1,4 +1,4 @@
-"""This file sets aside, in Redis, what cannot be read: it is kept, whole, and what is behind it is read on."""
+"""Quarantine of unreadable rows in Redis: kept whole, so that the rows behind them are read."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from gateway.stores.unreadable import Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """Where rows of one kind go that cannot be read."""
+    """Quarantines unreadable rows of one kind."""
 
     link: Link
     operation: str
-    """Of store.lua."""
+    """Operation of store.lua."""
     reason: str
     clock: Clock
 
     async def keep(self, agent: str, row: str, why: str) -> bool:
-        """Move that row of *agent* out of the way, and warn of it; `False` if it was gone already."""
+        """Quarantine that row of *agent*, and log a warning; `False` if it was gone already."""
         at = encode_time(self.clock.now())
         is_moved = bool(await self.link.run(self.operation, self.reason, agent, row, why, at))
         if is_moved:

@@ -1,4 +1,4 @@
-"""This file keeps in Redis the changes that wait for the owner's decision."""
+"""Changes that wait for the owner's decision, in Redis."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""This file keeps in Redis what the door remembers."""
+"""State of admission in Redis."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""This file keeps in Redis what agents do at their times."""
+"""Scheduled jobs in Redis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class RedisJobs:
         return [Run(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
 
     def _entry(self, message: InboundMessage, encoded: str, now: datetime) -> tuple[Argument, ...]:
-        """Return *message* as `append` of store.lua takes it."""
+        """Return *message* as the arguments of `append` in store.lua."""
         names = message.address.account, address_key(message.address), message_key(message.address, message.id)
         return *names, score(now), score(now + self.dedupe), encoded, encode_time(now)
 

@@ -1,4 +1,4 @@
-"""This file holds a gateway's lease in Redis, and what hangs on it."""
+"""A gateway's lease in Redis, and its holdings."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from gateway.stores.rows import Outage
 log = structlog.get_logger()
 
 START_PATIENCE_S = 30.0
-"""How long a start waits for a server that does not answer or lets nobody in."""
+"""Seconds that a start waits for a server that does not answer or rejects our login."""
 LEAVE_S = 2.0
-"""How long a gateway that stops tries to give its lease back; others have only to wait for its end."""
+"""Seconds that a stopping gateway tries to return its lease; others can always wait for its expiry."""
 CLUSTER_HOPS = 3
-"""Nodes that a single question is carried to; our choice."""
+"""Nodes tried for a single request; our choice."""
 RENEWALS = 4
-"""How often a lease is renewed while it could run out once."""
+"""Renewals within the lifetime of a lease."""
 
 
 class RedisLeases:
@@ -33,15 +33,15 @@ class RedisLeases:
         self.server = server
         self.member = member
         self.lost = asyncio.Event()
-        """Set once the lease has run out, or may have: nothing can be written any more."""
+        """Set once the lease has expired, or may have: no further write is possible."""
         self._lease_s = lease_s
         self._link = Link(server, member, "lease")
 
     @classmethod
     async def join(cls, server: Server, prefix: str, name: str, lease_s: float, *, accept_loss: bool) -> "RedisLeases":
-        """Take a lease as *name*, with what hangs on that name: whoever had it before is certainly gone.
+        """Take a lease as *name*, with the holdings of that name: its previous holder is certainly gone.
 
-        Raises ConfigError for a server that would forget, StoreError if none lets us in for `START_PATIENCE_S`.
+        Raises ConfigError for a server that could lose data, StoreError if none admits us within `START_PATIENCE_S`.
         """
         prefix = f"{{{prefix}}}"
         fence = await _first_lease(server, Member(prefix, name, 0), lease_s, accept_loss=accept_loss)
@@ -88,7 +88,7 @@ class RedisLeases:
         log.error("lease lost: another gateway may look after our agents", member=str(self.member))
 
     async def leave(self) -> None:
-        """Give the lease back, so that others need not wait for its end, and close the connection."""
+        """Return the lease, so that others need not wait for its expiry, and close the connection."""
         try:
             async with asyncio.timeout(LEAVE_S):
                 await self._link.run("leave")
@@ -97,7 +97,7 @@ class RedisLeases:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connection; what is held stays ours until the lease runs out, or until we join again."""
+        """Close the connection; our holdings stay ours until the lease expires, or until we join again."""
         await self._link.close()
 
     def outage(self) -> Outage | None:
@@ -105,7 +105,7 @@ class RedisLeases:
         return self._link.outage()
 
     async def renew(self) -> bool:
-        """Make the lease run on from now; `False` if it is over. Raises StoreError while the server is away."""
+        """Extend the lease from now on; `False` if it is over. Raises StoreError while the server is unavailable."""
         (is_ours,) = await self._link.run("renew", round(self._lease_s * 1000))
         return bool(is_ours)
 
@@ -114,11 +114,11 @@ class RedisLeases:
             try:
                 return await self.renew()
             except StoreError:
-                continue  # it waited for the server already; the deadline ends this
+                continue  # it has waited for the server already; the deadline ends this
 
 
 async def adopt(server: Server, prefix: str, agent: str, fresh: Pin) -> str:
-    """Make *fresh* the pin of *agent*; return which gateway looks after it, empty if none does and it is done.
+    """Make *fresh* the pin of *agent*; return the gateway that runs it and prevents this, or an empty text.
 
     Raises StoreError for a server that cannot be used.
     """

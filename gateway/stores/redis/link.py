@@ -1,4 +1,4 @@
-"""This file runs the store's operations in Redis in their order, and finds out what became of each of them."""
+"""Runs the store's operations in Redis in order, and determines the outcome of each."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -21,39 +21,39 @@ log = structlog.get_logger()
 
 Argument = str | int
 Reply = Any
-"""What Lua returned: a text, `None`, or lists of those; the caller knows which."""
+"""The result of a Lua script: a text, `None`, or nested lists; the caller knows its shape."""
 
 LARGEST_BATCH = 256
-"""Operations that share a round trip at most."""
+"""Most operations in one round trip."""
 NAMED_AT_ONCE = 1_000
-"""Names that one script is given; Lua takes some 8,000 arguments."""
+"""Most names passed to one script; Lua takes some 8,000 arguments."""
 FIRST_RETRY_S = 0.05
 LONGEST_RETRY_S = 1.0
 _LINKS = count(1)
-"""Numbers the connections of this process: what each was told already is kept under its own name."""
+"""Numbers the connections of this process: the server records results under the connection's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One gateway among those that share a server: as whom it writes."""
+    """One gateway among those that share a server: the identity of its writes."""
 
     prefix: str
-    """Begins every key, in braces, so that a cluster keeps all of them together."""
+    """Prefix of every key, in braces, so that a cluster keeps all of them together."""
     name: str
     fence: int
-    """Grows with every lease that is given out."""
+    """Grows with every new lease."""
 
     @property
     def lease_key(self) -> str:
-        """Holds the fence while the lease runs."""
+        """Key that holds the fence while the lease runs."""
         return f"{self.prefix}:member:{self.name}"
 
     @property
     def keys(self) -> tuple[int, str, str]:
-        """Begin the arguments of the script: how many keys are named, the lease's, and one that never exists.
+        """Return the first arguments of the script: the number of keys, the lease's, and one that never exists.
 
-        Without the second, a cluster that moves our keys one by one would do a script up to the first key that has
-        gone. With it, all operations are refused as long as the move lasts.
+        Without the latter, a cluster that moves our keys one by one would run a script up to the first key that has
+        moved. With it, all operations are rejected during the move.
         """
         return 2, self.lease_key, f"{self.prefix}:absent"
 
@@ -70,10 +70,10 @@ class _Call:
 
 
 class Link:
-    """The one connection that a member writes by; what waits together shares a round trip.
+    """A member's only connection for writes; waiting operations share a round trip.
 
-    An operation that was sent is sent again, under the same number, until its outcome is known: the script does it
-    once. One that was not sent within the server's `patience_s` fails, with nothing done.
+    An operation that was sent is sent again, under the same number, until its outcome is known: the script runs it
+    once. One not sent within the server's `patience_s` fails without effect.
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class Link:
         self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"redis {self.name}")
 
     async def run(self, operation: str, *arguments: Argument) -> Reply:
-        """Do *operation* of store.lua; return what it returned.
+        """Run *operation* of store.lua; return its result.
 
-        Raises StoreError with nothing done: LeaseLostError, RowStateError, or one that says what ails the server.
+        Raises StoreError without effect: LeaseLostError, RowStateError, or one that describes the server's fault.
         """
         if self._closing.is_set():
             raise StoreError("the store in Redis is closed: the gateway is stopping")
@@ -124,15 +124,15 @@ class Link:
         return Outage(self._trouble, asyncio.get_running_loop().time() - self._away_since)
 
     async def run_over(self, operation: str, names: Sequence[str], *before: Argument) -> list[Any]:
-        """Do *operation*, which takes any number of *names* after what is *before* them; return the lists as one.
+        """Run *operation*, which takes any number of *names* after its other arguments; return the lists joined.
 
-        For very many names these are several operations, of which a failure may leave some done.
+        Many names are split into several operations; a failure may leave some of them done.
         """
         parts = [names[first : first + NAMED_AT_ONCE] for first in range(0, len(names), NAMED_AT_ONCE)]
         return [each for part in parts for each in await self.run(operation, *before, *part)]
 
     async def close(self) -> None:
-        """Finish what was begun, if the server still answers, and close the connection."""
+        """Finish pending operations, if the server still answers, and close the connection."""
         self._closing.set()
         self._has_work.set()
         await self._worker
@@ -174,7 +174,7 @@ class Link:
                 self._count_outage()
 
     async def _sent(self, number: int, calls: Mapping[int, _Call]) -> list[Reply] | None:
-        """Return the replies; `None` if nobody knows what became of the calls, or the script is gone."""
+        """Return the replies; `None` if the outcome of the calls is unknown, or the script is gone."""
         if self._client is None:
             return None
         member, pipeline = self._member, self._client.pipeline(transaction=False)
@@ -194,7 +194,7 @@ class Link:
         return None
 
     def _hand_out(self, calls: Mapping[int, _Call], replies: Sequence[Reply], may_wait: bool) -> dict[int, _Call]:
-        """Tell the outcomes; return the calls that nobody did, and that another server may do."""
+        """Set the outcomes; return the calls that were not run and that another server may run."""
         again = {}
         for (index, call), reply in zip(calls.items(), replies, strict=True):
             if call.outcome.done():
@@ -231,13 +231,13 @@ class Link:
     # --- the connection
 
     async def _connected(self) -> bool:
-        """Connect unless that is done and still good; `False` after a try that failed and a pause."""
+        """Connect unless connected; `False` after a failed attempt and a pause."""
         try:
             if self._client is None:
                 self._client = await self._server.connect()
                 self._digest = str(await self._client.script_load(script()))
             pool: Any = self._client.connection_pool  # its methods have no types
-            await pool.release(await pool.get_connection())  # notices an end that came while nothing was sent
+            await pool.release(await pool.get_connection())  # detects a connection that ended while idle
         except (RedisError, OSError) as exc:
             self._notice(exc)
             await self._disconnect()
@@ -269,7 +269,7 @@ class Link:
 
 
 def _sendable(argument: Argument) -> Argument:
-    """Return *argument* as it can be written: what is no Unicode would end the worker, and all that waits for it."""
+    """Return *argument* as sendable text: invalid Unicode would end the worker, and every operation waiting for it."""
     return valid_unicode(argument) if isinstance(argument, str) and not argument.isascii() else argument
 
 

@@ -1,4 +1,4 @@
-"""This file keeps replies in Redis from their commitment to the platform's receipt."""
+"""Replies in Redis, from their commitment to the platform's receipt."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ Fields = tuple[str, str, str, str, str, str, str, str, str | None, str | None]
 
 
 def score(moment: datetime) -> int:
-    """Return *moment* as a number that sorts by time, in microseconds since 1970."""
+    """Return *moment* as a sortable number, in microseconds since 1970."""
     return round(moment.timestamp() * MICROSECOND)
 
 
@@ -64,12 +64,12 @@ class RedisOutbox:
 
 
 def sent_along(outgoing: Outgoing) -> tuple[Argument, Argument]:
-    """Return *outgoing* as store.lua takes it: whose turn it is to send there, and what."""
+    """Return *outgoing* as the arguments of store.lua: its queue, and its content."""
     return address_key(outgoing.address), encode_outgoing(outgoing)
 
 
 def queued(id_: str, turn_id: TurnId, encoded: Argument, now: datetime) -> OutboxRow:
-    """Return a reply that was just stored, as a later reading would."""
+    """Return a reply that was just stored, as a later read would."""
     outgoing = decode_outgoing(str(encoded))
     return OutboxRow(OutboxId(int(id_)), turn_id, outgoing, now, OutboxState.QUEUED, 0, 0, None, None)
 

@@ -16,7 +16,7 @@ from gateway.stores.rows import InboxId, InboxRow, OutboxRow, TurnId
 from gateway.stores.unreadable import moment_of
 
 _CONTENT: Mapping[Kind, str] = MappingProxyType({Kind.MESSAGE: "message", Kind.REPLY: "outgoing", Kind.JOB: "errand"})
-"""Names the field of an entry that holds what was stored."""
+"""Field of an entry that holds the stored content."""
 
 
 @dataclass(frozen=True, slots=True)

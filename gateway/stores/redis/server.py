@@ -1,4 +1,4 @@
-"""This file finds the Redis server that takes writes, refuses one that would forget, and says plainly what is wrong."""
+"""Connects to the writable Redis server, rejects one that could lose data, and explains connection faults."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -36,23 +36,23 @@ SENTINEL_PORT = 26_379
 
 
 class SentinelRefusalError(AuthenticationError):
-    """A sentinel lets us not in; its password is another than the server's."""
+    """A sentinel rejected our login; its password may differ from the server's."""
 
 
 @dataclass(slots=True)
 class Server:
-    """Where the store is, and how to get in."""
+    """Address and credentials of the store."""
 
     url: str
     """`redis://host:port/0`, `unix:///path`, or `redis+sentinel://host:port,host:port/<name>/0`; with `rediss` in place
     of `redis` by TLS."""
     password: str | None = field(default=None, repr=False)
     timeout_s: float = 5.0
-    """How long one round trip may take before the connection counts as broken."""
+    """Seconds that one round trip may take before the connection counts as broken."""
     patience_s: float = 5.0
-    """How long an operation waits for a server that does not answer before it fails, not yet sent."""
+    """Seconds that an unsent operation waits for a server that does not answer before it fails."""
     moved_to: tuple[str, int] | None = None
-    """Where a cluster keeps our keys, once it has told us."""
+    """Address to which a cluster has redirected our keys."""
     sentinel_password: str | None = field(default=None, repr=False)
     tls: Tls = TRUSTING
 
@@ -69,23 +69,23 @@ class Server:
 
     @property
     def lacks_certificate(self) -> bool:
-        """Whether TLS is spoken, and we have no certificate to show."""
+        """Whether TLS is used and we have no client certificate."""
         return self._scheme == "rediss" and self.tls.cert_file is None
 
     async def connect(self) -> Redis:
-        """Return a client of the server that takes writes now. Raises RedisError or OSError."""
+        """Return a client of the server that accepts writes now. Raises RedisError or OSError."""
         client = self._client(await self._address())
         try:
             await client.ping()
         except BaseException as exc:
             await client.aclose()
             if isinstance(exc, RedisError | OSError):
-                self.moved_to = None  # who was named may be gone; the one in the settings knows who is there now
+                self.moved_to = None  # the server last named may be gone; the one in the settings knows the current one
             raise
         return client
 
     def heed(self, exc: RedisError | OSError) -> None:
-        """Remember where a cluster says that it keeps our keys."""
+        """Remember the address to which a cluster redirects our keys."""
         if isinstance(exc, MovedError):
             here = self.moved_to[0] if self.moved_to else urlsplit(self.url).hostname
             self.moved_to = exc.host or str(here), exc.port  # a node that does not know its own name says ":port"
@@ -103,7 +103,7 @@ class Server:
             password=self.password,
             protocol=2,
             decode_responses=True,
-            encoding_errors="surrogateescape",  # a stored text that is not in UTF-8 must not break the connection
+            encoding_errors="surrogateescape",  # a stored text that is not UTF-8 must not break the connection
             socket_timeout=self.timeout_s,
             socket_connect_timeout=self.timeout_s,
             retry=Retry(NoBackoff(), 0),
@@ -127,7 +127,7 @@ class Server:
         return str(host), int(port)
 
     async def _complain(self, sentinel: Sentinel) -> None:
-        """Raise what a sentinel has against us, which redis-py takes for its not being there."""
+        """Raise the sentinel's actual error, which redis-py treats as its absence."""
         for each in sentinel.sentinels:
             try:
                 await each.ping()
@@ -139,9 +139,9 @@ class Server:
 
 
 def server_of(settings: RedisSettings, environ: Mapping[str, str], timeout_s: float = 5.0) -> Server:
-    """Return the server that the *settings* name, which have a url.
+    """Return the server in the *settings*, which must have a url.
 
-    Raises ConfigError for a secret that is not there, or a file for TLS that cannot be used.
+    Raises ConfigError for a missing secret, or an unusable TLS file.
     """
     passwords = [
         source.read(environ) if source else None for source in (settings.password(), settings.sentinel_password())
@@ -152,7 +152,8 @@ def server_of(settings: RedisSettings, environ: Mapping[str, str], timeout_s: fl
 
 
 def end_if_cancelled() -> None:
-    """End a task that was cancelled while redis-py connected or read: it can swallow that, and a loop would go on."""
+    """End a task that was cancelled while redis-py connected or read: it can swallow the cancellation, and a loop would
+    go on."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
@@ -163,7 +164,7 @@ def _netloc(host: str, port: int) -> str:
 
 
 async def check(client: Redis, server: Server, *, accept_loss: bool) -> None:
-    """Refuse a server that is too old or, unless *accept_loss*, may forget what it confirmed. Raises ConfigError."""
+    """Reject a server that is too old or, unless *accept_loss*, may lose confirmed writes. Raises ConfigError."""
     about = await client.info()
     version = str(about["redis_version"])
     if tuple(map(int, version.split(".")[:2])) < OLDEST:
@@ -204,20 +205,20 @@ _SAID = {
 
 
 def told(exc: RedisError | OSError, server: Server) -> str:
-    """Return *exc*, met while talking to *server*, as a sentence that says how to mend it."""
-    cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps what the handshake met
+    """Return *exc*, raised while talking to *server*, as a sentence with its remedy."""
+    cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps the handshake's error
     by_tls = tls_fault(exc, lacks_certificate=server.lacks_certificate)
     sentence = by_tls or next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
     return sentence.format(server=server, exc=str(exc) or type(exc).__name__)
 
 
 def is_elsewhere(reply: object) -> bool:
-    """Say whether a server's *reply* means that it did nothing, and another one does, or this one in a moment."""
+    """Return whether a *reply* means that the server did nothing, and another one, or this one in a moment, will."""
     return isinstance(reply, ReadOnlyError | AskError | TryAgainError | ClusterDownError | BusyLoadingError)
 
 
 def refused(exc: RedisError, server: Server) -> StoreError:
-    """Return the server's answer to one operation, which did nothing, as our error."""
+    """Return the server's rejection of one operation, which had no effect, as our error."""
     code, _, text = str(exc).partition(" ")
     match code:
         case "FENCE":

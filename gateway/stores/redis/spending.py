@@ -1,4 +1,4 @@
-"""This file keeps in Redis what models have cost."""
+"""Model costs in Redis."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

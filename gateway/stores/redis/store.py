@@ -1,4 +1,4 @@
-"""This file is the store of a gateway that shares its state with others, kept in Redis or Valkey."""
+"""The store of a gateway that shares its state with others, in Redis or Valkey."""
 
 import asyncio
 from collections import OrderedDict
@@ -51,19 +51,19 @@ from workspaces.redact import Redaction
 log = structlog.get_logger()
 
 PRUNED_AT_ONCE = 1_000
-"""Rows of a kind that one script removes; others wait for a millisecond or two."""
+"""Rows of a kind that one script removes; others wait for a millisecond or two meanwhile."""
 
 READ_AT_ONCE = 32
-"""Messages of one agent that come in one answer of Redis: a program's carries its pictures, a megabyte and more."""
+"""Messages of one agent in one reply of Redis: an API client's message contains its images, a megabyte and more."""
 REREAD_AFTER_S = 0.2
 KNOWN = 10_000
-"""Messages that are not handed on again when the connection breaks and the queues are read anew."""
+"""Recent messages remembered to avoid passing them on again when the connection breaks and the queues are read anew."""
 
 Entry = tuple[str, str, Sequence[str]]
 """An unanswered message as Redis keeps it: its agent, its id in the stream, names and values in turn."""
 
 AgentOf = Callable[[InboundMessage], str]
-"""Says which agent a message is for."""
+"""Returns the agent for a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class RedisInbox:
             rows, bad = legible(entries, _inbox_row)
             if not bad:
                 return sorted(rows, key=lambda row: row.id)[:limit]
-            for entry, why in bad:  # and asked again, so that a page is as full as it can be
+            for entry, why in bad:  # and read again, so that a page is as full as possible
                 await self._set_aside(entry, why)
 
     async def drop(self, row: InboxId, reason: str) -> None:
@@ -98,7 +98,7 @@ class RedisInbox:
 
     async def arrivals(self) -> AsyncGenerator[InboxRow, None]:
         known: OrderedDict[InboxId, None] = OrderedDict()
-        while self.agents:  # a gateway that stands by has no queue to read
+        while self.agents:  # a gateway on standby has no queue to read
             try:
                 async with aclosing(self._read()) as rows:
                     async for row in rows:
@@ -126,7 +126,7 @@ class RedisInbox:
                 await RedisSilences(self.link).record(silence)
 
     async def _read(self) -> AsyncGenerator[InboxRow, None]:
-        """Give every row of our queues from the first on, over one connection."""
+        """Yield every row of our queues from the first on, over one connection."""
         client = await self.leases.server.connect()
         agents = {f"{self.leases.member.prefix}:inbox:{agent}": agent for agent in self.agents}
         last: dict[Any, Any] = dict.fromkeys(agents, "0")
@@ -149,9 +149,9 @@ class RedisInbox:
 
 
 class RedisStore:
-    """Implements `Store` for the *agents* that *leases* holds; others' messages are only handed to them.
+    """Implements `Store` for the *agents* that *leases* holds; others' messages are only passed on to them.
 
-    What `report` tells is of all gateways that share the server.
+    `report` covers all gateways that share the server.
     """
 
     def __init__(
@@ -233,5 +233,5 @@ def _inbox_row(entry: Entry) -> InboxRow:
     fields = dict(zip(stored[::2], stored[1::2], strict=True))
     number, _, rest = id_.partition("-")
     if rest != "0":
-        raise ValueError("it is none that a gateway wrote")  # and no answer would take it out
+        raise ValueError("it is none that a gateway wrote")  # and no answer would remove it
     return InboxRow(InboxId(int(number)), decode_message(fields["message"]), moment_of(fields["received_at"]))

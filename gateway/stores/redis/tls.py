@@ -1,4 +1,4 @@
-"""This file says how a Redis and we prove by TLS who we are, and what is wrong when that fails."""
+"""TLS authentication of Redis and ourselves, and explanations of its failures."""
 
 import ssl
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from gateway.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How both ends prove who they are; names of PEM files."""
+    """How both ends authenticate; names of PEM files."""
 
     ca_file: Path | None = None
-    """Who signs the server's certificate; `None`: whom the system trusts."""
+    """Authority of the server's certificate; `None`: the system's trusted ones."""
     cert_file: Path | None = None
-    """Our own, if the server wants one."""
+    """Our own certificate, if the server requires one."""
     key_file: Path | None = None
 
     def options(self) -> dict[str, str]:
-        """Return it as redis-py takes it."""
+        """Return the options of redis-py."""
         named = {"ssl_ca_certs": self.ca_file, "ssl_certfile": self.cert_file, "ssl_keyfile": self.key_file}
         return {name: str(file) for name, file in named.items() if file is not None}
 
     def check(self) -> None:
-        """Raise ConfigError, which names the setting, for a file that cannot be used."""
+        """Raise ConfigError, which names the setting, for an unusable file."""
         context = ssl.create_default_context()
         try:
             if self.ca_file is not None:
@@ -38,7 +38,7 @@ class Tls:
 
 
 TRUSTING = Tls()
-"""Whom the system trusts, and no certificate of ours."""
+"""The system's trusted authorities, and no certificate of ours."""
 
 _SAID = {
     "certificate has expired": "the certificate of {server} is out of date; renew it. It is tried again",
@@ -53,7 +53,7 @@ _SAID = {
     "wrong version number": "{server} does not speak TLS; write its address with redis in place of rediss. "
     "It is tried again",
 }
-"""By words of OpenSSL's errors, the first that fits."""
+"""Explanations by words of OpenSSL's errors; the first match applies."""
 
 
 _BROKEN_OFF = ("reset by peer", "error 104", "broken pipe", "error 32", "closed by server")
@@ -61,14 +61,14 @@ _MAY_WANT_OURS = (
     "{server} broke off before it answered ({exc}); perhaps it asks for a certificate of ours; name it in "
     "redis.cert_file and redis.key_file. It is tried again"
 )
-"""TLS 1.3 refuses a client without a certificate after the client took itself for let in: what the client reads first,
-the refusal or the end of the connection, is chance."""
+"""TLS 1.3 rejects a client without a certificate after the client considers itself connected: it may read either the
+rejection or the end of the connection first."""
 
 
 def tls_fault(exc: BaseException, *, lacks_certificate: bool = False) -> str:
-    """Return what to say of *exc*, met on a connection by TLS, with places for `server` and `exc`; else nothing.
+    """Return a message for *exc* on a TLS connection, with placeholders for `server` and `exc`; else an empty text.
 
-    *lacks_certificate* tells that TLS is spoken, and that we have none to show.
+    *lacks_certificate*: TLS is used, and we have no client certificate.
     """
     words = str(exc).replace("_", " ").lower()
     if lacks_certificate and any(each in words for each in _BROKEN_OFF):

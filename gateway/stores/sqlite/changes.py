@@ -1,4 +1,4 @@
-"""This file keeps in SQLite the changes that wait for the owner's decision."""
+"""Changes that wait for the owner's decision, in SQLite."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ class SqliteChanges:
 
 
 def expire(now: datetime, db: sqlite3.Connection) -> None:
-    """Close what nobody decided about in time and count it, inside the caller's transaction."""
+    """Expire and count changes that were not decided in time, inside the caller's transaction."""
     if closed := db.execute(_EXPIRE, {"now": encode_time(now)}).rowcount:
         count(APPROVAL_EXPIRED, closed, db)
 

@@ -1,4 +1,4 @@
-"""This file keeps in SQLite what the door remembers."""
+"""State of admission in SQLite."""
 
 import json
 import sqlite3
@@ -84,7 +84,7 @@ class SqliteSilences:
         return await self.commits.run(_latest)
 
 
-# What follows runs on the writer's thread, inside a transaction.
+# The rest runs on the writer's thread, inside a transaction.
 
 
 def _ask(
@@ -108,7 +108,7 @@ def _is_known(visitor: Visitor, db: sqlite3.Connection) -> bool:
 
 
 def _has_room(place: tuple[str, str], most: int, older: datetime, db: sqlite3.Connection) -> bool:
-    """Say whether one more may wait at *place*; if need be, the oldest makes way."""
+    """Return whether *place* has room for one more request; if need be, the oldest is removed."""
     waiting = db.execute(
         "SELECT person, asked_at FROM pairings WHERE channel = ? AND account = ? AND code IS NOT NULL "
         "ORDER BY asked_at, person",

@@ -1,4 +1,4 @@
-"""This file writes to SQLite on one thread: operations that wait together share one commit, and so one fsync."""
+"""Writes to SQLite on one thread: waiting operations share one commit, and so one fsync."""
 
 import asyncio
 import errno
@@ -20,12 +20,12 @@ from workspaces.fault_points import Checkpoint
 
 T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]
-"""Reads and writes inside a transaction that is begun and committed for it; it may be run again after a rollback."""
+"""Reads and writes inside a transaction managed for it; it may be run again after a rollback."""
 
 LONGEST_RIDE_S = 0.05
-"""How long what nobody waits for stays without company; our choice."""
+"""Seconds that an operation from `ride` waits for company; our choice."""
 LARGEST_BATCH = 256
-"""Operations that share a commit at most, so that the first of them does not wait long."""
+"""Most operations in one commit, so that the first of them does not wait long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class _Waiting(Generic[T]):
 
 
 class GroupCommit:
-    """The one writer of a database file; *connection* belongs to *thread*."""
+    """The only writer of a database file; *connection* belongs to *thread*."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, thread: Threads, checkpoint: Checkpoint) -> None:
         self._path = path
@@ -46,24 +46,24 @@ class GroupCommit:
         self._batch: asyncio.Future[list[object]] | None = None
         self._closed = False
         self.on_commit: Callable[[float], None] | None = None
-        """Told how many seconds each batch took on the thread, whatever came of it."""
+        """Called with the seconds that each batch took on the thread, whatever its outcome."""
         self._failures = 0
-        """Of the disk, not counted in the ledger yet."""
+        """Failures of the disk, not yet counted in the ledger."""
 
     async def run(self, operation: Operation[T]) -> T:
         """Run *operation* in its turn; return its result once that is durable.
 
-        Raises StoreError, of *operation*'s own or because the disk is full or fails; nothing is stored then.
+        Raises StoreError, of *operation*'s own or because the disk is full or fails, with nothing stored.
         """
         outcome = self._entered(operation)
-        # Not at once: what other tasks ask for in this round of the loop shares the commit.
+        # Not at once: operations of other tasks in this iteration of the loop share the commit.
         asyncio.get_running_loop().call_soon(self._next_batch)
         return await outcome
 
     def ride(self, operation: Operation[None]) -> None:
-        """Run *operation* in its turn, in the commit of what is asked for next, or soon in one of its own.
+        """Run *operation* in its turn, in the commit of the next `run`, or soon in one of its own.
 
-        Nobody is told what came of it. Raises StoreError once this is closed.
+        Its outcome is not reported. Raises StoreError once this is closed.
         """
         self._entered(operation).add_done_callback(_unheeded)
         asyncio.get_running_loop().call_later(LONGEST_RIDE_S, self._next_batch)
@@ -79,9 +79,9 @@ class GroupCommit:
             raise explained(self._path, exc) from exc
 
     async def close(self) -> None:
-        """Finish what was begun and close the file."""
+        """Finish pending operations and close the file."""
         self._closed = True
-        self._next_batch()  # begun by `run` in the next round of the loop, which is too late now
+        self._next_batch()  # begun by `run` in the next iteration of the loop, which is too late now
         while self._batch:
             await asyncio.wait([self._batch])
         await self._thread(self._connection.close)
@@ -123,9 +123,9 @@ class GroupCommit:
         self._next_batch()
 
     def _commit(self, operations: Sequence[Operation[object]]) -> list[object]:
-        """Return each operation's result or its error: a StoreError, or what is a defect of the operation.
+        """Return each operation's result or its error: a StoreError, or a defect of the operation.
 
-        A batch in which anything fails is rolled back and run again one by one, so that only the operation at fault
+        A batch with a failure is rolled back and run again one by one, so that only the operation at fault
         fails: SQLite itself may have rolled back the whole transaction (a full disk does that).
         """
         try:
@@ -166,7 +166,7 @@ def _unheeded(outcome: asyncio.Future[None]) -> None:
 
 
 def explained(path: Path, exc: sqlite3.Error | OSError) -> StoreError:
-    """Return *exc*, raised at work on the database at *path*, as a sentence that says how to mend it."""
+    """Return *exc*, raised for the database at *path*, as a sentence with its remedy."""
     if isinstance(exc, OSError):
         return disk_trouble(path, exc)
     match getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF:  # the low byte is the primary code

@@ -1,4 +1,4 @@
-"""This file keeps in SQLite the messages that wait for their turns."""
+"""Messages that wait for their turns, in SQLite."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -38,10 +38,10 @@ class SqliteInbox:
         await self.commits.run(partial(_drop, row, reason))
 
 
-# What follows runs on the writer's thread, inside a transaction.
+# The rest runs on the writer's thread, inside a transaction.
 
-# A turn is named after its row, in a transcript that is not kept here. Should this file be lost, or an older one be put
-# in its place, the clock keeps numbers from coming again that the transcripts know.
+# A turn is named after its row, in a transcript that is not kept here. If this file is lost or replaced by an older
+# one, the clock keeps numbers that the transcripts know from being reused.
 _APPEND = """
     INSERT INTO inbox (id, message, received_at) VALUES (
         max(?, 1 + coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'inbox'), 0)), ?, ?)
@@ -49,7 +49,7 @@ _APPEND = """
 
 
 def append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite3.Connection) -> InboxRow | None:
-    """Store *message* unless it was within *dedupe*, inside the caller's transaction."""
+    """Store *message* unless it was stored within *dedupe*, inside the caller's transaction."""
     is_new = db.execute(
         "INSERT INTO seen VALUES (:key, :expires) ON CONFLICT (key) DO UPDATE SET expires_at = :expires "
         "WHERE expires_at <= :now",

@@ -1,4 +1,4 @@
-"""This file keeps in SQLite what agents do at their times."""
+"""Scheduled jobs in SQLite."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class SqliteJobs:
     async def history(self, job: JobId) -> Sequence[Run]:
         return await self.commits.run(partial(history, job))
 
-    # What follows runs on the writer's thread, inside a transaction.
+    # The rest runs on the writer's thread, inside a transaction.
 
     def _take(
         self, job: JobId, slot: Slot, message: InboundMessage | None, now: datetime, db: sqlite3.Connection

@@ -1,4 +1,4 @@
-"""This file counts in SQLite how often each reason code was met."""
+"""Counters of reason codes in SQLite."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""This file keeps replies in SQLite from their commitment to the platform's receipt."""
+"""Replies in SQLite, from their commitment to the platform's receipt."""
 
 import json
 import sqlite3
@@ -40,7 +40,7 @@ class SqliteOutbox:
     commits: GroupCommit
     clock: Clock
     unsure_kept: int
-    """How many unsure sends are listed at most; the oldest go first."""
+    """Most unsure sends listed; the oldest are dropped first."""
 
     async def unfinished(self) -> Sequence[OutboxRow]:
         return (await self.commits.run(partial(_unfinished, self.clock.now()))).told()
@@ -72,7 +72,7 @@ class SqliteOutbox:
         return encode_time(self.clock.now())
 
 
-# What follows runs on the writer's thread, inside a transaction.
+# The rest runs on the writer's thread, inside a transaction.
 
 
 def enqueue(turn_id: TurnId, outgoing: Outgoing, now: datetime, db: sqlite3.Connection) -> OutboxRow:
@@ -84,7 +84,7 @@ def enqueue(turn_id: TurnId, outgoing: Outgoing, now: datetime, db: sqlite3.Conn
 
 
 def insert_reply(encoded: str, others: Sequence[Any], now: datetime, db: sqlite3.Connection) -> OutboxRow:
-    """Store an *encoded* reply under a new number; *others* are what `set_aside` keeps beside it."""
+    """Store an *encoded* reply under a new number; *others* are the further columns that `set_aside` keeps."""
     turn_id, created_at, _, parts_sent, attempts, not_before = others
     inserted = db.execute(
         _INSERT_REPLY, (turn_id, encoded, created_at, encode_time(now), parts_sent, attempts, not_before)
@@ -94,7 +94,7 @@ def insert_reply(encoded: str, others: Sequence[Any], now: datetime, db: sqlite3
 
 
 def unsure_sends(db: sqlite3.Connection) -> list[UnsureSend]:
-    """Return the unsure sends that are kept, oldest first."""
+    """Return the stored unsure sends, oldest first."""
     return [
         UnsureSend(OutboxId(row), Address(*json.loads(address)), part, datetime.fromisoformat(at), why)
         for row, address, part, at, why in db.execute(
@@ -137,7 +137,7 @@ _LIST_UNSURE = """
 
 
 def _change(statement: str, values: Values, db: sqlite3.Connection, *, reason: str | None = None) -> None:
-    """Move one row to its next state, if it is in one that *statement* starts from, and count *reason*."""
+    """Move one row to its next state, if *statement* matches its state, and count *reason*."""
     if not db.execute(statement, values).rowcount:
         found = db.execute("SELECT state, parts_sent FROM outbox WHERE id = ?", (values["row"],)).fetchone()
         stands = "does not exist" if found is None else f"is {found[0]} with {found[1]} parts sent"
@@ -147,7 +147,7 @@ def _change(statement: str, values: Values, db: sqlite3.Connection, *, reason: s
 
 
 def _part_sent(sent: OutboxId | None, values: Values, db: sqlite3.Connection) -> None:
-    """Note the receipt of a part; of the last one, that all of the reply was *sent*."""
+    """Record the receipt of a part; the last one makes the reply *sent*."""
     _change(_PART_SENT, values, db)
     db.execute("INSERT INTO receipts VALUES (:row, :part, :message_id, :now)", values)
     if sent is not None:

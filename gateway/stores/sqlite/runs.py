@@ -1,4 +1,4 @@
-"""This file keeps in SQLite what became of the slots of jobs, as their turns and answers go on."""
+"""Outcomes of jobs' slots in SQLite, updated as their turns and answers proceed."""
 
 import sqlite3
 from datetime import datetime
@@ -12,7 +12,7 @@ _TRIM = """
 
 
 def note(job: JobId, at: datetime, row: InboxRow | None, db: sqlite3.Connection) -> None:
-    """Note that a slot was taken in, or missed where there is no *row*, inside the caller's transaction."""
+    """Record that a slot was accepted, or missed if there is no *row*, inside the caller's transaction."""
     state = RunState.MISSED if row is None else RunState.RUNNING
     facts = (job, encode_time(at), state, None if row is None else row.id)
     db.execute("INSERT INTO runs (job, slot, state, message) VALUES (?, ?, ?, ?)", facts)
@@ -20,7 +20,7 @@ def note(job: JobId, at: datetime, row: InboxRow | None, db: sqlite3.Connection)
 
 
 def settle_turn(commit: TurnCommit, db: sqlite3.Connection) -> None:
-    """Note what the turn of a job came to, inside the caller's transaction."""
+    """Record the outcome of a job's turn, inside the caller's transaction."""
     state = RunState.FAILED if commit.has_failed else RunState.ANSWERED if commit.outgoing else RunState.SILENT
     for row in commit.answers:
         db.execute("UPDATE runs SET turn = ? WHERE message = ?", (commit.turn_id, row))
@@ -28,18 +28,18 @@ def settle_turn(commit: TurnCommit, db: sqlite3.Connection) -> None:
 
 
 def settle_drop(row: InboxId, db: sqlite3.Connection) -> None:
-    """Note that the message of a job was let go."""
+    """Record that a job's message was dropped."""
     _settle(RunState.FAILED, "message = ? AND state = 'running'", row, db)
 
 
 def settle_reply(row: OutboxId, state: RunState, db: sqlite3.Connection) -> None:
-    """Note that the answer of a job was delivered, or never will be."""
+    """Record that a job's answer was delivered, or never will be."""
     of_turn = "state = 'answered' AND turn = (SELECT turn_id FROM outbox WHERE id = ?)"
     _settle(state, of_turn, row, db)
 
 
 def history(job: JobId, db: sqlite3.Connection) -> list[Run]:
-    """Return what became of a job's slots, the newest first."""
+    """Return the outcomes of a job's slots, newest first."""
     rows = db.execute("SELECT slot, state, turn FROM runs WHERE job = ? ORDER BY id DESC", (job,))
     return [Run(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
 

@@ -1,4 +1,4 @@
-"""This file opens the state database: makes it, brings it up to date, or refuses and leaves it untouched."""
+"""Opens the state database: creates it, upgrades it, or rejects it untouched."""
 
 import os
 import sqlite3
@@ -9,10 +9,10 @@ from gateway.stores.disk import sync_folder
 from gateway.stores.sqlite.group_commit import explained
 
 _FIRST = (
-    # Ids are never used again (AUTOINCREMENT): a turn is named after its inbox row, which is deleted when answered.
+    # Ids are never reused (AUTOINCREMENT): a turn is named after its inbox row, which is deleted when answered.
     """CREATE TABLE inbox (
         id INTEGER PRIMARY KEY AUTOINCREMENT, message TEXT NOT NULL, received_at TEXT NOT NULL) STRICT""",
-    # Which messages were ever taken in; outlives the inbox row, so that a message delivered again is known.
+    # Messages ever accepted; outlives the inbox row, so that a message delivered again is recognised.
     "CREATE TABLE seen (key TEXT PRIMARY KEY, expires_at TEXT NOT NULL) STRICT, WITHOUT ROWID",
     "CREATE TABLE turns (id TEXT PRIMARY KEY, committed_at TEXT NOT NULL) STRICT, WITHOUT ROWID",
     "CREATE TABLE notices (key TEXT PRIMARY KEY, at TEXT NOT NULL) STRICT, WITHOUT ROWID",
@@ -31,14 +31,14 @@ _FIRST = (
     "CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
 )
 _CHANGES = (
-    # Ids are never used again: an owner who approves number 12 means the change that was told as number 12.
+    # Ids are never reused: an owner who approves number 12 means the change that was announced as number 12.
     """CREATE TABLE changes (
         id INTEGER PRIMARY KEY AUTOINCREMENT, proposal TEXT NOT NULL, created_at TEXT NOT NULL,
         expires_at TEXT NOT NULL, state TEXT NOT NULL, changed_at TEXT NOT NULL) STRICT""",
     "CREATE INDEX changes_by_state ON changes (state, id)",
 )
 _DOOR = (
-    # A request without a code was refused: who asked gets no other code until then.
+    # A request without a code was refused: its visitor gets no other code until then.
     """CREATE TABLE pairings (
         channel TEXT NOT NULL, account TEXT NOT NULL, person TEXT NOT NULL, name TEXT NOT NULL, code TEXT,
         asked_at TEXT NOT NULL, until TEXT NOT NULL, PRIMARY KEY (channel, account, person)) STRICT, WITHOUT ROWID""",
@@ -60,7 +60,7 @@ _SPENDING = (
         PRIMARY KEY (agent, day, cause)) STRICT, WITHOUT ROWID""",
 )
 _JOBS = (
-    # Ids are never used again: a job's session is named after it.
+    # Ids are never reused: a job's session is named after it.
     """CREATE TABLE jobs (
         id INTEGER PRIMARY KEY AUTOINCREMENT, agent TEXT NOT NULL, key TEXT UNIQUE, errand TEXT NOT NULL,
         is_enabled INTEGER NOT NULL DEFAULT 1, next_slot TEXT, last_slot TEXT, failures INTEGER NOT NULL DEFAULT 0)
@@ -74,7 +74,7 @@ _JOBS = (
 )
 
 _UNREADABLE = (
-    # Whole, as bytes, for what cannot be read may be no text; nothing removes it.
+    # Whole, as bytes, for unreadable content may not be text; nothing removes it.
     """CREATE TABLE unreadable (
         id INTEGER PRIMARY KEY AUTOINCREMENT, reason TEXT NOT NULL, row INTEGER NOT NULL, content BLOB NOT NULL,
         beside BLOB NOT NULL, why TEXT NOT NULL, at TEXT NOT NULL) STRICT""",
@@ -83,15 +83,15 @@ _UNREADABLE = (
 _QUARANTINE = ("ALTER TABLE unreadable RENAME TO quarantine",)
 
 STEPS = (_FIRST, _CHANGES, _DOOR, _SPENDING, _JOBS, _UNREADABLE, _QUARANTINE)
-"""What each version added to the one before, in order; a step that was released is never edited."""
+"""The additions of each version to the one before, in order; a released step is never edited."""
 VERSION = len(STEPS)
 """Stored as the database's `user_version`."""
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """Open the state at *path*, made if absent, for the calling thread.
+    """Open the state at *path*, created if absent, for the calling thread.
 
-    Raises StoreError for a file that is damaged, from a newer version or not ours; it is then left as it was.
+    Raises StoreError for a file that is damaged, from a newer version or not ours, and leaves it untouched.
     """
     try:
         _make_file(path)
@@ -99,19 +99,19 @@ def open_database(path: Path) -> sqlite3.Connection:
         return _connect(path)
     except (sqlite3.Error, OSError) as exc:
         raise explained(path, exc) from exc
-    except UnicodeDecodeError as exc:  # SQLite's message quotes what is no text any more
+    except UnicodeDecodeError as exc:  # SQLite's message quotes content that is not text
         raise explained(path, _damage("its description of itself cannot be read")) from exc
 
 
 def _make_file(path: Path) -> None:
-    """Create an empty file that only its owner may read (SQLite's companions take the same rights), durably."""
+    """Create an empty file that only its owner may read (SQLite gives its companion files the same mode), durably."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     sync_folder(path.parent)
 
 
 def _inspect(path: Path) -> None:
-    """Look at the file through a handle that cannot write."""
+    """Inspect the file through a read-only handle."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         version = _version(connection)
@@ -130,13 +130,13 @@ def _inspect(path: Path) -> None:
 
 
 CACHE_KB = 512
-"""Pages of the file kept in memory. SQLite's own 2 MB fill over 2,000 messages, and what they hold is not asked for."""
+"""Size of the page cache. SQLite's own 2 MB fill over 2,000 messages, and those pages are not read again."""
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=5, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")  # each commit is on the disk before it is acknowledged
+    connection.execute("PRAGMA synchronous = FULL")  # each commit is on disk before it is acknowledged
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
     _upgrade(connection)
@@ -144,7 +144,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _upgrade(connection: sqlite3.Connection) -> None:
-    """Bring an older database, or an empty one, to this version: wholly or not at all."""
+    """Upgrade an older database, or an empty one, to this version: wholly or not at all."""
     version = _version(connection)
     if version == VERSION:
         return

@@ -1,4 +1,4 @@
-"""This file keeps in SQLite what models have cost."""
+"""Model costs in SQLite."""
 
 import sqlite3
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""This file keeps the gateway's durable state in one SQLite file."""
+"""The gateway's durable state in one SQLite file."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -58,9 +58,9 @@ class SqliteStore:
         retention: Retention | None = None,
         checkpoint: Checkpoint = unchecked,
     ) -> "SqliteStore":
-        """Open the state at *path*, made if absent; the clock is the machine's unless one is given.
+        """Open the state at *path*, created if absent; the default clock is the machine's.
 
-        Raises StoreError, with the file untouched, if it is damaged, from a newer version, or cannot be written.
+        Raises StoreError, leaving the file untouched, if it is damaged, from a newer version, or read-only.
         """
         thread = Threads("state")
         try:
@@ -72,7 +72,7 @@ class SqliteStore:
         return cls(commits, clock or SystemClock(), retention or Retention())
 
     def measure(self, on_commit: Callable[[float], None]) -> None:
-        """Tell *on_commit* from now on how many seconds each commit took."""
+        """Call *on_commit* with the seconds that each commit takes from now on."""
         self._commits.on_commit = on_commit
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
@@ -103,7 +103,7 @@ class SqliteStore:
         await self._commits.close()
 
 
-# What follows runs on the writer's thread, inside a transaction.
+# The rest runs on the writer's thread, inside a transaction.
 
 
 def _commit_turn(commit: TurnCommit, now: datetime, db: sqlite3.Connection) -> list[OutboxRow]:

@@ -1,4 +1,4 @@
-"""Reading of stored rows in SQLite: a row that cannot be read is quarantined, and the rows behind it are read."""
+"""Reading of stored rows in SQLite: an unreadable row is quarantined, and the rows behind it are read."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -26,39 +26,39 @@ _TABLES: Mapping[Kind, tuple[str, str, str]] = MappingProxyType(
         Kind.JOB: ("jobs", "errand", "agent, key, is_enabled, next_slot, last_slot, failures"),
     }
 )
-"""By kind: where such rows stand, their content, and what is kept beside it."""
+"""By kind: the table of such rows, their content, and the columns kept beside it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of the rows of one kind; the number is the first column."""
+    """A query for the rows of one kind; the number is the first column."""
 
     reason: str
-    """The code under which a row that cannot be read is counted."""
+    """The reason code counted for an unreadable row."""
     statement: str
     values: Sequence[str | int] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[Row]):
-    """What could be read, and what was set aside for it."""
+    """The readable rows, and the quarantined ones."""
 
     rows: list[Row]
     aside: list[Unreadable] = field(default_factory=list)
     contents: list[str] = field(default_factory=list)
-    """Of what was set aside, as they stood there."""
+    """Contents of the quarantined rows, as stored."""
 
     def told(self) -> list[Row]:
-        """Return the rows, and warn of what is not among them; to be called once the reading is durable."""
+        """Return the rows, and warn of quarantined ones; call once the read is durable."""
         for each in self.aside:
             each.tell()
         return self.rows
 
 
 def read_on(query: Query, read: Callable[[Fields], Row], now: datetime, db: sqlite3.Connection) -> Reading[Row]:
-    """Return what *query* finds, as *read* makes it of a row, inside the caller's transaction.
+    """Return the rows of *query*, each decoded by *read*, inside the caller's transaction.
 
-    What cannot be read is set aside and the query made again, so that a page is as full as it can be.
+    Unreadable rows are quarantined and the query is repeated, so that a page is as full as possible.
     """
     aside: list[Unreadable] = []
     contents: list[str] = []
@@ -72,7 +72,7 @@ def read_on(query: Query, read: Callable[[Fields], Row], now: datetime, db: sqli
 
 
 def _fetched(query: Query, db: sqlite3.Connection) -> list[Fields]:
-    """Return the rows; a text that is not in UTF-8, which SQLite would refuse them all for, has surrogates in it."""
+    """Return the rows; text that is not UTF-8, which SQLite would otherwise reject, contains surrogates."""
     before, db.text_factory = db.text_factory, as_it_stands
     try:
         return db.execute(query.statement, query.values).fetchall()
@@ -81,7 +81,7 @@ def _fetched(query: Query, db: sqlite3.Connection) -> list[Fields]:
 
 
 def as_it_stands(text: bytes) -> str:
-    """Return *text*; bytes that are no UTF-8 become surrogates."""
+    """Return *text*; bytes that are not UTF-8 become surrogates."""
     return text.decode("utf-8", "surrogateescape")
 
 
