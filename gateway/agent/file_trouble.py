@@ -92,4 +92,4 @@ class Alarm:
         with suppress(StoreError):  # the store reports its own failures
             for key, said in list(self._untold.items()):
                 await self._tell(key, said)
-                del self._untold[key]
+                self._untold.pop(key, None)  # another caller may have notified meanwhile

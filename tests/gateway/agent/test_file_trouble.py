@@ -1,5 +1,6 @@
 """The owner hears of files that cannot be written or are left out, once, and again when it happens again."""
 
+import asyncio
 import os
 from contextlib import closing
 from datetime import timedelta
@@ -28,6 +29,7 @@ class Owner:
     async def tell(self, key: str, said: str) -> None:
         if not self.is_reachable:
             raise StoreError("full, too")
+        await asyncio.sleep(0)
         self.heard.setdefault(key, said)
 
     def later(self, time: timedelta) -> None:
@@ -47,6 +49,15 @@ async def test_an_incident_is_told_once(tmp_path: Path) -> None:
     assert list(owner.heard.values()) == [
         f"Agent main has trouble with its files: {FULL}. It goes on by itself once that is mended."
     ]
+
+
+async def test_an_incident_that_two_notice_at_once_is_told_once(tmp_path: Path) -> None:
+    """The upkeep of a history and a turn ring together; the second found nothing to forget, and the gateway ended."""
+    owner = Owner(tmp_path)
+    owner.alarm.troubled(Cause.HISTORY, FULL)
+    await asyncio.gather(owner.alarm.ring(), owner.alarm.ring())
+    await owner.alarm.ring()
+    assert len(owner.heard) == 1
 
 
 async def test_the_next_incident_is_told_again(tmp_path: Path) -> None:
