@@ -66,7 +66,7 @@ def parse_message(message: Message, place: Place | None, me: BotUser) -> Inbound
         kind=place.kind,
         text=text,
         is_for_us=place.kind is ChatKind.DIRECT or _names_us(message, me) or _answers_us(message, me),
-        sent_at=message.timestamp.astimezone(UTC),
+        sent_at=message.timestamp,
         quote=Quote("somebody", forwarded) if forwarded else _replied(message, me),
         attachments=tuple(_attachment(file, message) for file in message.attachments),
         space=message.guild_id,
@@ -84,8 +84,7 @@ def parse_edit(message: Message, place: Place | None, me: BotUser) -> InboundMes
     found = parse_message(message, place, me)
     if not isinstance(found, InboundMessage):
         return found
-    edited = message.edited_timestamp.astimezone(UTC)
-    number = (edited - EPOCH) // timedelta(milliseconds=1)
+    number = (message.edited_timestamp - EPOCH) // timedelta(milliseconds=1)
     return replace(found, id=f"{message.id}.e{number}", via=Via.EDIT, target=message.id)
 
 

@@ -1,13 +1,24 @@
 """Shapes of Discord's events and objects: the few fields that we read; all others are ignored."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 Snowflake = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
 """A Discord id, which contains its creation time."""
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except (OverflowError, OSError) as exc:  # a year before the first or after the last
+        raise ValueError("no time that there is in UTC") from exc
+
+
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
+"""A time in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +97,12 @@ class Snapshot(Wire):
 class Message(Content):
     """A message as `MESSAGE_CREATE` and `MESSAGE_UPDATE` carry it."""
 
-    id: str
-    channel_id: str
+    id: Snowflake
+    channel_id: Snowflake
     author: User
-    timestamp: datetime
+    timestamp: Moment
     type: int = 0
-    edited_timestamp: datetime | None = None
+    edited_timestamp: Moment | None = None
     guild_id: str | None = None
     member: Member | None = None
     webhook_id: str | None = None

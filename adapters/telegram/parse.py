@@ -255,9 +255,16 @@ def _is_mention(mark: MessageEntity, text: str, me: BotUser) -> bool:
     name = f"@{me.username}".lower()
     match mark.type:
         case Mark.MENTION:
-            return mark.extract_from(text).lower() == name
+            return _marked(mark, text).lower() == name
         case Mark.TEXT_MENTION:
             return mark.user is not None and mark.user.id == me.id
         case Mark.BOT_COMMAND:
-            return mark.extract_from(text).lower().endswith(name)
+            return _marked(mark, text).lower().endswith(name)
     return False
+
+
+def _marked(mark: MessageEntity, text: str) -> str:
+    """Return the stretch of *text* that *mark* is about, in UTF-16 units; the SDK fails on half a character."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    begin = max(mark.offset, 0)
+    return units[2 * begin : 2 * max(mark.offset + mark.length, begin)].decode("utf-16-le", "replace")

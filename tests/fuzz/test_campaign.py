@@ -5,7 +5,7 @@ import itertools
 import pytest
 from hypothesis import strategies as st
 
-from tests.fuzz.campaign import FREE_BLOCKS, Campaign, HangError, Target, fuzz
+from tests.fuzz.campaign import BLOCKS_A_REPLAY, FREE_BLOCKS, Campaign, HangError, Target, fuzz, replay
 from tests.fuzz.mutation import CORPUS, mutated, mutated_json, seeds_of
 
 HANG_S = 0.2
@@ -36,11 +36,19 @@ def test_an_input_that_hangs_is_told() -> None:
 
 def test_memory_that_grows_is_told() -> None:
     """Some blocks more at every input are a leak; what fills up at first, or goes up and down, is none."""
-    assert grown([at * 2_000 for at in range(40)]).grew()
+    assert grown([at * 4_000 for at in range(40)]).grew()
     assert not grown([min(at, 10) * 9_000 for at in range(40)]).grew()
     assert not grown([(at % 3) * FREE_BLOCKS // 2 for at in range(40)]).grew()
     assert not grown([0, 90_000]).grew(), "two looks say nothing"
     assert grown([0] * 40, mb=[float(at * 4) for at in range(40)]).grew()
+
+
+def test_memory_that_grows_by_what_is_known_is_told() -> None:
+    """An input that is given again leaves nothing behind; one that is kept each time does."""
+    kept: list[list[int]] = []
+    values = list(range(1_000, 1_050))
+    assert replay(Target("leak", st.integers(), lambda value: kept.append([value])), values) > BLOCKS_A_REPLAY
+    assert replay(Target("none", st.integers(), lambda value: None), values) <= BLOCKS_A_REPLAY
 
 
 def grown(blocks: list[int], mb: list[float] | None = None) -> Campaign:

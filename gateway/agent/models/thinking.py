@@ -106,4 +106,4 @@ class ThinkingFilter:
 def _ticks_at_end(text: str) -> int:
     """Return the position at which backticks at the end of *text* begin that may go on; -1 if there are none."""
     ticks = len(text) - len(text.rstrip("`"))
-    return len(text) - ticks if 0 < ticks < 3 else -1
+    return len(text) - ticks % 3 if ticks % 3 else -1

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
 from adapters.discord.parse import BotUser, Ignored, parse_edit, parse_message
@@ -72,6 +73,21 @@ def test_what_discord_marks_as_ours_is_for_us(given: dict[str, Any]) -> None:
 def test_what_only_looks_like_a_mention_is_none(given: dict[str, Any]) -> None:
     """Text that reads like one, a mention of others, of everybody."""
     assert not heard(**given).is_for_us
+
+
+@pytest.mark.parametrize("field", ["timestamp", "edited_timestamp"])
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_a_time_that_utc_does_not_have_is_refused(field: str, moment: str) -> None:
+    """As a shape that we do not know, which the listener counts and passes over."""
+    with pytest.raises(ValidationError, match="no time that there is in UTC"):
+        Message.model_validate(message(**{field: moment}))
+
+
+@pytest.mark.parametrize("field", ["id", "channel_id"])
+def test_a_message_without_an_id_is_refused(field: str) -> None:
+    """Two of them would pass for the same."""
+    with pytest.raises(ValidationError):
+        Message.model_validate(message(**{field: ""}))
 
 
 def test_the_call_at_the_beginning_is_no_part_of_what_was_said() -> None:

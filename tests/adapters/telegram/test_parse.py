@@ -101,6 +101,13 @@ def test_what_only_looks_like_a_mention_is_none(text: str, entities: list[dict[s
     assert not heard(chat=GROUP, text=text, entities=entities).is_for_us
 
 
+@pytest.mark.parametrize(("offset", "length"), [(1, 3), (0, 1), (3, 10**6), (-3, 2), (0, -1), (10**9, 1)])
+@pytest.mark.parametrize("text", ["😀😀@strand_bot", "\ud800 @strand_bot"])
+def test_a_mark_that_cuts_a_character_calls_nobody(text: str, offset: int, length: int) -> None:
+    """Half a character, a place outside of the text, a lone surrogate: the message is heard all the same."""
+    assert not heard(chat=GROUP, text=text, entities=[mark("mention", offset, length)]).is_for_us
+
+
 def reply_to(sender: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"message_id": 3, "date": 1793700000, "chat": FORUM, "from": sender, **more}
 

@@ -157,16 +157,16 @@ class _Reader:
         return tuple(title for _, title in self._headings if title)
 
     def _table(self, token: Token) -> Iterator[_Passage]:
-        """Yield each row with the table's head, or the head if there are no rows."""
+        """Yield each row with the table's head, or the head if no row has words."""
         if token.type == "table_close":
             if self._head and not self._has_rows:
                 yield self._found(self._head)
             self._head = None
         elif token.type == "thead_open":
             self._head, self._has_rows = self._row(token), False
-        elif self._head and token.map and token.map[0] != self._head.line:
+        elif self._head and token.map and token.map[0] != self._head.line and (row := self._row(token)).text:
             self._has_rows = True
-            yield self._found(replace(self._row(token), header=self._head.text))
+            yield self._found(replace(row, header=self._head.text))
 
     def _row(self, token: Token) -> _Passage:
         line = (token.map or [0])[0]

@@ -55,6 +55,13 @@ def test_text_without_tags_stays_whole(text: str) -> None:
     assert answer(*text) == text
 
 
+@pytest.mark.parametrize("ticks", [4, 5, 7, 90])
+def test_a_run_of_backticks_may_be_cut_anywhere(ticks: int) -> None:
+    """Whether the tag behind it stands in code depends on how many there are, and not on how they came."""
+    whole = "`" * ticks + "\n<think>x</think>\nend"
+    assert {answer(whole[:cut], whole[cut:]) for cut in range(1, len(whole))} == {answer(whole)}
+
+
 def test_no_draft_shows_reasoning() -> None:
     """What a chat sees while the answer grows is the answer, too."""
     assembly = Assembly("m")

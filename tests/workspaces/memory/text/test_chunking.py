@@ -93,6 +93,11 @@ def test_a_table_row_is_read_with_the_head_of_its_table() -> None:
     ]
 
 
+def test_the_head_of_a_table_whose_rows_are_blank_is_not_lost() -> None:
+    """It is all that the table says."""
+    assert places("| what | where |\n|------|-------|\n| | |\n") == [(1, 1, "what | where")]
+
+
 def test_front_matter_comments_and_blanks_are_no_entries() -> None:
     """They are skipped without moving a line number."""
     text = "---\ntitle: x\n---\n\n<!-- hidden\nover lines -->\n\nseen <!-- not this --> too\n\n- \n***\n"
