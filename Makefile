@@ -19,7 +19,7 @@ help:
 	@echo "make check     format, lint, types, import rules"
 	@echo "make bench     measure, and print the goals beside the figures"
 	@echo "make nightly   the tests that take minutes, then make endurance"
-	@echo "make endurance a load of ten minutes, another with kills, half an hour of a household"
+	@echo "make endurance loads of ten minutes, without and with kills, half an hour of a household, two of 30 long chats"
 	@echo "make oracles   get what the tests judge by, where they can: Telegram's own library, from npm"
 	@echo "make lock      renew requirements.lock and requirements-dev.lock"
 	@echo "make clean     remove the environment and caches"
@@ -38,6 +38,7 @@ endurance: $(VENV)/.for-tests
 	@$(BIN)/python -m bench.load --messages 30000 --minutes 10
 	@$(BIN)/python -m bench.load --messages 30000 --minutes 10 --kill-every 20
 	@$(BIN)/python -m bench.soak --minutes 30
+	@$(BIN)/python -m bench.soak --hours 2 --chats 30 --window 128000 --endless --rate 2
 
 check: $(VENV)/.for-tests
 	@$(BIN)/ruff format --check .

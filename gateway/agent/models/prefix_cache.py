@@ -7,22 +7,25 @@ from dataclasses import dataclass
 
 from gateway.agent.entries import Entry, ReplyEntry, UserEntry
 
-MOST_BYTES = 8_000_000
-"""For all conversations of a model together; 150 turns of two lines each are some 40 kB. The least recently used one is
-dropped first, and is encoded anew when it continues.
+MOST_BYTES = 3_000_000
+"""For all conversations of a model together, and as much again for their entries, which their transcripts may have
+dropped; 150 turns of two lines each are some 40 kB. The least recently used one is dropped first, and is encoded anew
+when it continues.
 """
 KEPT_S = 300.0
 """Lifetime after the last request, as long as providers keep a prompt: ended or forgotten text leaves memory soon."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Beginning:
+class Beginning:
+    """A conversation as far as it was written, and what was written of it."""
+
     entries: tuple[Entry, ...] = ()
     text: bytes = b""
     asked_at: float = 0.0
 
 
-_NONE = _Beginning()
+_NONE = Beginning()
 
 
 class Beginnings:
@@ -31,7 +34,7 @@ class Beginnings:
     def __init__(self, most_bytes: int = MOST_BYTES, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most_bytes
         self._clock = clock
-        self._kept: OrderedDict[Entry, _Beginning] = OrderedDict()
+        self._kept: OrderedDict[Entry, Beginning] = OrderedDict()
         self._size = 0
 
     def written(self, entries: Sequence[Entry], write: Callable[[Sequence[Entry]], bytes]) -> bytes:
@@ -46,18 +49,18 @@ class Beginnings:
         self._size -= len(known.text)
         if known.entries != tuple(entries[: len(known.entries)]):
             known = _NONE
-        now = _Beginning(tuple(entries), known.text + write(entries[len(known.entries) :]), self._clock())
+        now = Beginning(tuple(entries), known.text + write(entries[len(known.entries) :]), self._clock())
         self._keep(now)
         return now.text
 
-    def _keep(self, now: _Beginning) -> None:
+    def _keep(self, now: Beginning) -> None:
         self._kept[now.entries[0]] = now
         self._size += len(now.text)
         while self._kept and (self._size > self._most or self._oldest.asked_at < now.asked_at - KEPT_S):
             self._size -= len(self._kept.popitem(last=False)[1].text)
 
     @property
-    def _oldest(self) -> _Beginning:
+    def _oldest(self) -> Beginning:
         return next(iter(self._kept.values()))
 
 

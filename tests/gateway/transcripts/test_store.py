@@ -1,6 +1,8 @@
 """Where transcripts lie, and what is told of damaged ones."""
 
 import asyncio
+import gc
+import random
 import weakref
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -8,13 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from bench.talk import prose
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import ReplyEntry, Usage, UserEntry
+from gateway.agent.models.openai import body_of
+from gateway.agent.models.port import ModelRequest
+from gateway.agent.models.prefix_cache import MOST_BYTES, Beginning, Beginnings
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
 from gateway.transcripts import store as module
+from gateway.transcripts.codec import Record, header, to_line
 from gateway.transcripts.read_tail import LEAST_MESSAGES
-from gateway.transcripts.store import Sessions
+from gateway.transcripts.store import OPEN_BYTES, Sessions
 from tests.gateway.turns.test_turn import MAIN
 
 GROUP = SessionKey(MAIN, "group:telegram.home.-100/../../main")
@@ -92,6 +99,48 @@ async def test_long_conversations_are_not_all_kept_in_memory(
     three = weakref.ref(await sessions.open(keys[2]))
     await threads(int)  # lets go of what it read last
     assert (one() is None, two() is None, three() is None) == (True, True, False)
+
+
+async def test_thirty_long_conversations_take_little_memory(tmp_path: Path, threads: Threads) -> None:
+    """Of 480 turns each, which fit a window of 128,000 tokens, the latest six are held, whoever holds them.
+
+    What the model's connector keeps of their beginnings counts too.
+    """
+    sessions, beginnings, said = Sessions({MAIN: tmp_path}, threads), Beginnings(), 0
+    for number in range(30):
+        key = SessionKey(MAIN, f"group:{number}")
+        said += _talk_at_length(sessions.path(key), number)
+        request = ModelRequest("", "", (await sessions.open(key)).entries, ())
+        body_of(request, {}, {"model": "m"}, beginnings)
+        del request
+    held, written = _held()
+    bound = OPEN_BYTES + MOST_BYTES
+    assert said > 1.5 * bound
+    assert held <= bound
+    assert written <= MOST_BYTES
+
+
+def _talk_at_length(path: Path, seed: int) -> int:
+    """Write the transcript of a long conversation; return how many characters were said in it."""
+    dice, at, said = random.Random(seed), datetime(2026, 3, 4, tzinfo=UTC), 0
+    with path.open("wb") as file:
+        file.write(header(path.stem, at))
+        for number in range(480):
+            asked, told = prose(dice, 50), prose(dice, 90)
+            said += len(asked) + len(told)
+            entries = UserEntry(asked, at, "Ann", str(number)), ReplyEntry(told, (), "m", Usage(2_000, 120))
+            file.writelines(to_line(Record(TurnId(f"t{number}"), at, entry)) for entry in entries)
+    return said
+
+
+def _held() -> tuple[int, int]:
+    """Return how many characters of entries are in memory, each object once, and how many bytes of beginnings."""
+    gc.collect()
+    alive = gc.get_objects()
+    return (
+        sum(len(each.text) for each in alive if isinstance(each, UserEntry | ReplyEntry)),
+        sum(len(each.text) for each in alive if isinstance(each, Beginning)),
+    )
 
 
 async def test_what_a_job_says_over_months_is_not_kept_in_memory(
