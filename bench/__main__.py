@@ -1,6 +1,6 @@
-"""This file is `make bench`: it measures gateway, search, history, transcripts and talks, and prints goals beside.
+"""`make bench`: measures gateway, search, history, transcripts and talks, and prints the results beside their goals.
 
-The rivals' figures were taken on such a machine (two cores, an instant model): nanobot, hermes-agent, OpenClaw.
+The rivals' figures were measured on a similar machine (two cores, an instant model): nanobot, hermes-agent, OpenClaw.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""This file gives the retrieval bench what only a provider can: reranking, and the sub-questions of a language model.
+"""Providers for the retrieval bench: reranking, and a language model's sub-questions.
 
-Whatever fails ends the measurement: a figure over questions of which some went without would say nothing.
+Any failure ends the measurement: a figure in which some questions lack the provider's part would be meaningless.
 """
 
 import asyncio
@@ -22,17 +22,17 @@ from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.search import Query
 
 PATIENCE_S = 30.0
-"""For one request; a search of the gateway waits `deadline_s`."""
+"""Timeout of one request; a search of the gateway waits `deadline_s`."""
 
 Reorder = Callable[[str, Sequence[Found]], Sequence[Found]]
-"""Brings what was found for a question into another order. Raises StrandlineError."""
+"""Reorders the results of a question. Raises StrandlineError."""
 Rewrite = Callable[[str], Sequence[str]]
-"""Gives the sub-questions of a question."""
+"""Returns the sub-questions of a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aids:
-    """What a method may ask; `None` where nobody is configured."""
+    """Providers available to a method; `None` if not configured."""
 
     rerank: Reorder | None = None
     rewrite: Rewrite | None = None
@@ -43,7 +43,7 @@ NOBODY = Aids()
 
 @contextmanager
 def configured(config: Config, environ: Mapping[str, str], methods: Sequence[str]) -> Iterator[Aids]:
-    """Give what *methods* need of providers, as *config* names them. Raises ConfigError for what it lacks."""
+    """Yield the providers for *methods*, as configured. Raises ConfigError for a missing one."""
     reranker = _reranker(config, environ) if "rerank" in methods else None
     model = _model(config, environ) if "rewrite" in methods else None
     with asyncio.Runner() as runner:

@@ -1,9 +1,9 @@
-"""This file is `python -m bench.capacity`: it weighs, models and simulates, and renews the paper's tables.
+"""`python -m bench.capacity`: measures, models and simulates capacity, and updates the paper's tables.
 
 python -m bench.capacity [--kept] [--write]
 
-`--kept` takes the costs that were measured last. `--write` keeps the new ones in `bench/costs.json` and puts the tables
-between the marks of `docs/scale.md`. Weighing takes some two minutes, the rest one.
+`--kept` uses the costs measured last. `--write` stores the new ones in `bench/costs.json` and puts the tables between
+the marks of `docs/scale.md`. Measuring takes some two minutes, the rest one.
 """
 
 import argparse
@@ -20,29 +20,29 @@ from bench.costs import Costs, read_costs, write_costs
 PAPER = Path(__file__).parents[1] / "docs" / "scale.md"
 SIZES = (1_000, 1_000_000)
 BURST, CHATS = 300, 30
-"""As `bench.weighing` and `bench.gateways` have it."""
+"""As in `bench.weighing` and `bench.gateways`."""
 _BUSY = (0.5, 0.8)
-"""Shares of a processor at which the formula of queueing is tried."""
+"""Utilisations of a processor at which the queueing formula is checked."""
 _MOST_SIMULATED = 20_000
-"""Agents: of more, one shard or a part of one is simulated, its gateways in proportion."""
+"""Agents: beyond this number one shard or a part of one is simulated, with its gateways in proportion."""
 _PATIENT_MS = 150.0
-"""What 19 of 20 messages may wait for a processor (the goal that the load has)."""
+"""Limit for the wait for a processor of 19 in 20 messages (the goal of the load bench)."""
 _DEATH = Death(at_s=1_800, back_s=60)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A model's answer, and what the simulation says of it."""
+    """A model's answer, and its simulation."""
 
     found: Capacity
     day: Day
     quiet: Seen
     death: Seen
     least: int | None
-    """The fewest gateways with which messages wait for a processor no longer than they may."""
+    """The fewest gateways with an acceptable wait for a processor."""
 
     def rows(self) -> Iterator[str]:
-        """Yield them beside each other, as rows of a table."""
+        """Yield both, side by side, as rows of a table."""
         found, quiet, death = self.found, self.quiet, self.death
         at = f"| {self.day.agents:,} on {self.day.gateways}"
         yield f"{at}: busy | {100 * found.utilisation:.1f} % | {100 * quiet.utilisation:.1f} % |"
@@ -78,13 +78,13 @@ def tables(costs: Costs, trials: Sequence[Trial]) -> dict[str, str]:
 
 
 def costs_table(costs: Costs) -> str:
-    """Return what was measured, when and where."""
+    """Return the measured costs, with date and machine."""
     when = f"{costs.day}, {costs.machine}, load average {costs.load:.1f} before:"
     return "\n".join([when, "", *costs.lines()])
 
 
 def model_table(costs: Costs, found: Sequence[Capacity]) -> str:
-    """Return what so many agents need, a column a size."""
+    """Return the resources for each number of agents, a column a size."""
     share = 100 * open_share(USUAL, CHOSEN)
     rows: list[tuple[str, list[str]]] = [
         ("messages a second, busiest", [f"{each.messages_a_second:,.1f}" for each in found]),
@@ -120,7 +120,7 @@ def _simulation(costs: Costs, trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def busy_day(costs: Costs, busy: float, hours: float = 0.5) -> Day:
-    """Return a day of one gateway with as many agents as make its processor so *busy*."""
+    """Return a day of one gateway with as many agents as bring its processor to the utilisation *busy*."""
     return Day(round(busy / busy_share(costs, USUAL)), 1, USUAL, hours)
 
 
@@ -136,7 +136,7 @@ def renewed(paper: str, made: dict[str, str]) -> str:
 
 
 def main() -> None:
-    """Print the tables, and renew the paper's if asked to."""
+    """Print the tables, and update the paper's if requested."""
     parser = argparse.ArgumentParser(prog="bench.capacity")
     parser.add_argument("--kept", action="store_true", help="take the costs of bench/costs.json, measure nothing")
     parser.add_argument("--write", action="store_true", help="keep the costs, and renew docs/scale.md")

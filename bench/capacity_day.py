@@ -1,7 +1,7 @@
-"""This file simulates the busiest hours of many agents on several gateways, one of which dies and comes back.
+"""Simulation of the busiest hours of many agents on several gateways, one of which dies and comes back.
 
 Discrete events, seeded. A message waits for its agent's earlier one, for its agent to have a gateway, then twice for
-the gateway's one processor: before the model and after it. The processor serves in the order of arrival.
+the gateway's one processor: before the model and after it. The processor serves in order of arrival.
 """
 
 import heapq
@@ -15,21 +15,21 @@ from bench.capacity_model import USUAL, Usage
 from bench.costs import Costs
 
 _RESTART_S = 1.5
-"""What a gateway takes to begin anew when its share changes, without agents: `docs/scale.md` says a second or two."""
+"""Restart time of a gateway after its share changes, without agents: `docs/scale.md` says a second or two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """A gateway's."""
+    """Death of a gateway."""
 
     at_s: float
     back_s: float
-    """After so long it lives again."""
+    """Time until it comes back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What is simulated."""
+    """Parameters of a simulation."""
 
     agents: int
     gateways: int
@@ -43,26 +43,26 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What came of it; times in seconds."""
+    """Result of a simulation; times in seconds."""
 
     messages: int
     seconds: float
     """From the first message to the last answer."""
     utilisation: float
-    """Of the gateways' processors, while messages came."""
+    """Of the gateways' processors, while messages arrived."""
     queued: Sequence[float]
-    """How long each message waited for the processor, sorted."""
+    """Wait of each message for the processor, sorted."""
     added: Sequence[float]
-    """From each message to its answer, less the model's time and nothing else, sorted."""
+    """Time from each message to its answer, less only the model's time, sorted."""
     open_indexes: int
-    """At most."""
+    """Maximum."""
 
     def queued_ms(self, part: float) -> float:
-        """Return what that part of the messages waited for the processor at most."""
+        """Return the wait for the processor that this part of the messages does not exceed."""
         return 1000 * _at(self.queued, part)
 
     def added_ms(self, part: float) -> float:
-        """Return what that part of the messages got at most on top of the model's time."""
+        """Return the time added to the model's that this part of the messages does not exceed."""
         return 1000 * _at(self.added, part)
 
 
@@ -71,14 +71,14 @@ def _at(ordered: Sequence[float], part: float) -> float:
 
 
 def arrivals(day: Day) -> list[tuple[float, int]]:
-    """Return when somebody writes to which agent, in order of time."""
+    """Return the time and agent of each message, in order of time."""
     return sorted(_said(day, random.Random(day.seed)))
 
 
 def _said(day: Day, chance: random.Random) -> Iterator[tuple[float, int]]:
     usage, end_s = day.usage, 3600 * day.hours
     talks_a_second = day.agents * usage.peak_a_second / usage.messages_a_talk
-    # Talks that began before and go on are as many as those that go on after the end.
+    # Talks that began earlier and continue are as many as those that continue after the end.
     lead_s = 20 * usage.messages_a_talk * usage.gap_s
     at = -lead_s
     while (at := at + chance.expovariate(talks_a_second)) < end_s:
@@ -92,7 +92,7 @@ def _said(day: Day, chance: random.Random) -> Iterator[tuple[float, int]]:
 
 
 def open_at_most(said: Sequence[tuple[float, int]], open_s: float) -> int:
-    """Return how many agents at most somebody has talked with in the last *open_s* seconds."""
+    """Return the maximum number of agents with a talk in the last *open_s* seconds."""
     used: dict[int, float] = {}
     closing: list[tuple[float, int]] = []
     most = 0
@@ -120,11 +120,11 @@ class _Lane:
     owner: int | None
     waiting: deque[_Message] = field(default_factory=deque)
     at_work: int | None = None
-    """The gateway that has its first message."""
+    """The gateway processing its first message."""
 
 
 class Simulation:
-    """Gateways, lanes and what happens next."""
+    """Gateways, lanes and future events."""
 
     def __init__(self, costs: Costs, day: Day) -> None:
         self._costs, self._day = costs, day
@@ -140,7 +140,7 @@ class Simulation:
         self._events: list[tuple[float, int, Callable[[float], None]]] = []
 
     def run(self, said: Sequence[tuple[float, int]], open_s: float = 600.0) -> Seen:
-        """Let all that was *said* be answered."""
+        """Simulate until all of *said* is answered."""
         for at, agent in said:
             self._then(at, partial(self._arrive, agent))
         if death := self._day.death:
@@ -187,7 +187,7 @@ class Simulation:
         self._begin(agent, at)
 
     def _of(self, agent: int, happen: Callable[[int, float], None]) -> Callable[[float], None]:
-        """Return what happens unless the gateway at work has died meanwhile."""
+        """Return *happen*, skipped if the processing gateway has died meanwhile."""
         gateway = self._at_work(self._lanes[agent])
         life = self._life[gateway]
 
@@ -198,7 +198,7 @@ class Simulation:
         return unless_dead
 
     def _served(self, lane: _Lane, service_s: float, at: float) -> float:
-        """Return when the lane's gateway is through with it."""
+        """Return the time at which the lane's gateway has finished with it."""
         gateway = self._at_work(lane)
         begins_at = max(at, self._free_at[gateway])
         lane.waiting[0].queued_s += begins_at - at
@@ -229,7 +229,7 @@ class Simulation:
             self._begin(agent, at)
 
     def _come_back(self, at: float) -> None:
-        """Share out evenly again; what a gateway has begun it finishes."""
+        """Redistribute evenly; a gateway finishes work in progress."""
         for number, lane in enumerate(self._lanes):
             lane.owner = number % self._day.gateways
         self._free_at[0] = at
@@ -238,7 +238,7 @@ class Simulation:
             self._begin(agent, at)
 
     def _start_over(self, gateways: Sequence[int], at: float) -> None:
-        """A share that changes makes a gateway finish and begin anew, with all its agents."""
+        """Restart gateways with a changed share: each finishes its work and reloads all its agents."""
         for gateway in gateways:
             agents = sum(lane.owner == gateway for lane in self._lanes)
             pause_s = _RESTART_S + agents * self._costs.agent_start_ms / 1000
@@ -246,18 +246,18 @@ class Simulation:
 
 
 def simulate(costs: Costs, day: Day) -> Seen:
-    """Return what comes of *day*; the same for the same seed."""
+    """Return the result of *day*; deterministic for a seed."""
     return Simulation(costs, day).run(arrivals(day))
 
 
 def simulate_burst(costs: Costs, messages: int, chats: int) -> Seen:
-    """Return what one gateway does with so many messages at once and an instant model, as the costs were weighed."""
+    """Simulate one gateway with *messages* at once and an instant model, as in the measurement of the costs."""
     day = Day(chats, 1, Usage(model_s=0))
     return Simulation(costs, day).run([(0.0, number % chats) for number in range(messages)])
 
 
 def least_gateways(costs: Costs, day: Day, p95_ms: float, most: int) -> int | None:
-    """Return with how few gateways 19 of 20 messages wait less than *p95_ms* for a processor; None: not with *most*."""
+    """Return the fewest gateways with which 19 of 20 messages wait less than *p95_ms*; `None`: not even *most*."""
     for gateways in range(1, most + 1):
         if simulate(costs, replace(day, gateways=gateways)).queued_ms(0.95) < p95_ms:
             return gateways

@@ -1,6 +1,6 @@
-"""This file computes what so many agents need, from what a message, an agent and a chunk cost; it measures nothing.
+"""Resources for a number of agents, computed from the costs of a message, an agent and a chunk; measures nothing.
 
-It is arithmetic on means and one formula of queueing; `bench.capacity_day` says where that is wrong.
+It is arithmetic on means and one queueing formula; `bench.capacity_day` shows its errors.
 """
 
 import math
@@ -14,26 +14,26 @@ DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How agents are used: assumptions, every one of them."""
+    """Usage of agents; assumptions only."""
 
     messages_a_day: float = 20.0
-    """To one agent."""
+    """Messages to one agent."""
     messages_a_talk: float = 5.0
     """People write several in a row, then nothing for hours."""
     gap_s: float = 30.0
-    """Between two of a talk, on average."""
+    """Mean time between two messages of a talk."""
     peak: float = 3.0
-    """How many times the mean is written in the busiest hours."""
+    """Rate of the busiest hours, relative to the mean."""
     peak_hours: float = 2.0
     model_s: float = 4.0
-    """A model's answer."""
+    """Time of a model's answer."""
     chunks_a_day: float = 10.0
     days: float = 365.0
-    """For how long notes have been written."""
+    """Age of the notes."""
     kept_days: float = 14.0
-    """How long Redis keeps what a message left."""
+    """Retention of a message's data in Redis."""
     searches: float = 1.0
-    """Of memory, a message."""
+    """Memory searches per message."""
 
     @property
     def peak_a_second(self) -> float:
@@ -42,36 +42,36 @@ class Usage:
 
     @property
     def chunks(self) -> float:
-        """In the index of one agent."""
+        """Chunks in one agent's index."""
         return self.chunks_a_day * self.days
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a part may be asked for: choices."""
+    """Limits of each resource: our choices."""
 
     utilisation: float = 0.5
     """Of a processor, in the busiest hours."""
     gateway_gb: float = 16.0
-    """Of memory, for one gateway and its worker."""
+    """Memory of one gateway and its worker."""
     start_s: float = 10.0
-    """What a start may take: so long do the agents of a gateway wait when a share changes."""
+    """Longest start: the agents of a gateway wait for as long when a share changes."""
     redis_gb: float = 8.0
     redis_ms_a_second: float = 500.0
     """Its one thread is half busy."""
     spare: int = 1
-    """Gateways of a shard that may be away."""
+    """Gateways of a shard that may be down."""
     index_open_s: float = 600.0
-    """As `workspaces/memory/index/request_handler.py` has it."""
+    """As in `workspaces/memory/index/request_handler.py`."""
     qdrant_gb: float = 64.0
     qdrant_replicas: int = 2
     resident: float = 0.1
-    """The share of a chunk that a Qdrant server holds in memory, vectors being on its disk: not measured."""
+    """Share of a chunk that a Qdrant server holds in memory, vectors being on its disk: not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """A month, in one currency: assumptions, to be replaced by your own."""
+    """Prices per month, in one currency: assumptions, to be replaced by your own."""
 
     core: float = 20.0
     gb: float = 3.0
@@ -83,7 +83,7 @@ USUAL, CHOSEN, ASSUMED = Usage(), Bounds(), Prices()
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """How many agents, used how, within which bounds, at which prices."""
+    """Number of agents, their usage, limits and prices."""
 
     agents: int
     usage: Usage = USUAL
@@ -93,20 +93,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What they need."""
+    """Required resources."""
 
     agents: int
     shards: int
     """Redis deployments with gateways of their own."""
     gateways: int
-    """All of them, the spare ones too."""
+    """Total, including spare ones."""
     binding: str
-    """What allows a gateway no more agents."""
+    """The limit that determines the number of agents per gateway."""
     agents_a_gateway: int
     messages_a_second: float
     """In the busiest hours."""
     utilisation: float
-    """Of a gateway's processor then, all gateways being there."""
+    """Of a gateway's processor then, with no gateway down."""
     added_p95_ms: float
     """From a message to its answer, less the model's time."""
     open_indexes: float
@@ -116,14 +116,14 @@ class Capacity:
     redis_gb: float
     disk_gb: float
     qdrant_nodes: int
-    """If the indexes lie on servers instead."""
+    """If the indexes are on servers instead."""
     qdrant_disk_gb: float
     money: float
-    """A month, with embedded indexes and without models."""
+    """Per month, with embedded indexes and without models."""
 
 
 def capacity(costs: Costs, asked: Question) -> Capacity:
-    """Return what *asked* needs."""
+    """Return the resources for *asked*."""
     usage, bounds = asked.usage, asked.bounds
     limits = dict(_agents_a_gateway(costs, usage, bounds))
     binding = min(limits, key=limits.__getitem__)
@@ -157,7 +157,7 @@ def capacity(costs: Costs, asked: Question) -> Capacity:
 
 
 def wait_p95_ms(busy: float, costs: Costs) -> float:
-    """Return how long 19 of 20 messages wait at most for a processor that is *busy* for so large a part of the time.
+    """Return the wait of 19 in 20 messages for a processor with the utilisation *busy*.
 
     The mean by Pollaczek and Khinchine; the tail as if it were exponential. Infinite at one and above.
     """
@@ -170,9 +170,9 @@ def wait_p95_ms(busy: float, costs: Costs) -> float:
 
 
 def lane_p95_ms(usage: Usage) -> float:
-    """Return how long 19 of 20 messages wait at most for the answer to the message before them in their chat.
+    """Return the wait of 19 in 20 messages for the answer to the previous message in their chat.
 
-    A message that is not its talk's first comes an exponential time after the one before, which takes `model_s`.
+    A message that is not its talk's first comes an exponential time after the previous one, which takes `model_s`.
     """
     later = 1 - 1 / usage.messages_a_talk
     if later <= 0.05:
@@ -181,14 +181,14 @@ def lane_p95_ms(usage: Usage) -> float:
 
 
 def open_share(usage: Usage, bounds: Bounds) -> float:
-    """Return the share of agents whose index is open in the busiest hours: somebody talked with them a moment ago."""
+    """Return the share of agents with an open index in the busiest hours: those with a recent talk."""
     talks_a_second = usage.peak_a_second / usage.messages_a_talk
     stays_s = bounds.index_open_s + (usage.messages_a_talk - 1) * usage.gap_s
     return 1 - math.exp(-talks_a_second * stays_s)
 
 
 def busy_share(costs: Costs, usage: Usage) -> float:
-    """Return the share of a processor that one agent's messages take of its gateway in the busiest hours."""
+    """Return the share of a processor used by one agent's messages in the busiest hours."""
     return usage.peak_a_second * costs.mean_ms / 1000
 
 
@@ -203,7 +203,7 @@ def _agents_a_gateway(costs: Costs, usage: Usage, bounds: Bounds) -> Iterator[tu
 
 
 def _agent_mb(costs: Costs, usage: Usage, bounds: Bounds) -> float:
-    """Return what an agent takes of its gateway and the worker, being active for its share of the time."""
+    """Return an agent's memory in its gateway and the worker, being active for its share of the time."""
     chunks = max(0.0, usage.chunks - INDEX_CHUNKS)
     return costs.agent_mb + open_share(usage, bounds) * (costs.index_mb + chunks * costs.chunk_mb)
 
@@ -230,7 +230,7 @@ def _qdrant_nodes(costs: Costs, asked: Question) -> int:
 
 
 def _money(found: Capacity, asked: Question) -> float:
-    """Return the price of two processors a gateway, its worker's among them, and two a Redis and its replica."""
+    """Return the price of two processors per gateway, including its worker's, and two per Redis and its replica."""
     prices = asked.prices
     cores = 2 * found.gateways + 2 * found.shards
     return cores * prices.core + (found.gateway_gb + 2 * found.redis_gb) * prices.gb + found.disk_gb * prices.disk_gb

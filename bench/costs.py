@@ -1,4 +1,4 @@
-"""This file is what one message, one agent and one chunk cost, as they were measured, and the file that keeps it."""
+"""Measured costs of one message, one agent and one chunk, and the file that stores them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,73 +10,73 @@ COSTS_FILE = Path(__file__).parent / "costs.json"
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What was measured on one machine on one day; sizes in bytes unless the name says otherwise."""
+    """Costs measured on one machine on one day; sizes in bytes unless the name says otherwise."""
 
     day: str
     machine: str
     load: float
-    """The machine's load average before anything was measured."""
+    """The machine's load average before the measurement."""
     message_ms: Sequence[float]
-    """Processor time of the gateway and of what it starts, one message after the other, in ascending order."""
+    """CPU time of the gateway and its children per message, sent one by one, ascending."""
     burst_ms: float
-    """The same a message, while many wait at once."""
+    """The same per message, while many wait at once."""
     burst_a_second: float
-    """Messages a second of one gateway under that burst: what the simulation must come out at."""
+    """Messages a second of one gateway under that burst: the target of the simulation."""
     burst_cores: float
-    """Processors that the gateway had then, on average."""
+    """Mean number of processors used by the gateway then."""
     burst_p50_ms: float
-    """From the burst's moment to the answer, for half of its messages."""
+    """Median time from the start of the burst to the answer."""
     redis_ms: float
-    """Redis' processor time a message."""
+    """Redis' CPU time per message."""
     redis_bytes: float
-    """Its memory a message, until that is pruned."""
+    """Redis' memory per message, until pruned."""
     transcript_bytes: float
     state_bytes: float
-    """`state.db` a message, where there is no Redis."""
+    """Size of `state.db` per message, without Redis."""
     history_bytes: float
-    """Of the git history, a message."""
+    """Size of the git history per message."""
     commits: float
-    """A message."""
+    """Per message."""
     gateway_mb: float
     """Resident with one agent, without a platform's SDK."""
     agent_mb: float
-    """Resident, for each agent more that is at rest."""
+    """Resident, for each further idle agent."""
     agent_files: float
     agent_threads: float
     agent_disk: float
     agent_start_ms: float
-    """Processor time of the gateway's start for each agent more."""
+    """CPU time of the gateway's start for each further agent."""
     worker_mb: float
     """Resident: the memory worker with its model and no index."""
     index_mb: float
-    """Resident, for each index that is open, with `INDEX_CHUNKS` chunks."""
+    """Resident, for each open index with `INDEX_CHUNKS` chunks."""
     index_disk: float
     chunk_mb: float
-    """Resident, for each chunk more in an open index."""
+    """Resident, for each further chunk in an open index."""
     chunk_disk: float
     chunk_ms: float
-    """Processor time of reading, embedding and storing a line of 20 words."""
+    """CPU time of reading, embedding and storing a line of 20 words."""
     search_ms: float
-    """Processor time of a search, the query's embedding included."""
+    """CPU time of a search, the query's embedding included."""
 
     @property
     def mean_ms(self) -> float:
-        """Processor time a message, one after the other."""
+        """CPU time per message, sent one by one."""
         return sum(self.message_ms) / len(self.message_ms)
 
     @property
     def variation(self) -> float:
-        """The variance of `message_ms` over its squared mean."""
+        """Variance of `message_ms` over its squared mean."""
         mean = self.mean_ms
         return sum((each - mean) ** 2 for each in self.message_ms) / len(self.message_ms) / mean**2
 
     @property
     def p95_ms(self) -> float:
-        """What nineteen of twenty messages stay below."""
+        """95th percentile."""
         return self.message_ms[int(0.95 * len(self.message_ms))]
 
     def lines(self) -> Iterator[str]:
-        """Yield them as a table of Markdown."""
+        """Yield the costs as a Markdown table."""
         yield "| what | processor | memory | disk | else |"
         yield "|---|---|---|---|---|"
         yield (
@@ -101,7 +101,7 @@ class Costs:
 
 
 INDEX_CHUNKS = 140
-"""Ten days of notes of 14 lines: the index of an agent that is young."""
+"""Ten days of notes of 14 lines: the index of a young agent."""
 
 
 def _kb(size: float) -> str:
@@ -109,13 +109,13 @@ def _kb(size: float) -> str:
 
 
 def read_costs(file: Path = COSTS_FILE) -> Costs:
-    """Return what was measured last. Raises KeyError for a file of another form."""
+    """Return the stored costs. Raises KeyError for a file of another form."""
     kept = json.loads(file.read_text("utf-8"))
     return Costs(**{field.name: kept[field.name] for field in fields(Costs)})
 
 
 def write_costs(costs: Costs, file: Path = COSTS_FILE) -> None:
-    """Keep *costs*, in figures that say no more than was measured."""
+    """Store *costs*, rounded to their accuracy."""
     file.write_text(json.dumps({name: _rounded(value) for name, value in asdict(costs).items()}, indent=1) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""This file is people in many chats, who write at a steady rate whatever the gateway does."""
+"""People in many chats, who write at a steady rate regardless of the gateway."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from tests.journeys.house import OWNER
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How much is said, where, and how fast."""
+    """Number of messages, their chats and their rate."""
 
     messages: int
     minutes: float
@@ -19,12 +19,12 @@ class Pace:
     chats: int = 200
 
     def chat(self, number: int) -> int:
-        """Return where message *number* is said: in turn in the owner's own chat and in each group."""
+        """Return the chat of message *number*: in turn the owner's own chat and each group."""
         return -(number % self.chats) or OWNER
 
     @property
     def all_chats(self) -> list[int]:
-        """Return the chats in which something is said."""
+        """Return the chats with messages."""
         return [self.chat(number) for number in range(self.chats)]
 
     @property
@@ -34,7 +34,7 @@ class Pace:
 
 
 class Crowd:
-    """What they said, and what they were shown."""
+    """Messages sent by people, and messages shown to them."""
 
     def __init__(self, pace: Pace, bot: Recorder) -> None:
         self._pace = pace
@@ -43,10 +43,10 @@ class Crowd:
         self._answered: set[int] = set()
         self._read = 0
         self.late_s = 0.0
-        """The longest that a message was said after its time: how far behind the load itself was."""
+        """Longest delay of a message after its time: how far the load itself fell behind."""
 
     async def talk(self) -> None:
-        """Say everything, each message at its time; one that is late moves no other."""
+        """Send everything, each message at its time; a late one does not delay others."""
         start = time.time()
         for number in range(self._pace.messages):
             due = start + number * self._pace.every_s
@@ -57,7 +57,7 @@ class Crowd:
                 self.late_s = max(self.late_s, self._said[-1].at - due)
 
     async def was_answered(self, timeout_s: float) -> bool:
-        """Wait until everything was answered; say whether it was within *timeout_s* seconds."""
+        """Wait until everything is answered; tell whether it was within *timeout_s* seconds."""
         try:
             await self._bot.until(self._is_answered, timeout_s)
         except TimeoutError:
@@ -65,12 +65,12 @@ class Crowd:
         return True
 
     def judgement(self) -> Judgement:
-        """Judge what people were shown."""
+        """Judge the messages shown to people."""
         return judge(self._said, [Shown(message.chat, message.text, message.at) for message in self._bot.sent])
 
     @property
     def seconds(self) -> float:
-        """From the first message to the latest answer."""
+        """Time from the first message to the latest answer."""
         return self._bot.sent[-1].at - self._said[0].at if self._bot.sent else 0.0
 
     def _say(self, number: int) -> None:
@@ -79,7 +79,7 @@ class Crowd:
         self._bot.says(chat, question(number), user_id=OWNER, chat_type="private" if chat == OWNER else "supergroup")
 
     def _is_answered(self) -> bool:
-        """Look at what was shown since the last time."""
+        """Check the messages shown since the last call."""
         for message in self._bot.sent[self._read :]:
             self._answered.update(answered_in(message.text))
         self._read = len(self._bot.sent)

@@ -1,4 +1,4 @@
-"""This file holds what a benchmark returns: figures with their spread, beside their goals."""
+"""Results of a benchmark: figures with their spread, beside their goals."""
 
 import statistics
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured number: the median of its runs, with the least and the greatest."""
+    """One measured number: the median of its runs, with minimum and maximum."""
 
     name: str
     runs: Sequence[float]
     unit: str
     goal: str = ""
-    """In words, such as `< 20`; empty where there is none."""
+    """As text, such as `< 20`; empty without a goal."""
     rivals: str = ""
-    """What other systems reached on such a machine."""
+    """Results of other systems on a similar machine."""
 
     @property
     def value(self) -> float:
@@ -36,5 +36,5 @@ def resident_mb(pid: int, kind: str = "VmRSS") -> float:
 
 
 def children_of(pid: int) -> list[int]:
-    """Return the processes that *pid* started."""
+    """Return the child processes of *pid*."""
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

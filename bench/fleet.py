@@ -1,4 +1,4 @@
-"""This file is the gateways of a load: one with its own state, or several on one Redis, as their owner has them."""
+"""Gateways of a load, run like an owner's: one with its own state, or several on one Redis."""
 
 import asyncio
 import json
@@ -29,14 +29,14 @@ _LOOK_EVERY_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What the gateways talk to."""
+    """Servers used by the gateways."""
 
     bot: str
     model: str
     chats: Sequence[int]
     """Groups are negative numbers, the owner's own chat is `OWNER`."""
     window_tokens: int = 32_000
-    """Of the model; the default is what a gateway assumes of one at an address of one's own."""
+    """Of the model; the default is the gateway's assumption for a custom endpoint."""
 
 
 class Fleet:
@@ -55,23 +55,23 @@ class Fleet:
             time.sleep(_LOOK_EVERY_S)
 
     def crash(self, which: int) -> None:
-        """Kill one as a power cut would, and start it again."""
+        """Kill one as in a power failure, and start it again."""
         gateway = self._gateways[which % len(self._gateways)]
         gateway.kill()
         gateway.start()
 
     def stop(self) -> list[int]:
-        """Ask all to end; return their exit statuses."""
+        """Stop all; return their exit statuses."""
         return [gateway.stop() for gateway in self._gateways]
 
     def end(self) -> None:
-        """Leave no process behind, however things went."""
+        """Kill remaining processes, however the run ended."""
         for gateway in self._gateways:
             if gateway.process and gateway.process.poll() is None:
                 gateway.kill()
 
     def pids(self) -> list[int]:
-        """Return the processes that live, perhaps."""
+        """Return the ids of processes that may be alive."""
         return [gateway.process.pid for gateway in self._gateways if gateway.process]
 
     @property
@@ -81,16 +81,16 @@ class Fleet:
 
     @property
     def agent(self) -> AgentHome:
-        """The folders of the one agent that one gateway has."""
+        """The folders of the only agent of a single gateway."""
         return self._gateways[0].home.agent("main")
 
     def unsure(self) -> Counter[int]:
-        """Return how many sends are listed as unsure, by chat."""
+        """Return the number of sends listed as unsure, by chat."""
         listed = {(each["address"], each["part"], each["at"]) for state in self._states() for each in state["unsure"]}
         return Counter(int(address.rpartition(".")[2]) for address, _, _ in listed)
 
     def processed(self) -> tuple[Counter[int], Counter[int]]:
-        """Return how often each message stands in a conversation, and how often an answer to it does."""
+        """Return how often each message, and an answer to it, occurs in a conversation."""
         asked: Counter[int] = Counter()
         answered: Counter[int] = Counter()
         for file in self._gateways[0].home.agents.glob("*/sessions/*.jsonl"):
@@ -103,7 +103,7 @@ class Fleet:
         return asked, answered
 
     def _shares(self) -> set[int]:
-        """Return how many agents a gateway has; one that starts over has none."""
+        """Return each gateway's number of agents; a restarting one has none."""
         try:
             return {len(state["agents"]) if state["ready"] else 0 for state in self._states()}
         except OSError:
@@ -115,7 +115,7 @@ class Fleet:
 
 @asynccontextmanager
 async def running(folder: Path, around: Around, gateways: int, *, on_redis: bool = False) -> AsyncIterator[Fleet]:
-    """Run so many gateways while the block runs; more than one share a Redis, which one may have too."""
+    """Run *gateways* while the block runs; more than one share a Redis, a single one may have it too."""
     with _prepared(folder, around, gateways, on_redis or gateways > 1) as homes:
         fleet = Fleet([Gateway(home, folder / f"{home.path.name}.log") for home in homes])
         try:
@@ -140,7 +140,7 @@ def _prepared(folder: Path, around: Around, gateways: int, on_redis: bool) -> It
 
 
 def _sharing(folder: Path, config: str, gateways: int) -> list[Home]:
-    """Make homes whose agents lie in one folder."""
+    """Create homes with agents in one shared folder."""
     agents = folder / "agents"
     agents.mkdir()
     homes = [Home(folder / f"home{number}") for number in range(gateways)]

@@ -1,4 +1,4 @@
-"""This file measures the gateway as its owner has it: `strandline up` as a process, with loopback servers around it."""
+"""Benchmark of the gateway as its owner runs it: `strandline up` as a process, with loopback servers around it."""
 
 import asyncio
 import json
@@ -24,12 +24,12 @@ MESSAGES_A_RUN = 40
 CHATS = 50
 MESSAGES_A_CHAT = 6
 IDLE_S = 3.0
-"""Time for the memory worker to load before memory is read."""
+"""Time for the memory worker to load before memory is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder for homes, and the servers that they use."""
+    """A folder for homes, and their servers."""
 
     folder: Path
     bot: BotApi
@@ -37,7 +37,7 @@ class Place:
 
 
 async def run() -> list[Figure]:
-    """Return this file's figures."""
+    """Return the figures of this bench."""
     with tempfile.TemporaryDirectory() as name, server("openai_stub", Path(name)) as model:
         async with BotApi() as bot:
             place = Place(Path(name), bot, f"{model}/v1")
@@ -95,7 +95,7 @@ async def _first_poll(place: Place) -> list[Figure]:
 
 
 async def _messages(place: Place) -> list[Figure]:
-    """Send one message at a time through the warm gateway, each run in a chat of its own; the model is instant."""
+    """Send one message at a time through the warm gateway, each run in a separate chat; the model is instant."""
     chats = [-2000 - number for number in range(RUNS + 1)]
     home = _home_with_groups(place, "warm", chats)
     runs: list[float] = []
@@ -116,7 +116,7 @@ async def _one(bot: BotApi, chat: int) -> float:
 
 
 async def _throughput(place: Place) -> Figure:
-    """Send to many groups at once; each group is a session of its own."""
+    """Send to many groups at once; each group is a separate session."""
     chats = [-1000 - number for number in range(CHATS)]
     home = _home_with_groups(place, "many", chats)
     rates = []
@@ -141,7 +141,7 @@ def _home_with_groups(place: Place, name: str, chats: Sequence[int]) -> Home:
 
 
 async def _request_size(place: Place) -> Figure:
-    """Read what a model is sent for "hello" in a new home."""
+    """Measure the model request for "hello" in a new home."""
     async with OpenAIStub(lambda _: "Hi.") as model:
         home = make_home(place.folder / "size", place.bot.url, openai_section(model.url))
         async with _up(home, place):

@@ -1,6 +1,6 @@
-"""This file is `python -m bench.gateways`: messages a second against the number of gateways on one real Redis.
+"""`python -m bench.gateways`: messages a second against the number of gateways on one real Redis.
 
-Each number of gateways answers a burst, for the rate, and then a steady talk, for the time that it adds to a message.
+Each number of gateways answers a burst, for the rate, and then a steady talk, for the time added to a message.
 Everything shares one machine: gateways, Redis, the platform and the model.
 """
 
@@ -19,13 +19,13 @@ HEAD = f"{'gateways':28} {'messages/s':>10} {'added p50':>10} {'added p95':>10} 
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """How much is said to each number of gateways."""
+    """Load for each number of gateways."""
 
     burst: int = 300
     """Messages at once."""
     steady: int = 150
     a_second: float = 5.0
-    """Of the steady ones."""
+    """Rate of the steady talk."""
     chats: int = 30
 
 
@@ -34,7 +34,7 @@ USUAL = Talk()
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What so many gateways did."""
+    """Result of a number of gateways."""
 
     name: str
     burst: Outcome
@@ -42,11 +42,11 @@ class Row:
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing was lost, doubled or reordered."""
+        """Whether no message was lost, doubled or reordered."""
         return self.burst.is_right() and self.steady.is_right()
 
     def line(self) -> str:
-        """Return it as a row below `HEAD`: a rate, milliseconds, and milliseconds of processor time a message."""
+        """Return it as a row below `HEAD`: a rate, milliseconds, and milliseconds of CPU time per message."""
         rate, times = self.burst.figures(), self.steady.figures()
         added = [times[f"added latency p{part}, ms"] for part in (50, 95)]
         cost = rate["gateways' processor time a message, ms"]
@@ -64,7 +64,7 @@ class Row:
 
 
 def plans(talk: Talk, most: int) -> Iterator[tuple[str, Plan, Plan]]:
-    """Yield what to run: one gateway with its own state for comparison, then one to *most* on a Redis."""
+    """Yield the runs: one gateway with its own state for comparison, then one to *most* on a Redis."""
     burst = Pace(talk.burst, 0, talk.chats)
     steady = Pace(talk.steady, talk.steady / talk.a_second / 60, talk.chats)
     yield "1, with its own state", Plan(burst, 0), Plan(steady, 0)
@@ -83,7 +83,7 @@ async def measure(talk: Talk, most: int) -> Sequence[Row]:
 
 
 def main() -> None:
-    """Print a row for each number of gateways; end with 1 when a promise was broken."""
+    """Print a row for each number of gateways; exit with 1 when a promise was broken."""
     parser = argparse.ArgumentParser(prog="bench.gateways")
     parser.add_argument("--most", type=int, default=3, choices=(1, 2, 3, 6), help="gateways; six agents are divided")
     parser.add_argument("--burst", type=int, default=USUAL.burst)

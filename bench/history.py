@@ -1,4 +1,4 @@
-"""This file measures an agent's history: a commit beside a thousand earlier ones, and the log of one file.
+"""Benchmark of an agent's history: a commit after a thousand earlier ones, and the log of one file.
 
 python -m bench --only history
 """
@@ -20,7 +20,7 @@ from workspaces.workspace import Workspace
 EARLIER = 1_000
 MEASURED = 200
 DAYS = 100
-"""Days whose notes the commits touch in turn; every tenth commit touches `MEMORY.md`, too."""
+"""Days whose notes the commits change in turn; every tenth commit changes `MEMORY.md`, too."""
 START = datetime(2026, 1, 1, tzinfo=UTC)
 AGENT = AgentId("bench")
 OWNER = Access(AGENT, SessionType.MAIN, PRIVATE, "terminal:0", 0, frozenset())
@@ -33,7 +33,7 @@ async def run() -> list[Figure]:
 
 
 def history_figures() -> list[Figure]:
-    """Make a history in a folder of its own, and measure what a turn and an owner wait for."""
+    """Create a history in a separate folder, and measure the waits of a turn and an owner."""
     with tempfile.TemporaryDirectory(prefix="strandline-bench-") as place:
         folder = Path(place) / "workspace"
         folder.mkdir()
@@ -56,7 +56,7 @@ def history_figures() -> list[Figure]:
 
 
 def _commit(folder: Folder, history: History, number: int) -> float:
-    """Add a line to a day's notes, now and then to the long-term memory too, and return how long the commit took."""
+    """Add a line to a day's notes, sometimes to the long-term memory too, and return the duration of the commit."""
     paths = [PurePosixPath("memory") / f"{START + timedelta(days=number % DAYS):%Y-%m-%d}.md"]
     if number % 10 == 0:
         paths.append(MEMORY)

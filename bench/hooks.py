@@ -1,4 +1,4 @@
-"""This file measures what hooks cost: a turn for which there are none, a function, and a program."""
+"""Cost of hooks in a turn: without one, with a function, and with a program."""
 
 import tempfile
 import time
@@ -15,7 +15,7 @@ CALLS = 50
 
 
 async def run() -> list[Figure]:
-    """Return this file's figures."""
+    """Return the figures of this bench."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "program"
         program.write_text("#!/bin/sh\ncat > /dev/null\n", "utf-8")

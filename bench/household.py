@@ -1,4 +1,4 @@
-"""This file is an owner's day, over and over: what a household writes, what its model answers, what its owner edits."""
+"""An owner's day in a loop: the household's messages, the model's answers, the owner's edits."""
 
 import asyncio
 import json
@@ -17,14 +17,15 @@ from tests.fakes.telegram import Fault
 from tests.journeys.house import OWNER
 
 CHATS = 8
-"""Of the household: the owner's own, the others groups."""
+"""Number of chats: the owner's own, the others groups."""
 _WORDS_SAID, _WORDS_ANSWERED = 50, 90
 _LATEST = 20
-"""Messages of a request among which an order to save notes stands."""
+"""Number of a request's last messages searched for an order to save notes."""
 KEPT_LINES, KEPT_FILES = 60, 6
-"""Lines of a day's notes, notes in a folder and ended conversations that the owner leaves: what grows with what is kept
-is no leak. A household is at rest once there are so many, after some 1,200 messages; from then on as much is forgotten
-as is noted."""
+"""Lines of a day's notes, notes in a folder and ended conversations that the owner keeps: growth with the amount of
+stored data is no leak. A household is in balance once there are so many, after some 1,200 messages; from then on as
+much is deleted as is noted.
+"""
 _SLUG = "Name the conversation"
 _OUTAGES = (
     Fault("getUpdates", drops=True),
@@ -34,12 +35,12 @@ _OUTAGES = (
 
 
 def chats_of(number: int) -> list[int]:
-    """Return so many chats: the owner's own, and groups."""
+    """Return *number* chats: the owner's own, and groups."""
     return [OWNER, *range(1 - number, 0)]
 
 
 def sayings(dice: random.Random, chats: Sequence[int], *, ends: bool = True) -> Iterator[tuple[int, str]]:
-    """Yield what is said and where, without end: talk, notes, searches, commands, new conversations if one *ends*."""
+    """Yield messages with their chats, endlessly: talk, notes, searches, commands, new conversations if one *ends*."""
     for number in count():
         chat = chats[number % len(chats)]
         match number // len(chats) % 24:
@@ -50,7 +51,7 @@ def sayings(dice: random.Random, chats: Sequence[int], *, ends: bool = True) -> 
             case 9:
                 yield chat, "/context"
             case 15:
-                yield chat, "/status" if chat == OWNER else "/help"  # a group is not told how the gateway is
+                yield chat, "/status" if chat == OWNER else "/help"  # a group does not get the gateway's status
             case 23 if ends:
                 yield chat, "/new"
             case _:
@@ -58,7 +59,7 @@ def sayings(dice: random.Random, chats: Sequence[int], *, ends: bool = True) -> 
 
 
 class Script:
-    """The model: it notes and searches when it is asked to, sums up, and otherwise talks."""
+    """The model: it notes and searches on request, summarises, and otherwise talks."""
 
     def __init__(self) -> None:
         self._dice = random.Random(5)
@@ -90,7 +91,7 @@ def _is_flush(messages: list[Body]) -> bool:
 
 
 async def write(bot: Recorder, said: Iterator[tuple[int, str]], a_second: float, over: asyncio.Event) -> int:
-    """Let the household write what is *said* until it is *over*; return how many messages it wrote."""
+    """Send the household's messages from *said* until it is *over*; return their number."""
     for number in count():
         try:
             async with asyncio.timeout(1 / a_second):
@@ -103,7 +104,7 @@ async def write(bot: Recorder, said: Iterator[tuple[int, str]], a_second: float,
 
 
 async def disturb(bot: Recorder, every_s: float, over: asyncio.Event) -> None:
-    """Let the platform fail now and then until it is *over*."""
+    """Let the platform fail at intervals until it is *over*."""
     for number in count():
         try:
             async with asyncio.timeout(every_s):
@@ -114,7 +115,7 @@ async def disturb(bot: Recorder, every_s: float, over: asyncio.Event) -> None:
 
 
 async def tidy(agent: AgentHome, every_s: float, over: asyncio.Event) -> None:
-    """Let the owner tidy up now and then until it is *over*."""
+    """Let the owner tidy up at intervals until it is *over*."""
     while True:
         try:
             async with asyncio.timeout(every_s):
@@ -125,7 +126,7 @@ async def tidy(agent: AgentHome, every_s: float, over: asyncio.Event) -> None:
 
 
 def tidy_once(agent: AgentHome) -> None:
-    """Leave the newest lines of each file of notes, and the newest files of notes and of ended conversations."""
+    """Keep only the newest lines of each file of notes, and the newest files of notes and of ended conversations."""
     notes = agent.workspace / "memory"
     for folder in (agent.archive, notes, *(path for path in notes.rglob("*") if path.is_dir())):
         files = sorted((path for path in folder.glob("*.*") if path.is_file()), key=lambda file: file.stat().st_mtime)
@@ -136,7 +137,7 @@ def tidy_once(agent: AgentHome) -> None:
 
 
 def _shorten(file: Path) -> None:
-    """Save as editors do: beside the file, then in its place."""
+    """Save like an editor: to a temporary file, then renamed."""
     lines = file.read_text().splitlines(keepends=True)
     if len(lines) > KEPT_LINES:
         draft = file.with_suffix(".draft")

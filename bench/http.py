@@ -1,4 +1,4 @@
-"""This file measures the OpenAI-compatible API: `strandline up` as a process, an instant model, programs that ask."""
+"""Benchmark of the OpenAI-compatible API: `strandline up` as a process, an instant model, client programs."""
 
 import asyncio
 import socket
@@ -23,28 +23,28 @@ TOKEN = "a-token-of-the-bench-0123456789"
 
 
 async def run() -> list[Figure]:
-    """Return this file's figures."""
+    """Return the figures of this bench."""
     with tempfile.TemporaryDirectory() as name, server("openai_stub", Path(name)) as model:
         async with _asking(Path(name), model) as ask:
             return [await _one_by_one(ask), await _first_piece(ask), await _many_chats(ask), *await _burst(ask)]
 
 
 class Ask:
-    """A program that holds a guest's token."""
+    """A program with a guest's token."""
 
     def __init__(self, http: aiohttp.ClientSession) -> None:
         self._http = http
         self.refused = 0
 
     async def whole(self, text: str, chat: str) -> None:
-        """Ask, and read the answer; one that is refused or wrong is counted."""
+        """Send a request, and read the answer; a refused or wrong one is counted."""
         async with self._http.post("/v1/chat/completions", json=_body(text, chat)) as response:
             answer = await response.json()
             is_right = response.status == 200 and text in answer["choices"][0]["message"]["content"]
             self.refused += not is_right
 
     async def first_piece_s(self, text: str, chat: str) -> float:
-        """Ask for a stream; return how long its first words took."""
+        """Request a stream; return the time to its first words."""
         start = time.perf_counter()
         taken = 0.0
         async with self._http.post("/v1/chat/completions", json=_body(text, chat) | {"stream": True}) as response:
@@ -59,7 +59,7 @@ def _body(text: str, chat: str) -> dict[str, object]:
 
 
 async def _one_by_one(ask: Ask) -> Figure:
-    """One message at a time, each run in a chat of its own; the first run warms up."""
+    """Send one message at a time, each run in a separate chat; the first run warms up."""
     runs = []
     for number in range(RUNS + 1):
         times = []
@@ -92,7 +92,7 @@ async def _talk(ask: Ask, chat: str) -> None:
 
 
 async def _burst(ask: Ask) -> Sequence[Figure]:
-    """All at once, over as many chats as in the other figure."""
+    """Send all at once, over as many chats as in the other figure."""
     start, before = time.perf_counter(), ask.refused
     await asyncio.gather(*(ask.whole(f"burst {number}", f"chat{number % CHATS}") for number in range(BURST)))
     return [

@@ -1,11 +1,11 @@
-"""This file measures indexing beside the model's own speed: the same texts in the same run, turn and turn about.
+"""Benchmark of indexing against the model's own speed: the same texts in the same run, alternating.
 
 python -m bench.index [--entries 1000] [--passages 150] [--rounds 3]
 
-The whole way is what `strandline memory index` does: files, the gateway's reading, the pipe, cutting, embedding,
+The full path is that of `strandline memory index`: files, the gateway's reading, the pipe, splitting, embedding,
 storing, the flush, and one search that finds the last entry. The bare model embeds the same texts on as many cores, in
-a process that does nothing else. Time of the wall is what the goal is about, and means little on a busy machine; time
-of the processors, of all processes together, is given beside it.
+a process that does nothing else. The goal concerns wall-clock time, which means little on a busy machine; the CPU time
+of all processes is given beside it.
 """
 
 import argparse
@@ -37,32 +37,32 @@ THREADS = WorkerSettings().threads
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long so many texts took."""
+    """Time for a number of texts."""
 
     texts: int
     wall_s: float
     processor_s: float
-    """Of all processes and threads together."""
+    """CPU time of all processes and threads."""
 
     @property
     def a_second(self) -> float:
-        """Texts a second of the wall."""
+        """Texts a second of wall-clock time."""
         return self.texts / self.wall_s
 
     @property
     def processor_ms(self) -> float:
-        """Milliseconds of a processor for one text."""
+        """Milliseconds of CPU time per text."""
         return 1000 * self.processor_s / self.texts
 
 
 async def run(entries: int = 1_000, passages: int = 150, rounds: int = 3) -> list[Figure]:
-    """Return the figures for daily notes of *entries* short lines, and for *passages* as long as a chunk may be."""
+    """Return the figures for daily notes of *entries* short lines, and for *passages* of the maximum chunk length."""
     kinds = {"lines of 20 words": list(daily_notes(entries)), "passages of 400 tokens": list(long_notes(passages))}
     return [figure for kind, notes in kinds.items() if notes for figure in await _figures(kind, notes, rounds)]
 
 
 def long_notes(passages: int) -> Iterator[tuple[date, str]]:
-    """Give one note of *passages* paragraphs, each of which is just not cut."""
+    """Yield one note of *passages* paragraphs, each barely short enough not to be split."""
     chance = random.Random(13)
     if passages:
         yield TODAY, "\n\n".join(_passage(chance, number) for number in range(passages)) + "\n"
@@ -76,7 +76,7 @@ def _passage(chance: random.Random, number: int) -> str:
 
 
 async def _figures(kind: str, notes: Sequence[tuple[date, str]], rounds: int) -> list[Figure]:
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the worker has it: its threads would wait for each other
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as in the worker: its threads would wait for each other
     bare, whole = [], []
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         for _ in range(rounds):
@@ -98,7 +98,7 @@ async def _figures(kind: str, notes: Sequence[tuple[date, str]], rounds: int) ->
 
 
 async def _index(notes: Sequence[tuple[date, str]]) -> Pace:
-    """Index *notes* until the last of them is found; the worker and its model are loaded and have done all once."""
+    """Index *notes* until the last of them is found; the worker and its model are loaded and warm."""
     with tempfile.TemporaryDirectory(prefix="strandline-bench-") as name:
         home = Path(name)
         (home / "workspace" / "memory").mkdir(parents=True)
@@ -120,7 +120,7 @@ async def _index(notes: Sequence[tuple[date, str]]) -> Pace:
 
 
 def _embed(notes: Sequence[tuple[date, str]]) -> Pace:
-    """Embed the same texts with nothing around it; the model is loaded and has run once."""
+    """Embed the same texts alone; the model is loaded and warm."""
     from workspaces.access import PRIVATE
     from workspaces.memory.entry import Document
     from workspaces.memory.index.embeddings.local import LocalEmbedder
@@ -139,7 +139,7 @@ def _paced(texts: int, work: Callable[[], object]) -> Pace:
 
 
 def _processor_s(worker: int | None) -> float:
-    """Return the processor time that this process and the worker have used."""
+    """Return the CPU time of this process and the worker."""
     if worker is None:
         return time.process_time()
     fields = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""This file looks at an agent's index from outside: its passages, and what it takes of the disk."""
+"""Size of an agent's index, measured from outside: its passages, and its disk usage."""
 
 import os
 import sqlite3
@@ -14,12 +14,12 @@ class IndexSize:
 
     passages: int
     dead: int
-    """Passages that went and whose room is not free yet."""
+    """Deleted passages with space not yet freed."""
     files_mb: float
 
 
 def index_size(folder: Path) -> IndexSize | None:
-    """Look at the index in *folder*; `None` while it is being made or changed."""
+    """Measure the index in *folder*; `None` while it is being created or changed."""
     try:
         [manifest] = folder.glob("*/manifest.db")
         with closing(sqlite3.connect(f"{manifest.as_uri()}?mode=ro", uri=True, timeout=1)) as database:
@@ -31,7 +31,7 @@ def index_size(folder: Path) -> IndexSize | None:
 
 
 def megabytes(folder: Path) -> float:
-    """Return what the files below *folder* take of the disk; those that go meanwhile, with their folders, nothing."""
+    """Return the disk usage of the files below *folder*; those that vanish meanwhile count as nothing."""
     return sum(blocks(folder)) * 512 / 1e6
 
 

@@ -1,6 +1,6 @@
-"""This file judges what people were shown: each message answered, once, in the order of its chat.
+"""Judgement of the messages shown to people: each message answered, once, in the order of its chat.
 
-A message is known by its number, which the model repeats; an answer may stand for several messages that waited.
+A message is identified by its number, which the model repeats; an answer may stand for several waiting messages.
 """
 
 import re
@@ -16,7 +16,7 @@ _ANSWERED = re.compile(r"\bAnswer to (\d+)\b")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A person's message, and when the platform had it for the bot."""
+    """A person's message, and the time at which the platform had it for the bot."""
 
     chat: int
     number: int
@@ -25,7 +25,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a chat was shown, and when."""
+    """A message shown in a chat, with its time."""
 
     chat: int
     text: str
@@ -34,16 +34,16 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What went wrong, message by message, and how long each answer took."""
+    """Violations, message by message, and the time to each answer."""
 
     lost: tuple[Said, ...]
-    """Without an answer in their chat."""
+    """Messages without an answer in their chat."""
     doubled: tuple[Said, ...]
-    """Whose answer came again, as often as it did."""
+    """Messages with repeated answers, once per repetition."""
     reordered: tuple[Said, ...]
-    """Answered after a later one of their chat."""
+    """Messages answered after a later one of their chat."""
     strange: tuple[Shown, ...]
-    """What was shown and is no answer to anything said there."""
+    """Messages shown that answer nothing in that chat."""
     waits: tuple[float, ...]
     """Seconds from each message to its first answer."""
 
@@ -54,12 +54,12 @@ def question(number: int) -> str:
 
 
 def repeated(body: Body) -> str:
-    """Answer, as the model of a load, all that was asked since its last answer; it has nothing to note."""
+    """Answer, as the model of a load, all questions since its last answer; it has nothing to note."""
     return "\n".join(f"Answer to {number}." for number in asked_last(body)) or "NO_REPLY"
 
 
 def asked_last(body: Body) -> list[int]:
-    """Return the numbers of the questions that *body*, a request of OpenAI's protocol, wants answered."""
+    """Return the numbers of the open questions in *body*, a request of OpenAI's protocol."""
     asked: list[int] = []
     for message in reversed(body["messages"]):
         if message["role"] == "assistant":
@@ -75,12 +75,12 @@ def asked_in(text: str) -> list[int]:
 
 
 def answered_in(text: str) -> list[int]:
-    """Return the numbers that *text* answers."""
+    """Return the numbers answered in *text*."""
     return [int(number) for number in _ANSWERED.findall(text)]
 
 
 def judge(said: Sequence[Said], shown: Iterable[Shown]) -> Judgement:
-    """Compare what was *said* with what was *shown*, both in the order in which it happened."""
+    """Compare *said* with *shown*, both in chronological order."""
     known = {(each.chat, each.number): each for each in said}
     answers: Counter[Said] = Counter()
     latest: dict[int, int] = {}

@@ -1,9 +1,9 @@
-"""This file is `python -m bench.load`: people in many chats write at a steady rate, and what they are shown is judged.
+"""`python -m bench.load`: people in many chats write at a steady rate, and the messages shown to them are judged.
 
-The gateway is `strandline up` with its own home, the real Telegram SDK and the real memory worker. The Bot API that it
-polls and the model that it asks are this process, which decides what was lost, doubled or reordered. With
-`--kill-every` the gateway is killed and started again while it works. The end is bounded: what is not answered
-`PATIENCE_S` after the last message is lost.
+The gateway is `strandline up` with its own home, the real Telegram SDK and the real memory worker. Its Bot API and its
+model are this process, which determines lost, doubled and reordered messages. With `--kill-every` the gateway is killed
+and restarted while it works. The end is bounded: a message without an answer `PATIENCE_S` after the last message is
+lost.
 """
 
 import argparse
@@ -31,29 +31,29 @@ _FIRST_POLL_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked of the gateways."""
+    """Parameters of a load."""
 
     pace: Pace
     model_s: float = 0.3
     kill_every_s: float | None = None
     gateways: int = 1
     on_redis: bool = False
-    """Whether one gateway alone keeps its state there too."""
+    """Whether a single gateway stores its state there too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the gateways themselves say afterwards."""
+    """The gateways' own records afterwards."""
 
     unsure: Counter[int]
     """Sends that may have arrived twice, by chat."""
     twice: int
-    """Messages that stand in a conversation, or are answered there, more than once."""
+    """Messages stored, or answered, more than once in a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a load."""
+    """Result of a load."""
 
     plan: Plan
     judgement: Judgement
@@ -62,22 +62,22 @@ class Outcome:
     kills: int
     kept: Kept
     problems: int
-    """What the model found wrong with requests."""
+    """Faults in requests found by the model."""
     watch: Watch
 
     @property
     def unlisted(self) -> int:
-        """Answers that came twice in a chat for which no send is listed as unsure."""
+        """Repeated answers in a chat without a send listed as unsure."""
         doubled = Counter(each.chat for each in self.judgement.doubled)
         return (doubled - self.kept.unsure).total()
 
     @property
     def added_ms(self) -> list[float]:
-        """Milliseconds from the moment when the platform had a message to its answer's, less the model's time."""
+        """Milliseconds from the platform's receipt of a message to its answer, less the model's time."""
         return [1000 * (wait - self.plan.model_s) for wait in self.judgement.waits]
 
     def is_right(self) -> bool:
-        """Say whether every promise was kept."""
+        """Tell whether every promise was kept."""
         found = self.judgement
         wrong = len(found.lost) + len(found.reordered) + len(found.strange) + self.kept.twice + self.problems
         return wrong + self.unlisted == 0 and len(found.doubled) <= self.kills
@@ -114,7 +114,7 @@ def _percentiles(values: list[float]) -> dict[int, float]:
 
 
 async def run(plan: Plan) -> Outcome:
-    """Do what *plan* asks, and judge it."""
+    """Run *plan*, and judge the result."""
     with tempfile.TemporaryDirectory(prefix="strandline-load-") as name:
         async with Recorder() as bot, SteadyModel(repeated, plan.model_s) as model:
             around = Around(bot.url, model.url, plan.pace.all_chats)
@@ -128,7 +128,7 @@ async def run(plan: Plan) -> Outcome:
 
 
 async def _talked(plan: Plan, crowd: Crowd, fleet: Fleet, watch: Watch) -> int:
-    """Let the people talk, and wait for the answers; return how often a gateway was killed meanwhile."""
+    """Let the people talk, and wait for the answers; return the number of kills."""
     said, answered = asyncio.Event(), asyncio.Event()
     watch.look(fleet.pids())
     async with asyncio.TaskGroup() as tasks:
@@ -144,7 +144,7 @@ async def _talked(plan: Plan, crowd: Crowd, fleet: Fleet, watch: Watch) -> int:
 
 
 async def _killing(every_s: float | None, fleet: Fleet, over: asyncio.Event) -> int:
-    """Kill a gateway every so many seconds until it is *over*; return how often."""
+    """Kill a gateway every *every_s* seconds until it is *over*; return the number of kills."""
     start = asyncio.get_running_loop().time()
     for kills in count():
         due = None if every_s is None else start + (kills + 1) * every_s
@@ -157,7 +157,7 @@ async def _killing(every_s: float | None, fleet: Fleet, over: asyncio.Event) -> 
 
 
 async def _looking(watch: Watch, fleet: Fleet, over: asyncio.Event) -> None:
-    """Look at the gateways' processes until it is *over*."""
+    """Sample the gateways' processes until it is *over*."""
     while not over.is_set():
         with suppress(TimeoutError):
             async with asyncio.timeout(_LOOK_EVERY_S):
@@ -166,7 +166,7 @@ async def _looking(watch: Watch, fleet: Fleet, over: asyncio.Event) -> None:
 
 
 async def _settled(fleet: Fleet) -> Kept:
-    """Let the gateways finish and stop, and read what they kept."""
+    """Let the gateways finish and stop, and read their records."""
     unsure = await asyncio.to_thread(fleet.unsure)
     await asyncio.to_thread(fleet.stop)
     asked, answered = await asyncio.to_thread(fleet.processed)
@@ -175,7 +175,7 @@ async def _settled(fleet: Fleet) -> Kept:
 
 
 def main() -> None:
-    """Print the figures; end with 1 when a promise was broken."""
+    """Print the figures; exit with 1 when a promise was broken."""
     parser = argparse.ArgumentParser(prog="bench.load")
     parser.add_argument("--messages", type=int, default=30_000)
     parser.add_argument("--minutes", type=float, default=10.0, help="0: everything at once, as fast as it goes")

@@ -1,4 +1,4 @@
-"""This file is what stands around a gateway for hours: a Bot API and a model, which remember no more than is judged."""
+"""Bot API and model for a gateway that runs for hours, which store only the data for the judgement."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from tests.fakes.telegram import Fault, Json
 
 
 class Recorder(BotApi):
-    """A Bot API that keeps what it showed to people, and of the bot's requests only how many polls there were."""
+    """A Bot API that stores the messages shown to people, and of the bot's requests only the number of polls."""
 
     polls = 0
 
@@ -27,7 +27,7 @@ class Recorder(BotApi):
 
 
 class SteadyModel(OpenAIStub):
-    """A model that takes *seconds* before its answer streams, and keeps none of its requests."""
+    """A model that takes *seconds* before its answer streams, and stores none of its requests."""
 
     def __init__(self, script: Script, seconds: float) -> None:
         super().__init__(script)

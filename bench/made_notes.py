@@ -1,4 +1,4 @@
-"""This file makes notes and questions for benchmarks: always the same ones, as many as are asked for."""
+"""Generated notes and questions for benchmarks: deterministic, in any number."""
 
 import random
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ PLACES = words(
 
 
 def note(chance: random.Random, number: int) -> str:
-    """Return one made-up line of a daily note, about 20 words."""
+    """Return one generated line of a daily note, about 20 words."""
     first, second = chance.sample(PEOPLE, 2)
     done, planned = chance.sample(VERBS, 2)
     one, two, three = chance.sample(THINGS, 3)
@@ -39,7 +39,7 @@ def note(chance: random.Random, number: int) -> str:
 
 
 def daily_notes(entries: int) -> Iterator[tuple[date, str]]:
-    """Give days of 14 lines each with their text, going back from `TODAY`, until there are *entries* lines."""
+    """Yield days of 14 lines each with their text, going back from `TODAY`, until there are *entries* lines."""
     chance = random.Random(7)
     for day_number in range(-(-entries // ENTRIES_A_DAY)):
         day = TODAY - timedelta(days=day_number)
@@ -49,7 +49,7 @@ def daily_notes(entries: int) -> Iterator[tuple[date, str]]:
 
 
 def questions(count: int) -> Iterator[str]:
-    """Give *count* different questions of a dozen words."""
+    """Yield *count* different questions of a dozen words."""
     chance = random.Random(11)
     for _ in range(count):
         yield (

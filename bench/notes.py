@@ -1,4 +1,4 @@
-"""This file reads the ordinary notes beside it, with questions labelled by hand, as a corpus of the retrieval bench.
+"""The ordinary notes in `bench/notes`, with questions labelled by hand, as a corpus of the retrieval bench.
 
 The notes are lists, prose, decisions and tables of one invented year; LoCoMo has dialogue only. A line of
 `questions.txt` is `kind | question | path: words of the line that answers it`, with as many places as there are.
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "notes"
 
 
 def ordinary_notes() -> Corpus:
-    """Return the notes in `bench/notes` and their questions. Raises ValueError where a label points nowhere."""
+    """Return the notes in `bench/notes` and their questions. Raises ValueError for a label without a matching line."""
     paths = sorted(FOLDER.rglob("*.md"))
     notes = {path.relative_to(FOLDER).as_posix(): path.read_text(encoding="utf-8") for path in paths}
     lines = (FOLDER / "questions.txt").read_text(encoding="utf-8").splitlines()

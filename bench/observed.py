@@ -1,4 +1,4 @@
-"""This file looks at a process from outside: its memory, its files, its threads, the time it took of the processors."""
+"""Observation of a process from outside: its memory, its files, its threads, its CPU time."""
 
 import os
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ class Sample:
     """Open file descriptors."""
     threads: int
     own_mb: float
-    """Of the resident memory, what is no file's page: those the system takes back when it needs them."""
+    """Resident memory without file pages: the system reclaims those on demand."""
 
 
 def sample(pid: int) -> Sample | None:
-    """Look at the process *pid*; `None` if it has ended."""
+    """Sample the process *pid*; `None` if it has ended."""
     folder = Path(f"/proc/{pid}")
     try:
-        # The second field, the program's name in brackets, may hold blanks; the third is the first one behind it.
+        # The second field, the program's name in brackets, may contain blanks; the third is the first one after it.
         fields = (folder / "stat").read_text().rpartition(") ")[2].split()
         files = sum(1 for _ in (folder / "fd").iterdir())
         resident, own = resident_mb(pid), resident_mb(pid, "RssAnon")
@@ -38,7 +38,7 @@ def sample(pid: int) -> Sample | None:
 
 
 def worker_of(pid: int) -> int | None:
-    """Return the memory worker of the gateway *pid*, `None` while it has none."""
+    """Return the memory worker of the gateway *pid*, `None` if it has none."""
     try:
         return next(iter(children_of(pid)), None)
     except OSError:
@@ -47,16 +47,16 @@ def worker_of(pid: int) -> int | None:
 
 @dataclass
 class Watch:
-    """What processes took, looked at now and then; some may be killed and replaced meanwhile."""
+    """Resources of processes, sampled at intervals; some may be killed and replaced meanwhile."""
 
     first_mb: float = 0.0
     most_mb: float = 0.0
-    """Resident together."""
+    """Total resident memory."""
     _first: dict[int, Sample] = field(default_factory=dict)
     _newest: dict[int, Sample] = field(default_factory=dict)
 
     def look(self, pids: Sequence[int]) -> None:
-        """Look at each that lives."""
+        """Sample each live process."""
         now = [each for each in map(sample, pids) if each is not None]
         if not self._first:
             self._first = {each.pid: each for each in now}
@@ -67,6 +67,6 @@ class Watch:
 
     @property
     def cpu_s(self) -> float:
-        """Processor time since the first look, of processes that ended too: up to the last look at them."""
+        """CPU time since the first sample, including ended processes up to their last sample."""
         before = sum(each.cpu_s for each in self._first.values())
         return sum(each.cpu_s for each in self._newest.values()) - before

@@ -1,4 +1,4 @@
-"""This file measures automatic recall: how often the evidence is in the prompt unasked, and what that costs.
+"""Benchmark of automatic recall: how often the evidence is in the prompt unasked, and its cost.
 
     python -m bench.recall FILE        # conversations in LoCoMo's format
 
@@ -24,20 +24,20 @@ from workspaces.memory.index.finder import Found
 
 THRESHOLDS = (0.40, 0.45, 0.50, 0.55, 0.60)
 EVERY = 40
-"""Of another conversation's turns, every fortieth is said as a message."""
+"""Interval of another conversation's turns used as messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What was brought up for one message."""
+    """Passages recalled for one message."""
 
     asks: bool
-    """It is a question of this conversation's."""
+    """It is a question of this conversation."""
     is_past: bool
     hits: int
     tokens: int
     covered: float
-    """Share of the evidence that stands in the prompt."""
+    """Share of the evidence in the prompt."""
 
 
 def run(file: Path) -> str:

@@ -1,7 +1,7 @@
-"""This file measures how often the evidence of a question is found: recall and nDCG by entry, with intervals.
+"""Benchmark of retrieval: recall and nDCG of a question's evidence by entry, with intervals.
 
-Every method goes through the shipped embedder and the real engine, in a folder that is thrown away. Nothing is
-fitted here; conversations are only measured.
+Every method uses the shipped embedder and the real engine, in a temporary folder. Nothing is fitted here; conversations
+are only measured.
 """
 
 import random
@@ -35,19 +35,19 @@ from workspaces.memory.text.dates import date_in
 
 DEPTHS = (5, 10, 25, 50)
 BUDGETS = (500, 1_000, 2_000)
-"""Tokens of found entries, citations included, that a prompt may hold."""
+"""Budgets of a prompt for results, in tokens, citations included."""
 RESAMPLES = 1_000
 ALWAYS = DayRange(None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and where the answer stands."""
+    """A question, and the locations of its answer."""
 
     text: str
     kind: str
     evidence: frozenset[tuple[str, int]]
-    """Path and line of each entry that belongs to the answer; never empty."""
+    """Path and line of each entry of the answer; never empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +61,24 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one question went."""
+    """Result of one question."""
 
     corpus: str
     kind: str
     recall: Mapping[int, float]
     """Share of the evidence among the first n, by n."""
     within: Mapping[int, float]
-    """Share of the evidence inside a budget of tokens, by budget."""
+    """Share of the evidence within a budget of tokens, by budget."""
     ndcg: float
-    """Of the first ten; every piece of evidence counts the same."""
+    """Of the first ten; every piece of evidence counts equally."""
 
 
 Searched = Callable[[str], Sequence[Entry]]
-"""A method at work on one corpus: a question's text to entries, best first."""
+"""A method on one corpus: from a question's text to entries, best first."""
 
 
 def outcome(corpus: str, question: Question, found: Sequence[Entry]) -> Outcome:
-    """Judge *found*, best first, against the evidence of *question*."""
+    """Score *found*, best first, against the evidence of *question*."""
     is_evidence = [_pieces(entry, question) for entry in found]
     total = len(question.evidence)
 
@@ -112,10 +112,10 @@ def _fitting(found: Sequence[Entry], budget: int) -> int:
 
 
 class Bench:
-    """One corpus, indexed, and the methods that search it."""
+    """One indexed corpus, and the methods that search it."""
 
     def __init__(self, corpus: Corpus, embedder: Embedder, folder: Path, aids: Aids = NOBODY) -> None:
-        """Index *corpus* in *folder*; *aids* is whom methods may ask."""
+        """Index *corpus* in *folder*; *aids* are the providers for methods."""
         self._aids = aids
         self._embedder = embedder
         self._index = Index(folder, embedder)
@@ -138,21 +138,21 @@ class Bench:
         self._index.close()
 
     def default(self, text: str) -> list[Entry]:
-        """What a search gives as shipped."""
+        """Return the results of a search as shipped."""
         return self._find(text, self._embedder)
 
     def found(self, text: str, limit: int) -> list[Found]:
-        """What a search gives as shipped, with the parts of its scores."""
+        """Return the results of a search as shipped, with the parts of their scores."""
         return Finder(self._engine, self._manifest, self._embedder).find(replace(self._asked(text), limit=limit))
 
     def rerank(self, text: str) -> list[Entry]:
-        """What a search gives as shipped, read once more by the configured reranker."""
+        """Return the results of a search as shipped, reordered by the configured reranker."""
         if self._aids.rerank is None:
             raise StrandlineError("no reranker is configured")
         return [found.entry for found in self._aids.rerank(text, self.found(text, DEPTHS[-1]))]
 
     def rewrite(self, text: str) -> list[Entry]:
-        """What a search gives with `[memory] rewrite`: the question's and its sub-questions' entries, merged."""
+        """Return the results with `[memory] rewrite`: the question's and its sub-questions' entries, merged."""
         if self._aids.rewrite is None:
             raise StrandlineError("no language model is configured")
         lists = [self.default(each) for each in (text, *self._aids.rewrite(text))]
@@ -164,11 +164,11 @@ class Bench:
         return [entries[citation] for citation in dict.fromkeys([*(each for each, _ in order), *rest])]
 
     def keywords(self, text: str) -> list[Entry]:
-        """What a search gives where no embedder can work."""
+        """Return the results of a search without an embedder."""
         return self._find(text, None)
 
     def pooled(self, text: str) -> list[Entry]:
-        """The shipped ranking without the token vectors, as for a hosted embedder."""
+        """Return the shipped ranking without the token vectors, as for a hosted embedder."""
         scores, entries = self._all(text)
         question = question_of(text, self._today)
         standing = [self._manifest.points[id_] for id_ in scores.ids.tolist()]
@@ -176,24 +176,24 @@ class Bench:
         return [entries[each.row] for each in rank(question, pool, WITHOUT_LATE, self._today)]
 
     def dense(self, text: str) -> list[Entry]:
-        """The pooled vectors alone."""
+        """Rank by the pooled vectors alone."""
         scores, entries = self._all(text)
         return _by(entries, scores.cosine)
 
     def bm25(self, text: str) -> list[Entry]:
-        """BM25 over date and entry alone."""
+        """Rank by BM25 over date and entry alone."""
         scores, entries = self._all(text)
         return _by(entries, scores.bm25)
 
     def seeds(self, text: str) -> list[Entry]:
-        """0.7 cosine + 0.3 / (1 + place in the BM25 order), the default of the systems this one follows."""
+        """Rank by 0.7 cosine + 0.3 / (1 + place in the BM25 order), the reference systems' default."""
         scores, entries = self._all(text)
         places = {entry.citation: place for place, entry in enumerate(self.bm25(text))}
         worded = [0.3 / (1 + places.get(entry.citation, len(places))) for entry in entries]
         return _by(entries, 0.7 * scores.cosine + worded)
 
     def substring(self, text: str) -> list[Entry]:
-        """The whole query as a substring, newest first."""
+        """Search for the whole query as a substring, newest first."""
         _, entries = self._all(text)
         found = [entry for entry in entries if text.casefold() in entry.text.casefold()]
         return _by(found, [(entry.date or date.min).toordinal() for entry in found])
@@ -203,7 +203,7 @@ class Bench:
         return [found.entry for found in finder.find(self._asked(text))]
 
     def _all(self, text: str) -> tuple[Scores, list[Entry]]:
-        """Score every entry: a baseline is not to suffer from a short list."""
+        """Score every entry: a baseline must not suffer from a short list."""
         request = Finder(self._engine, self._manifest, self._embedder).request(self._asked(text))
         scores = self._engine.score(replace(request, tokens=None), np.array(sorted(self._manifest.points), np.int64))
         ids = scores.ids.tolist()
@@ -234,7 +234,7 @@ ASSISTED: Mapping[str, Callable[[Bench], Searched]] = {
     "rerank": lambda bench: bench.rerank,
     "rewrite": lambda bench: bench.rewrite,
 }
-"""Those that need a provider, and are measured when they are named."""
+"""Methods that need a provider, and are measured only when named."""
 _EVERY = {**METHODS, **ASSISTED}
 
 
@@ -258,7 +258,7 @@ def _conversations(file: Path) -> list[Conversation]:
 
 
 def corpus_of(conversation: Conversation) -> Corpus:
-    """Return *conversation* with the places of its questions' evidence."""
+    """Return *conversation* with the locations of its questions' evidence."""
     questions = [
         Question(
             asked.text,
@@ -273,7 +273,7 @@ def corpus_of(conversation: Conversation) -> Corpus:
 def measure(
     corpora: Sequence[Corpus], methods: Sequence[str], embedder: Embedder | None = None, aids: Aids = NOBODY
 ) -> "Report":
-    """Ask every question of *corpora* by each of *methods* (names of `METHODS` or `ASSISTED`)."""
+    """Run every question of *corpora* with each of *methods* (names of `METHODS` or `ASSISTED`)."""
     embedder = embedder or LocalEmbedder()
     outcomes: dict[str, list[Outcome]] = {name: [] for name in methods}
     for corpus in corpora:
@@ -288,12 +288,12 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The outcomes of each method, the first one being the one to look at."""
+    """The outcomes of each method; the first one is the default."""
 
     outcomes: Mapping[str, Sequence[Outcome]]
 
     def as_json(self) -> dict[str, object]:
-        """Return all figures in per cent: the first method's on top, every method's below `methods`."""
+        """Return all figures in per cent: the first method's at the top, every method's below `methods`."""
         methods = {name: _figures(outcomes) for name, outcomes in self.outcomes.items()}
         return {**next(iter(methods.values()), {}), "methods": methods}
 
@@ -315,8 +315,8 @@ class Report:
 def interval(outcomes: Sequence[Outcome], depth: int) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of recall at *depth*, in per cent.
 
-    Whole corpora are drawn again, since questions of one conversation go well or badly together; of a single corpus,
-    its questions are drawn, which says nothing about other notes.
+    Whole corpora are resampled, since questions of one conversation do well or badly together; for a single corpus, its
+    questions are resampled, which says nothing about other notes.
     """
     by_corpus: dict[str, list[float]] = {}
     for each in outcomes:

@@ -1,9 +1,9 @@
-"""This file measures memory search as a turn has it: through the worker's pipe, the query's embedding included.
+"""Benchmark of memory search as used by a turn: through the worker's pipe, the query's embedding included.
 
 python -m bench.search [--entries 5000] [--searches 200] [--sizes 1000 10000 100000] [--locomo FILE]
 
-`--sizes` measures the search itself at other sizes beside sqlite-vec + FTS5 (bench/sizes.py); 100,000 entries take
-some five minutes to build, so they have to be asked for.
+`--sizes` measures the search itself at other sizes beside sqlite-vec + FTS5 (bench/sizes.py); 100,000 entries take some
+five minutes to build, so they are optional.
 """
 
 import argparse
@@ -31,7 +31,7 @@ RUNS = 5
 
 
 async def in_place(function: Callable[..., Any], /, *args: object) -> Any:
-    """Run *function* here: a benchmark has nobody else to keep waiting."""
+    """Run *function* here: a benchmark keeps nobody else waiting."""
     return function(*args)
 
 
@@ -57,7 +57,7 @@ def write_locomo(folder: Path, file: Path) -> int:
 
 
 async def search_figures(entries: int, searches: int) -> list[Figure]:
-    """Index *entries* made-up lines and search them in five runs of *searches*, warm."""
+    """Index *entries* generated lines and search them in five runs of *searches*, warm."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         write_notes(home / "workspace", entries)
@@ -90,7 +90,7 @@ async def locomo_figures(file: Path) -> list[Figure]:
 
 
 async def run(entries: int = 5_000, searches: int = 200) -> list[Figure]:
-    """Return this file's figures."""
+    """Return the figures of this bench."""
     return await search_figures(entries, searches)
 
 
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--locomo", type=Path)
     options = parser.parse_args()
     figures = asyncio.run(run(options.entries, options.searches))
-    from bench import sizes  # after the gateway's side was weighed: this loads the engine and the model
+    from bench import sizes  # after measuring the gateway's side: this loads the engine and the model
 
     for size in options.sizes:
         figures += sizes.figures(size, options.searches)

@@ -1,8 +1,8 @@
-"""This file measures search as an index grows, beside sqlite-vec and FTS5 in the same run, question by question.
+"""Benchmark of search in growing indexes, beside sqlite-vec and FTS5 in the same run, question by question.
 
-The entries' vectors are made, not read by the model: an exact search takes as long over random vectors as over real
-ones, and a hundred thousand texts would take the model a quarter of an hour. Questions are read by the real model.
-The worker's own classes are called in this process; what the pipe adds is measured by `bench.search`.
+The entries' vectors are random, not computed by the model: an exact search takes as long over random vectors as over
+real ones, and a hundred thousand texts would take the model a quarter of an hour. Questions use the real model. The
+worker's own classes are called in this process; `bench.search` measures the overhead of the pipe.
 """
 
 import multiprocessing
@@ -32,24 +32,24 @@ from workspaces.memory.index.index import Index, layout
 from workspaces.memory.text.chunking import entries_of
 
 TOKENS = 16
-"""Token vectors an entry: what a note of 20 words has after stop words."""
+"""Token vectors per entry: as many as a note of 20 words has after stop words."""
 PIECES = 30_000
 """Word pieces of the model's vocabulary."""
 WARM = 20
-"""Searches before the clock counts."""
+"""Searches before the measurement."""
 RESULTS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one search took, by the clock and of the processor: the second says more on a machine that others use."""
+    """Time of one search, wall-clock and CPU: the second is more reliable on a shared machine."""
 
     wall_ms: float
     cpu_ms: float
 
 
 class MadeVectors:
-    """A stand-in for the model: random vectors for entries, the same for the same text; questions by the model."""
+    """A stand-in for the model: random vectors for entries, deterministic by text; the real model for questions."""
 
     name = "made"
     languages = "none"
@@ -63,7 +63,7 @@ class MadeVectors:
         return [self._made(np.random.default_rng(zlib.crc32(text.encode()))) for text in texts]
 
     def embed_query(self, text: str) -> QueryEmbedding:
-        """Return what the model says."""
+        """Return the model's embedding."""
         return self._model.embed_query(text)
 
     def _made(self, chance: np.random.Generator) -> Embedding:
@@ -78,8 +78,8 @@ def _unit(chance: np.random.Generator, rows: int, columns: int) -> FloatArray:
 
 
 def figures(entries: int, searches: int) -> list[Figure]:
-    """Measure one size in a process of its own, so that memory is that size's alone."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the worker is started; the process inherits it
+    """Measure one size in a separate process, so that its memory is that size's alone."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as at the worker's start; inherited by the process
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(_figures, entries, searches).result()
 
@@ -128,9 +128,9 @@ def _build(folder: Path, embedder: MadeVectors, documents: Sequence[Document]) -
 
 
 def _race(index: Index, embedder: MadeVectors, other: SqliteWay, searches: int) -> tuple[list[Spent], list[Spent]]:
-    """Ask both each question, so that a busy machine slows both.
+    """Run each question on both, so that a busy machine slows both.
 
-    They go first in turn: whoever comes second finds the question and the model in the processor's caches.
+    They alternate in going first: the second finds the question and the model in the CPU caches.
     """
     finder = Finder(index.answering.engine, index.answering.manifest, embedder)
     ours: list[Spent] = []

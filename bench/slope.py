@@ -1,4 +1,4 @@
-"""This file says whether something grows: a line through samples, with how sure it is."""
+"""Detection of growth: a line through samples, with its error."""
 
 import math
 import statistics
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 BLOCKS = 12
-"""Samples next to each other are alike, so that thousands of them would feign certainty: their means over a dozen
-stretches are fitted."""
+"""Number of blocks: adjacent samples are alike, so that thousands of them would feign certainty; the line is fitted to
+the means of a dozen blocks.
+"""
 FEWEST = 3
 
 
@@ -19,14 +20,14 @@ class Slope:
     error: float
 
     def is_above(self, limit: float) -> bool:
-        """Say whether growth is faster than *limit*, beyond what chance explains: two standard errors."""
+        """Tell whether growth exceeds *limit* beyond chance: two standard errors."""
         return self.value - 2 * self.error > limit
 
 
 def slope(samples: Sequence[tuple[float, float]], blocks: int = BLOCKS) -> Slope:
     """Fit a line through *samples*, pairs of seconds and a value, in order; by least squares over their blocks' means.
 
-    Fewer than three blocks say nothing: the error is infinite.
+    Fewer than three blocks are not enough: the error is infinite.
     """
     means = [_mean(block) for block in _blocks(samples, blocks)]
     if len(means) < FEWEST:

@@ -1,16 +1,16 @@
-"""This file is `python -m bench.soak`: a gateway lives through a household's day, and nothing of it may grow.
+"""`python -m bench.soak`: a gateway runs through a household's day, and none of its resources may grow.
 
-With `--endless` no conversation ends; with a large window as well, none is summarised: what they hold in memory is
-bounded all the same, and memory may grow by no more than 2 MB an hour.
+With `--endless` no conversation ends; with a large window as well, none is summarised: their use of memory is bounded
+all the same, and memory may grow by no more than 2 MB an hour.
 
 `strandline up` with the real Telegram SDK, the real memory worker and a small window, so that conversations are
-summarised all the time. Memory, open files and threads of the gateway and of its worker are looked at every five
-seconds; a line is fitted through what follows the warm-up. The end status is 1 if memory grows by more than 1 MB an
-hour, beyond the error of the fit, or if files are opened and not closed.
+summarised all the time. Memory, open files and threads of the gateway and of its worker are sampled every five seconds;
+a line is fitted to the samples after the warm-up. The exit status is 1 if memory grows by more than 1 MB an hour,
+beyond the error of the fit, or if files are opened and not closed.
 
-Of the worker that is its own memory, less what its passages take of it: the rest are pages of the index's files, which
-the system lends while nobody else needs them, and counts twice, since the engine maps each file twice. The household
-is at rest (`household.py`), so that there are about as many passages all the time; that and the index's size are told.
+For the worker, its own memory counts, less the share of its passages: the rest are pages of the index's files, which
+the system lends while nobody else needs them, and counts twice, since the engine maps each file twice. The household is
+in balance (`household.py`), so that the number of passages stays about the same; it is reported with the index's size.
 """
 
 import argparse
@@ -34,13 +34,13 @@ from bench.observed import Sample, sample, worker_of
 from bench.slope import Slope, slope
 
 MB_AN_HOUR = 1.0
-"""The most that memory may grow (our promise of months)."""
+"""Most growth of memory (our promise of months)."""
 ENDLESS_MB_AN_HOUR = 2.0
-"""The same where conversations only grow, and the index with them."""
+"""The same with conversations, and the index, that only grow."""
 OWN_MB_A_PASSAGE = 0.003
-"""What the worker itself knows of a passage: where it stands, its words, its text once it was found; measured."""
+"""The worker's own memory of a passage: its location, its words, its text once it was found; measured."""
 FILES_MORE = 2
-"""The most open files, in the median, that the second half may have above the first: connections come and go."""
+"""Most additional open files, by the median, in the second half against the first: connections come and go."""
 _HOUR_S = 3600.0
 _FIRST_POLL_S = 120.0
 _PATIENCE_S = 60.0
@@ -49,7 +49,7 @@ _WINDOW_TOKENS = 12_000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long, and how much of it."""
+    """Duration and load."""
 
     minutes: float
     warm_up_minutes: float
@@ -65,23 +65,23 @@ class Plan:
 
     @property
     def most_mb_an_hour(self) -> float:
-        """The growth above which the run has failed."""
+        """Growth above which the run fails."""
         return ENDLESS_MB_AN_HOUR if self.is_endless else MB_AN_HOUR
 
 
 @dataclass
 class Lived:
-    """What was seen of one process, at which second."""
+    """Samples of one process, by second."""
 
     name: str
     memory: Callable[[Sample], float] = lambda each: each.resident_mb
-    """What of it must not grow, in MB."""
+    """The part of its memory that must not grow, in MB."""
     samples: list[tuple[float, Sample]] = field(default_factory=list)
     explained: dict[float, float] = field(default_factory=dict)
-    """How much of its memory, in MB, is known to be due to what is kept, at which second."""
+    """The part of its memory, in MB, explained by stored data, by second."""
 
     def after(self, second: float, of: Callable[[Sample], float]) -> list[tuple[float, float]]:
-        """Return the values that *of* reads, from *second* on."""
+        """Return the values of *of*, from *second* on."""
         return [(at, of(each)) for at, each in self.samples if at >= second]
 
     def growth(self, second: float) -> Slope:
@@ -90,17 +90,17 @@ class Lived:
         return Slope(found.value * _HOUR_S, found.error * _HOUR_S)
 
     def files_more(self, second: float) -> float:
-        """Return by how much the median of open files of the second half after *second* is above the first's."""
+        """Return the increase of the median of open files from the first half after *second* to the second half."""
         files = [value for _, value in self.after(second, lambda each: each.files)]
         half = len(files) // 2
         return statistics.median(files[half:]) - statistics.median(files[:half]) if half else 0.0
 
     def is_steady(self, second: float, most_mb_an_hour: float = MB_AN_HOUR) -> bool:
-        """Say whether neither memory nor files grew."""
+        """Tell whether neither memory nor files grew."""
         return not self.growth(second).is_above(most_mb_an_hour) and self.files_more(second) <= FILES_MORE
 
     def figures(self, second: float) -> dict[str, float]:
-        """Return what is worth telling."""
+        """Return the figures to report."""
         first, last, growth = self.samples[0][1], self.samples[-1][1], self.growth(second)
         warm = next((each for at, each in self.samples if at >= second), last)
         return {
@@ -122,12 +122,12 @@ class Lived:
 
 @dataclass
 class Kept:
-    """What was seen of the index, at which second."""
+    """Samples of the index, by second."""
 
     sizes: list[tuple[float, IndexSize]] = field(default_factory=list)
 
     def figures(self, second: float) -> dict[str, float]:
-        """Return what is worth telling of the time after *second*; nothing before the index is there."""
+        """Return the figures to report for the time after *second*; none before the index exists."""
         later = [each for at, each in self.sizes if at >= second]
         if not later:
             return {}
@@ -144,7 +144,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a soak."""
+    """Result of a soak."""
 
     plan: Plan
     said: int
@@ -155,14 +155,14 @@ class Outcome:
     worker: Lived
     index: Kept
     sizes_mb: dict[str, float]
-    """Of the parts of the home, at the end."""
+    """Sizes of the home's parts, at the end."""
 
     @property
     def warm_s(self) -> float:
         return self.plan.warm_up_minutes * 60
 
     def is_steady(self) -> bool:
-        """Say whether everything was answered and nothing grew."""
+        """Tell whether everything was answered and nothing grew."""
         was_heard = self.shown >= self.said and not self.problems
         limit = self.plan.most_mb_an_hour
         return was_heard and all(each.is_steady(self.warm_s, limit) for each in (self.gateway, self.worker))
@@ -182,7 +182,7 @@ class Outcome:
 
 
 async def run(plan: Plan) -> Outcome:
-    """Live through what *plan* says."""
+    """Run *plan*."""
     with tempfile.TemporaryDirectory(prefix="strandline-soak-") as name:
         async with Recorder() as bot, SteadyModel(Script(), plan.model_s) as model:
             around = Around(bot.url, model.url, chats_of(plan.chats), plan.window_tokens)
@@ -197,7 +197,7 @@ async def run(plan: Plan) -> Outcome:
 
 
 class _Looks:
-    """What is seen of a gateway, of its worker and of its agent's index."""
+    """Samples of a gateway, of its worker and of its agent's index."""
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
@@ -206,7 +206,7 @@ class _Looks:
         self.index = Kept()
 
     async def go_on(self, every_s: float, over: asyncio.Event) -> None:
-        """Look every *every_s* seconds until it is *over*."""
+        """Take a sample every *every_s* seconds until it is *over*."""
         start = asyncio.get_running_loop().time()
         while not over.is_set():
             self._look(asyncio.get_running_loop().time() - start)
@@ -227,7 +227,7 @@ class _Looks:
 
 
 async def _lived(plan: Plan, bot: Recorder, looks: _Looks) -> int:
-    """Let everybody do what they do for as long as it takes; return how many messages were written."""
+    """Run all actors for the planned time; return the number of messages sent."""
     over = asyncio.Event()
     said = sayings(random.Random(4), chats_of(plan.chats), ends=not plan.is_endless)
     async with asyncio.TaskGroup() as tasks:
@@ -249,7 +249,7 @@ def _sizes(home: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the figures; end with 1 when something grew or was not answered."""
+    """Print the figures; exit with 1 when a resource grew or a message was not answered."""
     parser = argparse.ArgumentParser(prog="bench.soak")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--hours", type=float, help="in place of minutes")

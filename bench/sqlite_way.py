@@ -1,7 +1,7 @@
-"""This file searches notes as the systems that this one follows do: sqlite-vec and FTS5 in one SQLite file.
+"""Search in notes as the reference systems do it: sqlite-vec and FTS5 in one SQLite file.
 
-Through apsw, since many builds of Python's own sqlite3 cannot load extensions. Every distance is computed, as ours is:
-sqlite-vec has no index that approximates.
+Through apsw, since many builds of Python's own sqlite3 cannot load extensions. Every distance is computed, as in ours:
+sqlite-vec has no approximate index.
 """
 
 import re
@@ -14,7 +14,7 @@ import numpy as np
 import sqlite_vec
 
 from workspaces.memory.index.engine import FloatArray
-from workspaces.memory.index.finder import POOL  # as many candidates a leg as ours
+from workspaces.memory.index.finder import POOL  # as many candidates per search as ours
 
 _WORD = re.compile(r"\w+")
 

@@ -1,8 +1,8 @@
-"""This file is `python -m bench.start`: how long a gateway that was killed takes to go on with what it left.
+"""`python -m bench.start`: time for a killed gateway to resume its unfinished work.
 
-People in many chats, each with a long conversation behind it, write to a gateway that gets no answer from its model;
-it is killed, they write once more, and it is started again beside a model that answers at once. Each moment is told in
-seconds since the start, and in seconds of the processor that the gateway took until then, all of its threads.
+People in many chats, each with a long conversation behind it, write to a gateway that gets no answer from its model; it
+is killed, they write once more, and it is restarted with a model that answers immediately. Each moment is given in
+seconds since the start, and in seconds of CPU time used by the gateway until then, all of its threads.
 """
 
 import argparse
@@ -32,15 +32,15 @@ from tests.journeys.processes import Gateway
 
 _PATIENCE_S = 120.0
 _AT = datetime.now(UTC)
-"""So recent that no conversation rests at the start."""
+"""So recent that no conversation has gone to rest at the start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What a gateway finds at its start."""
+    """Unfinished work of a gateway at its start."""
 
     messages: int = 200
-    """Taken in before the kill, and not answered; another few wait at the platform."""
+    """Accepted before the kill, and not answered; a few more wait at the platform."""
     chats: int = 200
     turns: int = 100
     """Already in each conversation."""
@@ -48,7 +48,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """How far it was, from the start of the process."""
+    """Progress, measured from the start of the process."""
 
     wall_s: float
     cpu_s: float
@@ -56,7 +56,7 @@ class Moment:
 
 
 class SilentModel(SteadyModel):
-    """A model that answers nobody until it is told to."""
+    """A model that gives no answer until told to."""
 
     def __init__(self) -> None:
         super().__init__(repeated, 0)
@@ -68,7 +68,7 @@ class SilentModel(SteadyModel):
 
 
 def write_conversations(agent: AgentHome, chats: Sequence[int], turns: int) -> None:
-    """Write so many turns into the conversation of each chat."""
+    """Write *turns* turns into the conversation of each chat."""
     agent.sessions.mkdir(parents=True, exist_ok=True)
     for chat in chats:
         name = "main" if chat == OWNER else f"group:telegram.home.{chat}"
@@ -84,7 +84,7 @@ def _turn(turn: TurnId) -> Sequence[bytes]:
 
 
 async def measured(backlog: Backlog) -> dict[str, Moment]:
-    """Let a gateway be killed and start again once, and return its moments."""
+    """Kill and restart a gateway once, and return its moments."""
     pace = Pace(backlog.messages + backlog.messages // 4, 0, backlog.chats)
     with tempfile.TemporaryDirectory(prefix="strandline-start-") as name:
         async with Recorder() as bot, SilentModel() as model:

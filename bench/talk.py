@@ -1,7 +1,7 @@
-"""This file replays a long conversation with planted facts through a gateway and a loopback model, and weighs it.
+"""Benchmark of a long conversation with planted facts, replayed through a gateway and a loopback model.
 
-The model is scripted: it answers, summarises as asked, and in a flush notes what it is shown of the planted facts and
-has not noted yet. So the figures say what requests hold and what memory finds, not how clever a model is.
+The model is scripted: it answers, summarises on request, and in a flush notes the planted facts that it sees and has
+not noted yet. So the figures show the content of requests and the results of memory, not a model's cleverness.
 """
 
 import json
@@ -24,7 +24,7 @@ TURNS = 300
 PLANTED = 60
 _WINDOW = 32_000
 _SHOWN = 6
-"""Hits of a search, as a model gets them by default."""
+"""Hits of a search for a model, by default."""
 # fmt: off
 _WORDS = (
     "harbour", "boat", "morning", "letter", "garden", "bridge", "winter", "kitchen", "market", "train", "paper",
@@ -38,7 +38,7 @@ _NAMES = ("Ann", "Bela", "Chidi", "Dora", "Emre", "Farida")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that was said once."""
+    """A fact that was mentioned once."""
 
     said: str
     question: str
@@ -47,30 +47,30 @@ class Fact:
 
 @dataclass(slots=True)
 class Replay:
-    """What a replay came to; sizes in characters of the requests as they were sent."""
+    """Result of a replay; sizes in characters of the requests as sent."""
 
     first: list[bool] = field(default_factory=list)
-    """Of each request of a turn: whether it was the first after a summary."""
+    """For each request of a turn: whether it was the first after a summary."""
     sizes: list[int] = field(default_factory=list)
     shared: list[int] = field(default_factory=list)
-    """How much of it began like the request before."""
+    """Length of the prefix shared with the previous request."""
     sent: int = 0
-    """By all requests: turns, flushes, summaries."""
+    """Total of all requests: turns, flushes, summaries."""
     everything: int = 0
-    """What the turns would have sent with all that was said before."""
+    """Size of the turns' requests if they had contained the whole conversation."""
     summaries: int = 0
     found: int = 0
     planted: int = 0
 
     @property
     def prefix_share(self) -> float:
-        """The part of the turns' requests, between two summaries, that began like the request before."""
+        """Share of the turns' requests, between two summaries, that equals the start of the previous one."""
         kept = [(a, b) for a, b, is_first in zip(self.shared, self.sizes, self.first, strict=True) if not is_first]
         return sum(a for a, _ in kept) / sum(b for _, b in kept)
 
 
 def planted(count: int) -> list[Fact]:
-    """Return *count* facts that no two of which are alike."""
+    """Return *count* facts, no two of them alike."""
     facts = []
     for number in range(count):
         thing, name = _THINGS[number % len(_THINGS)], _NAMES[number // len(_THINGS) % len(_NAMES)]
@@ -88,7 +88,7 @@ class NotingModel:
         self._noted: set[str] = set()
         self._random = random.Random(7)
         self.kinds: list[str] = []
-        """What each request was: `turn`, `flush` or `summary`."""
+        """The kind of each request: `turn`, `flush` or `summary`."""
 
     def __call__(self, body: Body) -> Step:
         if str(body["messages"][0]["content"]).startswith("Summarise"):
@@ -109,12 +109,12 @@ class NotingModel:
 
 
 def prose(words: random.Random, count: int) -> str:
-    """Return *count* words that mean nothing."""
+    """Return *count* meaningless words."""
     return " ".join(words.choice(_WORDS) for _ in range(count))
 
 
 async def replay(folder: Path, turns: int = TURNS, facts: int = PLANTED) -> Replay:
-    """Talk for *turns* turns in a home in *folder*, in which *facts* are said, each once; then look for each."""
+    """Talk for *turns* turns in a home in *folder*, with each of *facts* mentioned once; then search for each."""
     known, words = planted(facts), random.Random(3)
     model = NotingModel(known)
     async with OpenAIStub(model) as provider:
@@ -132,7 +132,7 @@ async def replay(folder: Path, turns: int = TURNS, facts: int = PLANTED) -> Repl
 
 
 async def _unread(_text: str, _is_answer: bool) -> None:
-    """Nobody looks."""
+    """No-op listener."""
 
 
 async def _search(app: App, facts: list[Fact], done: Replay) -> None:
@@ -157,7 +157,7 @@ def _weighed(bodies: list[Body], kinds: list[str]) -> Replay:
 
 
 def _text(body: Body) -> str:
-    """Return a request in the order in which a provider reads it: tools, instructions, conversation."""
+    """Return a request in the order of a provider's reading: tools, instructions, conversation."""
     return json.dumps([body.get("tools"), body["messages"]], ensure_ascii=False)
 
 
@@ -170,7 +170,7 @@ def _common(one: str, other: str) -> int:
 
 
 async def run() -> list[Figure]:
-    """Return this file's figures."""
+    """Return the figures of this bench."""
     with tempfile.TemporaryDirectory() as name:
         done = await replay(Path(name))
     return [

@@ -1,4 +1,4 @@
-"""This file measures transcripts: a conversation of 10,000 messages and 50 MB, and a thousand conversations.
+"""Benchmark of transcripts: a conversation of 10,000 messages and 50 MB, and a thousand conversations.
 
 python -m bench --only transcripts
 """
@@ -34,7 +34,7 @@ from workspaces.access import PRIVATE, Access, AgentId, SessionType
 TURNS = 5_000
 """Two messages each."""
 RESULT = "Grüße\n" * 1_050
-"""What a tool returns in each turn: 50 MB in all."""
+"""A tool's result in each turn: 50 MB in all."""
 SUMMARY_EVERY = 200
 APPENDS = 500
 SESSIONS = 1_000
@@ -56,7 +56,7 @@ async def run() -> list[Figure]:
 
 
 async def _long(place: Path, threads: Threads) -> list[Figure]:
-    """Measure one long conversation, summarised now and then as a gateway does, and one that never was."""
+    """Measure one long conversation with periodic summaries like a gateway's, and one without any."""
     _, never = await _opened(place / "never summarised", 0, threads)
     transcript, summarised = await _opened(place / "summarised", SUMMARY_EVERY, threads)
     appended, bare = await _appends(transcript, place / "bare")
@@ -71,7 +71,7 @@ async def _long(place: Path, threads: Threads) -> list[Figure]:
 
 
 async def _opened(folder: Path, summary_every: int, threads: Threads) -> tuple[Transcript, list[Figure]]:
-    """Write a long conversation, and open it some times."""
+    """Write a long conversation, and open it several times."""
     _write(folder / "main.jsonl", TURNS, summary_every)
     transcript, opened = await _open(folder, threads), []
     for _ in range(5):
@@ -90,7 +90,7 @@ async def _open(folder: Path, threads: Threads) -> Transcript:
 
 
 async def _appends(transcript: Transcript, beside: Path) -> tuple[list[float], list[float]]:
-    """Append to *transcript* and, in turns, bare bytes to the file *beside*; return how long each took, in ms."""
+    """Append to *transcript* and, alternating, bare bytes to the file *beside*; return the time of each, in ms."""
     reply = ReplyEntry("An answer of ordinary length. " * 10, (), "m", Usage(9, 1))
     line = to_line(Record(TurnId("t"), START, reply))
     appended, bare = [], []
@@ -110,7 +110,7 @@ async def _appends(transcript: Transcript, beside: Path) -> tuple[list[float], l
 
 
 async def _many(place: Path, threads: Threads) -> list[Figure]:
-    """Measure the command line's questions over a thousand conversations, 100 MB, of which half have ended."""
+    """Measure the command line's queries over a thousand conversations, 100 MB, of which half have ended."""
     folder = place / "many"
     for number in range(SESSIONS):
         name = f"guest:telegram.home.{number}"

@@ -1,8 +1,8 @@
-"""This file measures how Telegram's updates are taken by webhook: from the request to a message that is durable.
+"""Benchmark of Telegram's updates by webhook: from the request to a durable message.
 
-Real are the adapter, the door and the store on disk; no agent answers. Requests come at an even pace, whether those
-before are answered or not, on as many connections as Telegram opens, and one in a hundred comes twice. What is taken is
-judged by the inbox afterwards: each message once, each chat in its order.
+The adapter, the HTTP server and the store on disk are real; no agent answers. Requests come at an even pace, whether
+earlier ones are answered or not, on as many connections as Telegram opens, and one in a hundred comes twice. Afterwards
+the inbox is checked: each message once, each chat in order.
 
 `python -m bench.webhook --seconds 60` prints one run; `make bench ARGS="--only webhook"` a short one beside its goals.
 """
@@ -37,33 +37,33 @@ SECRET = "loopback-secret"
 A_SECOND = 500
 CHATS = 200
 CONNECTIONS = 40
-"""What Telegram opens by default."""
+"""Telegram's default."""
 TWICE_EVERY = 100
 SHORT_S = 10
 
 Take = Callable[[bytes], Awaitable[int]]
-"""Brings the body of one request and returns the status of its answer."""
+"""Delivers the body of one request and returns the status of its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one run."""
+    """Result of one run."""
 
     sent: int
     waits_s: Sequence[float]
-    """From when each request was due to its 200, shortest first."""
+    """Time from each request's due time to its 200, shortest first."""
     statuses: Counter[int]
     lost: int
     doubled: int
     reordered: int
 
     def wait_ms(self, share: float) -> float:
-        """Return what this *share* of the requests waited at most, in milliseconds."""
+        """Return the wait that this *share* of the requests did not exceed, in milliseconds."""
         return self.waits_s[min(len(self.waits_s) - 1, int(share * len(self.waits_s)))] * 1000
 
 
 def update(number: int) -> bytes:
-    """Return update *number* as Telegram writes it: the owner says that number in one of the groups."""
+    """Return update *number* in Telegram's format: the owner writes that number in one of the groups."""
     chat = -1000 - number % CHATS
     message = {
         "message_id": 1 + number // CHATS,
@@ -77,7 +77,7 @@ def update(number: int) -> bytes:
 
 
 async def bring(take: Take, seconds: float) -> tuple[list[float], Counter[int]]:
-    """Bring updates at an even pace; return how long each took from when it was due, and the statuses."""
+    """Deliver updates at an even pace; return the time of each since it was due, and the statuses."""
     waits, statuses, connections = list[float](), Counter[int](), asyncio.Semaphore(CONNECTIONS)
     began = time.perf_counter()
 
@@ -96,7 +96,7 @@ async def bring(take: Take, seconds: float) -> tuple[list[float], Counter[int]]:
 
 
 def judged(rows: Sequence[InboxRow], seconds: float) -> tuple[int, int, int]:
-    """Return how many messages the inbox lacks, has twice, and has in the wrong place of their chat."""
+    """Return the numbers of messages missing, duplicated and out of order in the inbox."""
     numbers = [int(row.message.text.split()[0]) for row in rows]
     chats: defaultdict[str, list[int]] = defaultdict(list)
     for row, number in zip(rows, numbers, strict=True):
@@ -107,7 +107,7 @@ def judged(rows: Sequence[InboxRow], seconds: float) -> tuple[int, int, int]:
 
 
 async def measure(seconds: float) -> Outcome:
-    """Take updates for so many *seconds* into a new store."""
+    """Deliver updates for *seconds* into a new store."""
     with tempfile.TemporaryDirectory() as folder:
         async with BotApi() as server:
             store = await SqliteStore.open(Path(folder) / "state.db")
@@ -115,7 +115,7 @@ async def measure(seconds: float) -> Outcome:
                 "home", TOKEN, store.count, base_url=server.url, way=Webhook("https://bot.example.org/", SECRET)
             )
             receive = _reception(store).receive
-            gc.freeze()  # as the gateway does once it has loaded a channel
+            gc.freeze()  # as the gateway does after loading a channel
             waits, statuses = await bring(lambda body: adapter.take(SECRET, body, receive), seconds)
             lost, doubled, reordered = judged(await store.inbox.waiting(), seconds)
             await adapter.close()
@@ -133,7 +133,7 @@ def _reception(store: SqliteStore) -> Reception:
 
 
 async def run() -> list[Figure]:
-    """Return this file's figures."""
+    """Return the figures of this bench."""
     outcome = await measure(SHORT_S)
     wrong = outcome.lost + outcome.doubled + outcome.reordered
     return [

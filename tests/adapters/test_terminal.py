@@ -1,4 +1,4 @@
-"""This file checks what is particular to the terminal; the contract suite checks the rest."""
+"""Specifics of the terminal channel; the contract suite checks the rest."""
 
 import asyncio
 from collections.abc import Awaitable

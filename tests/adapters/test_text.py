@@ -1,4 +1,4 @@
-"""This file checks that an answer's words survive every way of showing them."""
+"""Preservation of an answer's words in every form of display."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""This file says that the indexing bench compares like with like."""
+"""Fairness of the indexing bench."""
 
 from bench.index import long_notes, run
 from workspaces.access import PRIVATE

@@ -1,4 +1,4 @@
-"""This file checks how the load bench judges what people were shown, and lets a real gateway through a small load."""
+"""Judgement of messages in the load bench, and a small load on a real gateway."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""This file checks how the retrieval bench judges an answer, and runs it once on a small corpus."""
+"""Scoring of the retrieval bench, and one run on a small corpus."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""This file checks what search speed is measured with: as many notes as asked for, and a rival that really searches."""
+"""Inputs of the search-speed bench: the requested number of notes, and a rival that really searches."""
 
 from pathlib import Path
 

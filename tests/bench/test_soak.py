@@ -1,4 +1,4 @@
-"""This file checks how the soak bench tells growth from noise, and lets a gateway live for some seconds."""
+"""Distinction of growth from noise in the soak bench, and a gateway run of some seconds."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""This file lets a real gateway be killed and start again, as the bench of starts does."""
+"""The bench of starts with a real gateway that is killed and started again."""
 
 from bench.start import Backlog, measured
 

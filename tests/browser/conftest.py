@@ -1,4 +1,4 @@
-"""This file opens the page of a real gateway in a real browser, and looks at what the browser complains of."""
+"""The page of a real gateway in a real browser, with a check of the browser's error log."""
 
 import asyncio
 import os

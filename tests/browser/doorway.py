@@ -1,6 +1,6 @@
-"""This file is a way on loopback to a server that may stop, drop what is under way, and come back elsewhere.
+"""Loopback proxy to a server that may stop, drop connections, and come back on another port.
 
-A browser knows one address; a gateway that starts anew has a port of its own.
+A browser knows one address; a gateway has a new port after each start.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""This file lends the stores of one contract suite to the others."""
+"""Stores of one contract suite as fixtures for the others."""
 
 from tests.contracts.test_store import kept, place, store
 

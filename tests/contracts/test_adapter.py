@@ -1,9 +1,8 @@
-"""This file is what every adapter must do; a new channel adds its platform below and passes.
+"""Contract of every adapter; a new channel adds its platform below and passes.
 
-One differs: `http` is asked, not listened to. Whoever says something there hands it over with a request of their own
-and waits for what becomes of it, and for the answer. So there is nothing that its listener could bring again or fail
-at, and nobody else to show an answer to: tests/adapters/test_http.py says what holds instead. Tests that take a
-`listened` platform leave it out.
+One differs: `http` does not listen. Each client sends a message with its own request and waits for the outcome and the
+answer. So there is nothing that its listener could bring again or fail at, and nobody else to show an answer to:
+tests/adapters/test_http.py holds its rules instead. Tests with a `listened` platform leave it out.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""This file says what every engine must do; the oracle is qdrant-client's own slow in-memory mode."""
+"""Contract of every engine; the oracle is qdrant-client's own slow in-memory mode."""
 
 import os
 import random

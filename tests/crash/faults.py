@@ -1,4 +1,4 @@
-"""This file is a disk, and a wire, that fail at one step: the process dies there, or the disk is full, or it breaks."""
+"""A disk and a connection that fail at one step: the process dies there, the disk is full, or the connection breaks."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""This file judges a home, and what people were shown, after a fault: each message answered once, in order."""
+"""Judgement of a home and of the messages shown after a fault: each message answered once, in order."""
 
 import json
 from collections import Counter

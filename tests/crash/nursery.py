@@ -1,7 +1,7 @@
-"""This file is a process that has loaded everything and forks gateways, so that one starts in milliseconds.
+"""A preloaded process that forks gateways, so that one starts in milliseconds.
 
-`python -m tests.crash.nursery` reads a JSON line for each child, prints the child's process id and, when it has
-ended, its exit status: negative for the signal that ended it. What children log goes to `<home>.log`.
+`python -m tests.crash.nursery` reads a JSON line for each child, prints the child's process id and, when it has ended,
+its exit status: negative for the signal that ended it. The children's logs go to `<home>.log`.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""This file is the far side of the faults: a chat platform out of the gateway's reach, whose record is the judge.
+"""A chat platform outside the faulty gateway; its record is the judge.
 
-A platform is all that the fault tests know of a channel; another one joins by a class like the two below.
+A platform is the fault tests' only view of a channel; another one is added with a class like the two below.
 """
 
 from collections.abc import AsyncIterator

@@ -1,6 +1,7 @@
-"""This file runs a whole gateway on a disk that may fail, with a model that does what it is asked to.
+"""A whole gateway on a disk that may fail, with a model that follows orders.
 
-Memory's worker is left out: its index is made of the files and may be lost at any time, and its start takes a second.
+Memory's worker is left out: its index is rebuilt from the files and may be lost at any time, and its start takes a
+second.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""This file is a chat platform in memory: it renders, takes and refuses messages like a real one, by script."""
+"""In-memory chat platform with scripted faults."""
 
 import asyncio
 from collections import defaultdict
@@ -22,7 +22,7 @@ from adapters.channel import (
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The platform takes the message, and the connection breaks before it can say so."""
+    """The platform accepts the message, and the connection breaks before it confirms."""
 
 
 Fault = ChannelError | Lost
@@ -43,16 +43,16 @@ def message(text: str, *, chat: str = "alice", id: str, channel: str = "fake", a
 
 @dataclass
 class FakeAdapter:
-    """Implements `Adapter`. What the platform took is in `taken`, whether it said so or not."""
+    """Implements `Adapter`. `taken` holds the accepted messages, confirmed or not."""
 
     channel: str = "fake"
     account: str = "home"
     text_limit: int = 40
     taken: list[OutboundMessage] = field(default_factory=list)
     faults: dict[str, list[Fault | None]] = field(default_factory=lambda: defaultdict(list))
-    """By chat: what each coming send meets, `None` for success; a send beyond the script succeeds."""
+    """By chat: the fault of each future send, `None` for success; a send beyond the script succeeds."""
     on_send: Callable[[OutboundMessage], None] | None = None
-    """Called at the start of each send: the place to look around, or to pull the plug."""
+    """Called at the start of each send: to inspect state, or to simulate a crash."""
 
     def __post_init__(self) -> None:
         self._inbound: asyncio.Queue[InboundMessage] = asyncio.Queue()
@@ -62,7 +62,7 @@ class FakeAdapter:
         self.tries: list[OutboundMessage] = []
 
     def says(self, text: str, chat: str = "alice") -> InboundMessage:
-        """Let the person of *chat* write *text*."""
+        """Send *text* as the person of *chat*."""
         self._ids += 1
         said = message(text, chat=chat, id=str(self._ids), channel=self.channel, account=self.account)
         self._inbound.put_nowait(said)
@@ -73,16 +73,16 @@ class FakeAdapter:
         return self._stuck.setdefault(chat, asyncio.Event())
 
     def texts(self, chat: str | None = None) -> list[str]:
-        """Return the texts that the platform took, of *chat* or of all, in order."""
+        """Return the accepted texts, of *chat* or of all, in order."""
         return [each.body.text for each in self.taken if chat in (None, each.address.chat)]
 
     async def tried(self, count: int) -> None:
-        """Return once *count* sends were begun."""
+        """Return once *count* sends have started."""
         async with self._changed:
             await self._changed.wait_for(lambda: len(self.tries) >= count)
 
     async def took(self, count: int) -> None:
-        """Return once the platform has taken *count* messages."""
+        """Return once the platform has accepted *count* messages."""
         async with self._changed:
             await self._changed.wait_for(lambda: len(self.taken) >= count)
 

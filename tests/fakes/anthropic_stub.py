@@ -1,6 +1,6 @@
-"""This file is Anthropic's Messages API on loopback: `/v1/messages`, streamed, with thoughts, tools and usage.
+"""Anthropic's Messages API on loopback: `/v1/messages`, streamed, with thoughts, tools and usage.
 
-`python -m tests.fakes.anthropic_stub --port 0 --port-file F` serves a model that repeats what was said, at once.
+`python -m tests.fakes.anthropic_stub --port 0 --port-file F` serves a model that repeats its input immediately.
 """
 
 import json
@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from tests.fakes.provider_stub import Body, ProviderStub, Refusal, Reply, main, pieces, unpaired
 
 _FIELDS = {"model", "max_tokens", "messages", "stream", "system", "tools", "tool_choice"}
-"""What we send of what the API takes; it refuses others, a temperature among them."""
+"""Request fields that we use; the stub refuses others, such as a temperature."""
 _BLOCKS = {
     "user": {"text": {"text"}, "image": {"source"}, "tool_result": {"tool_use_id", "content"}},
     "assistant": {"text": {"text"}, "thinking": {"thinking", "signature"}, "tool_use": {"id", "name", "input"}},
 }
 MARKS = 4
-"""How many places a request may have up to which it is kept in the cache."""
+"""Most cache breakpoints in a request."""
 
 
 class AnthropicStub(ProviderStub):

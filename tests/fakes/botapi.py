@@ -1,11 +1,11 @@
-"""This file is a Telegram Bot API server on loopback, in front of `tests.fakes.telegram`.
+"""Telegram Bot API server on loopback, in front of `tests.fakes.telegram`.
 
-Inside a test: `async with BotApi() as server`. As a process of its own, to outlive the gateway it serves:
-`python -m tests.fakes.botapi --port 0 --port-file FILE --record FILE`; then `POST /control/says`, `/control/update`,
-`/control/join` and `/control/fault` take the arguments of the methods of those names as JSON, and
-`GET /control/state?sent=50` waits for so many messages and tells what arrived. It writes the port to FILE and then
-says "listening". The record is one JSON object a line: every request, every message taken,
-every confirmation, with its time.
+Inside a test: `async with BotApi() as server`. As a separate process, to outlive the gateway it serves: `python -m
+tests.fakes.botapi --port 0 --port-file FILE --record FILE`; then `POST /control/says`, `/control/update`,
+`/control/join` and `/control/fault` take the arguments of the methods of those names as JSON, and `GET
+/control/state?sent=50` waits for that many messages and returns them. It writes the port to FILE and then prints
+"listening". The record has one JSON object per line: every request, every accepted message, every confirmation, with
+its time.
 """
 
 import argparse
@@ -27,7 +27,7 @@ TOKEN = "123456:loopback-bot-token"
 
 
 class BotApi(Telegram):
-    """Telegram behind HTTP, on a free port of loopback."""
+    """A Bot API server on a free loopback port."""
 
     def __init__(self, token: str = TOKEN, port: int = 0, record: Path | None = None) -> None:
         super().__init__(record=record)
@@ -38,7 +38,7 @@ class BotApi(Telegram):
         app.router.add_get("/file/bot{token}/documents/{file}", self._content)
         app.router.add_post("/control/{what}", self._control)
         app.router.add_get("/control/state", self._state)
-        # Handlers end when their client goes away: a poll does, and so does a request that hangs.
+        # Handlers end when their client disconnects: a poll does, and so does a request that hangs.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
 
     @property
@@ -57,7 +57,7 @@ class BotApi(Telegram):
         await self.close()
 
     async def close(self) -> None:
-        """Go away: connections are refused from now on."""
+        """Shut down: connections are refused from now on."""
         await self._runner.cleanup()
 
     async def _bot(self, request: web.Request) -> web.StreamResponse:
@@ -100,7 +100,7 @@ class BotApi(Telegram):
         raise web.HTTPNotFound
 
     async def _state(self, request: web.Request) -> web.Response:
-        """With `?sent=N&polls=N`, wait for so many in all, `&timeout_s=S` at most (30)."""
+        """With `?sent=N&polls=N`, wait for these totals, at most `&timeout_s=S` seconds (30)."""
         wanted = {name: int(number) for name, number in request.query.items() if name != "timeout_s"}
         with suppress(TimeoutError):
             await self.until(
@@ -118,7 +118,7 @@ class BotApi(Telegram):
 
 
 async def _params(request: web.Request) -> Json:
-    """Form fields that hold JSON are read as JSON; texts and ids stay as they are."""
+    """Form fields that hold JSON are parsed; texts and ids stay unchanged."""
     if request.content_type == "application/json":
         told = await request.json()
         return {name: value if isinstance(value, list | dict) else _as_in_a_form(value) for name, value in told.items()}

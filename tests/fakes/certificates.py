@@ -1,4 +1,4 @@
-"""This file makes certificates for servers of loopback, by an authority of their own."""
+"""Certificates for loopback servers, signed by a test authority."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ _KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
 def can_sign() -> bool:
-    """Say whether the program is there that makes them."""
+    """Tell whether the program that creates them is installed."""
     return shutil.which("openssl") is not None
 
 

@@ -1,4 +1,4 @@
-"""This file is a clock that stands still until a test moves it."""
+"""Clock that stands still until a test advances it."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ START = datetime(2026, 3, 1, 14, 5, tzinfo=UTC)
 
 
 class ManualClock:
-    """Implements `Clock`; `advance` lets time pass for everybody who waits."""
+    """Implements `Clock`; `advance` lets time pass for all waiting tasks."""
 
     def __init__(self, now: datetime = START) -> None:
         self._now = now
@@ -35,7 +35,7 @@ class ManualClock:
             await self._changed.wait_for(lambda: len(self._waits) == count)
 
     def waits(self) -> list[float]:
-        """Return how many seconds each waiting task has still to wait, shortest first."""
+        """Return the remaining wait of each waiting task in seconds, shortest first."""
         return sorted((end - self._now).total_seconds() for end in self._waits.values())
 
     def advance(self, seconds: float) -> None:

@@ -1,7 +1,7 @@
-"""This file is Cohere's chat API on loopback: `/v2/chat`, streamed, with plans, tools and usage.
+"""Cohere's chat API on loopback: `/v2/chat`, streamed, with plans, tools and usage.
 
-Requests are checked against Cohere's published schema where it lies beside the repository.
-`python -m tests.fakes.cohere_stub --port 0 --port-file F` serves a model that repeats what was said, at once.
+Requests are checked against Cohere's published schema if it is present beside the repository. `python -m
+tests.fakes.cohere_stub --port 0 --port-file F` serves a model that repeats its input immediately.
 """
 
 import functools

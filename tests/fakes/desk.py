@@ -1,4 +1,4 @@
-"""This file is a small gateway for tests of the operator's side: it remembers what is said and finds it again."""
+"""Small gateway for tests of the operator's commands: stores every message and finds it again."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -59,7 +59,7 @@ NOTED_AT = datetime(2026, 3, 3, 9, 30, tzinfo=UTC)
 
 
 class FakeDesk:
-    """Agents that repeat what they are told, and a memory of it that is searched by substring."""
+    """Agents that echo their input, with a memory searched by substring."""
 
     def __init__(self, agents: tuple[str, ...] = ("main",)) -> None:
         self.said: dict[str, list[str]] = {agent: [] for agent in agents}
@@ -71,7 +71,7 @@ class FakeDesk:
         self.standby = False
         self.loading: list[str] = []
         self.may_answer = asyncio.Event()
-        """Cleared, every answer waits for it."""
+        """While cleared, answers are held back."""
         self.may_answer.set()
         self.asked = asyncio.Event()
         """Set when a message has arrived."""
@@ -114,7 +114,7 @@ class FakeDesk:
         return Why(said[-1] if said else "", tuple(used))
 
     async def origin(self, order: OriginOrder) -> MemorySource:
-        """The line of the note with that number came from the message with that number."""
+        """The note on line N came from message N."""
         said = self.said[self._agent(order.agent)]
         number = int(order.citation.partition("#L")[2])
         steps = [OriginStep(f"{number:010}", NOTED_AT, f"note {text}", "main", str(number), text) for text in said]
@@ -149,7 +149,7 @@ class FakeDesk:
         return HistoryAnswer(tuple(wanted), (file,), omitted=2)
 
     async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
-        """Every agent has one conversation, `main`, a byte a message; an export is told message by message."""
+        """Every agent has one conversation, `main`, one byte per message; an export is sent message by message."""
         if order.act == "list":
             rows = [SessionRow(name, "main", None, len(said), len(said), NOTED_AT) for name, said in self.said.items()]
             return SessionsAnswer(sessions=tuple(row for row in rows if order.agent in {None, row.agent}))
@@ -170,7 +170,7 @@ class FakeDesk:
         return SessionsAnswer((), tuple(records), lines, (), 1, 0, order.offset + 1 if goes_on else None)
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
-        """Every message is a change of the note that waits, numbered over all agents, until it is decided."""
+        """Every message is a pending change of the note, numbered over all agents, until it is decided."""
         if order.act == "list":
             return ApprovalAnswer(tuple(self._waiting(order.agent)))
         found = [change for change in self._waiting(order.agent) if change.number == order.number]
@@ -182,7 +182,7 @@ class FakeDesk:
         return ApprovalAnswer(outcome=f"{order.act} #{order.number}")
 
     async def quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
-        """Every message is in quarantine, named by its place, until it is decided."""
+        """Every message is in quarantine, named by its position, until it is decided."""
         said = enumerate(text for each in self.said.values() for text in each)
         rows = [QuarantineLine(str(n), "message", "crashed_message", "why", NOTED_AT, text) for n, text in said]
         if order.act == "list":
@@ -199,7 +199,7 @@ class FakeDesk:
 
     async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
         match order.act:
-            case "link":  # whoever is told a code comes in by it at once
+            case "link":  # the code's recipient signs in with it immediately
                 self.signed_in.append(BrowserRow(f"browser{len(self.signed_in) + 1}", NOTED_AT, NOTED_AT))
                 return BrowserAnswer(code="ABCDE-FGHJK")
             case "sessions":
@@ -209,7 +209,7 @@ class FakeDesk:
         return BrowserAnswer(outcome=f"{out} signed out")
 
     async def cron(self, order: CronOrder) -> CronAnswer:
-        """Keeps what is added; nothing of it ever comes."""
+        """Store added jobs without ever running them."""
         if order.act == "add":
             row = JobRow(
                 len(self.jobs) + 1,
@@ -240,7 +240,7 @@ class FakeDesk:
         return ToolAnswer(text=f"{order.act} {order.name} {order.arguments} of {order.agent}")
 
     async def pair(self, order: PairOrder) -> PairAnswer:
-        """One waits, under AAAAA-BBBBB, until that is approved."""
+        """One request is pending, with the code AAAAA-BBBBB, until that is approved."""
         eve = ("telegram:99", "Eve \x1b[31m", "telegram.home")
         if order.act == "list":
             waits = Applicant("AAAAA-BBBBB", *eve, NOTED_AT, NOTED_AT)
@@ -253,7 +253,7 @@ class FakeDesk:
         return PairAnswer(outcome=f"{order.act} {order.what}: done")
 
     async def explain(self, order: RouteOrder) -> Explanation:
-        """Whoever mentions us is admitted."""
+        """Admit every sender that mentions us."""
         facts = "main", f"group:{order.channel}.{order.account}.{order.chat}", "group", f"roles {order.roles}"
         refusal = () if order.mention else ("not_for_us", f"{order.person} did not mention it", "mention it")
         return Explanation(*facts, order.mention, *refusal)
@@ -284,12 +284,12 @@ class FakeDesk:
 
 
 class FakeGateway:
-    """Composes a `FakeDesk` where a command wants a gateway, and says when it runs and when it has stopped."""
+    """Composes a `FakeDesk` in place of a command's gateway, and records its start and stop."""
 
     def __init__(self, desk: FakeDesk) -> None:
         self.desk = desk
         self.with_channels: list[bool] = []
-        """How it was composed, each time."""
+        """The composition options of each call."""
         self.running = asyncio.Event()
         self.stopped = asyncio.Event()
 
@@ -298,7 +298,7 @@ class FakeGateway:
         self, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool
     ) -> AsyncIterator[Composed]:
         self.with_channels.append(channels)
-        self.desk.may_answer = asyncio.Event()  # a gateway that does not run answers nothing
+        self.desk.may_answer = asyncio.Event()  # a stopped gateway answers nothing
         yield Composed(self.desk, self.desk, self._run)
         self.stopped.set()
 

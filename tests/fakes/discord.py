@@ -1,7 +1,7 @@
-"""This file is Discord on loopback, in front of `tests.fakes.discord_api`: its REST API, its gateway, its file server.
+"""Discord on loopback, in front of `tests.fakes.discord_api`: its REST API, its gateway, its file server.
 
-The gateway is a WebSocket that speaks HELLO, IDENTIFY, READY, heartbeats, RESUME and INVALID_SESSION, compressed as
-the SDK asks for. Inside a test: `async with Discord() as server`.
+The gateway is a WebSocket with HELLO, IDENTIFY, READY, heartbeats, RESUME and INVALID_SESSION, compressed as requested
+by the SDK. Inside a test: `async with Discord() as server`.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ __all__ = ["Discord", "Fault", "Posted", "servers_of"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What one request meets instead of an answer; a request that it *accepts* has its effect before."""
+    """Fault sent in place of an answer; a request that it *accepts* takes effect before."""
 
     path: str = "/messages"
-    """How the request's path ends."""
+    """Suffix of the request's path."""
     status: int = 200
     answer: Json | None = None
     page: str | None = None
@@ -38,30 +38,30 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     accepts: bool = False
     drops: bool = False
-    """The connection is reset and nothing comes back."""
+    """The connection is reset without an answer."""
     hangs: bool = False
-    """Nothing comes back until the client goes away."""
+    """No answer until the client disconnects."""
 
 
 class Discord(DiscordApi):
-    """What Discord knows of one bot, and how the bot reaches it."""
+    """Discord's state for one bot, and its servers."""
 
     def __init__(self) -> None:
         super().__init__()
         self.requests: list[tuple[str, str, Any]] = []
         """Method, path and body of every REST call."""
         self.heard: list[Json] = []
-        """What the bot said at the gateway."""
+        """Payloads sent by the bot over the gateway."""
         self.faults: list[Fault] = []
         self.token = TOKEN
         self.may_read_content = True
         self.resume_url: str | None = None
-        """Where the bot is told to resume; not set: where it began."""
+        """Resume address sent to the bot; by default the initial one."""
         self._session = ""
         self._log: list[Json] = []
         self._unsaid: list[tuple[str, Json]] = []
         self.has_forgotten = False
-        """A session was lost, and with it what was said until the next one began."""
+        """A session was lost, with all messages until the next one began."""
         self._sockets: dict[web.WebSocketResponse, _Wire] = {}
         self._waiting: set[asyncio.Event] = set()
         app = web.Application()
@@ -78,12 +78,12 @@ class Discord(DiscordApi):
 
     @property
     def cdn_url(self) -> str:
-        """Where the file server is."""
+        """Address of the file server."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def gateway_url(self) -> str:
-        """Where the gateway is."""
+        """Address of the gateway."""
         return f"ws://127.0.0.1:{self._port}/gateway"
 
     async def __aenter__(self) -> Self:
@@ -97,15 +97,15 @@ class Discord(DiscordApi):
         await self.close()
 
     async def close(self) -> None:
-        """Go away: connections are refused from now on."""
+        """Shut down: connections are refused from now on."""
         for ws in list(self._sockets):
             await ws.close(code=1001)
         await self._runner.cleanup()
 
-    # What a test tells it.
+    # --- control by tests
 
     def dispatch(self, name: str, data: Json) -> None:
-        """Tell the bot of something; before its first session, once that begins, and between two sessions never."""
+        """Send an event to the bot; before its first session, once that begins, and between two sessions never."""
         if not self._session:
             self._unsaid += [] if self.has_forgotten else [(name, data)]
             return
@@ -116,30 +116,30 @@ class Discord(DiscordApi):
                 wire.out.put_nowait(event)
 
     def sends(self, payload: Json) -> None:
-        """Say *payload* to whoever is connected."""
+        """Send *payload* to every connected client."""
         for wire in self._sockets.values():
             wire.out.put_nowait(payload)
 
     def replay(self, name: str) -> None:
-        """Tell the last event of this name again, as after a RESUME from before it."""
+        """Send the last event of this name again, as after a RESUME from before it."""
         self.sends(next(event for event in reversed(self._log) if event["t"] == name))
 
     def drop(self) -> None:
-        """Lose every gateway connection, without a goodbye."""
+        """Drop every gateway connection without a close frame."""
         for wire in self._sockets.values():
             _reset(wire.transport)
 
     def forget_session(self) -> None:
-        """Let no session be resumed; what is said meanwhile stands in the histories alone."""
+        """Make every session unresumable; messages in between are only in the histories."""
         self._session, self.has_forgotten = "", True
         self._log.clear()
 
     def fault(self, *faults: Fault) -> None:
-        """Meet the next requests of each fault's path with it, one request a fault."""
+        """Answer the next requests of each fault's path with it, one request per fault."""
         self.faults.extend(faults)
 
     async def until(self, is_so: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
-        """Wait until *is_so*; looked at after every change. Raises TimeoutError."""
+        """Wait until *is_so*, checked after every change. Raises TimeoutError."""
         changed = asyncio.Event()
         self._waiting.add(changed)
         try:
@@ -151,23 +151,23 @@ class Discord(DiscordApi):
             self._waiting.discard(changed)
 
     async def wait_for_posted(self, number: int) -> list[Posted]:
-        """Wait until so many messages are there in all."""
+        """Wait until this number of messages exists in total."""
         await self.until(lambda: len(self.posted) >= number)
         return self.posted
 
     async def wait_for_op(self, op: int, number: int = 1) -> None:
-        """Wait until the bot has said *op* so many times."""
+        """Wait until the bot has sent *op* this number of times."""
         await self.until(lambda: len(self.ops(op)) >= number)
 
     def ops(self, op: int) -> list[Json]:
-        """What the bot said with *op*."""
+        """Payloads sent by the bot with *op*."""
         return [said for said in self.heard if said["op"] == op]
 
     def calls(self, ending: str) -> list[Any]:
-        """The bodies of REST calls whose path ends so."""
+        """Bodies of REST calls to paths with this ending."""
         return [body for _, path, body in self.requests if path.endswith(ending)]
 
-    # The REST API.
+    # --- REST API
 
     async def _rest(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.match_info["path"]
@@ -192,7 +192,7 @@ class Discord(DiscordApi):
         content = self.files.get(request.path.removeprefix("/"))
         return web.Response(status=404) if content is None else web.Response(body=content)
 
-    # The gateway.
+    # --- gateway
 
     async def _gateway(self, request: web.Request) -> web.WebSocketResponse:
         ws = web.WebSocketResponse()
@@ -258,7 +258,7 @@ class Discord(DiscordApi):
             self.dispatch(name, data)
 
     def notify(self) -> None:
-        """Wake whoever waits for a change."""
+        """Wake all waiters for a change."""
         for changed in self._waiting:
             changed.set()
 
@@ -271,11 +271,11 @@ class _Wire:
         self.transport = transport
         self.out: asyncio.Queue[Json] = asyncio.Queue()
         self.has_session = False
-        """It was begun or resumed: only then is the bot told of what happens."""
+        """It has started or resumed a session: only then does the bot receive events."""
         self._zlib = zlib.compressobj() if compresses else None
 
     async def write(self) -> None:
-        """Say what is put into `out`, in order."""
+        """Send the payloads in `out`, in order."""
         with suppress(ConnectionError):
             while not self.ws.closed:
                 text = json.dumps(await self.out.get())
@@ -286,12 +286,12 @@ class _Wire:
 
 
 def servers_of(server: Discord, call_timeout_s: float = CALL_TIMEOUT_S) -> Servers:
-    """Where an adapter finds *server*, and its patience with each call."""
+    """Return the addresses of *server* for an adapter, and its timeout of each call."""
     return Servers(server.url, server.gateway_url, server.cdn_url, call_timeout_s)
 
 
 async def _read(request: web.Request) -> tuple[Any, bytes | None]:
-    """Return the body and the file beside it."""
+    """Return the body and its file."""
     if request.content_type != "multipart/form-data":
         return await request.json() if request.can_read_body else {}, None
     form = await request.post()
@@ -305,7 +305,7 @@ def _response(answer: Answer) -> web.Response:
 
 
 def _answer(content: object, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    """A charset behind the type is more than the SDK takes."""
+    """The SDK rejects a charset after the type."""
     given = {"Content-Type": "application/json", **(headers or {})}
     return web.Response(status=status, body=json.dumps(content).encode(), headers=given)
 

@@ -1,6 +1,6 @@
-"""This file is what Discord knows and does behind its REST API, for one bot: no network in it.
+"""Discord's state and behaviour behind its REST API, for one bot, without a network.
 
-Bodies are checked against Discord's published schema where it lies beside the repository.
+Bodies are checked against Discord's published schema if it is present beside the repository.
 """
 
 from abc import ABC, abstractmethod
@@ -33,7 +33,7 @@ _SLASH, _COMPONENT = 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A message that Discord took from the bot."""
+    """A message of the bot accepted by Discord."""
 
     id: str
     channel: str
@@ -42,29 +42,29 @@ class Posted:
 
     @property
     def text(self) -> str:
-        """What people read."""
+        """The visible text."""
         return str(self.body["content"])
 
     @property
     def reply_to(self) -> str | None:
-        """What it answers, if that exists."""
+        """The message that it replies to, if that exists."""
         reference = self.body.get("message_reference")
         return None if reference is None else str(reference["message_id"])
 
 
 @dataclass(slots=True)
 class Interaction:
-    """A slash command or a button, used by somebody."""
+    """A slash command or a button used by a person."""
 
     id: str
     token: str
     channel: str
     acknowledged: list[int] = field(default_factory=list)
-    """How, each time."""
+    """Type of each acknowledgement."""
     original: str | None = None
-    """The message that shows that the bot works on it, and then the answer."""
+    """The message with the pending sign, and then with the answer."""
     is_known: bool = True
-    """Discord forgets it after a quarter of an hour."""
+    """False after a quarter of an hour, when Discord forgets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,13 @@ class Request:
 
     @property
     def steps(self) -> list[str]:
-        """The method, and the path in its steps."""
+        """The method and the components of the path."""
         return [self.method, *map(unquote, self.path.strip("/").split("/"))]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call gets."""
+    """Answer to a call."""
 
     content: object = None
     status: int = 200
@@ -95,7 +95,7 @@ NO_CONTENT = Answer(status=204)
 
 
 def refusal(status: int, words: str, code: int) -> Answer:
-    """What Discord says no with."""
+    """Return Discord's error answer."""
     return Answer({"message": words, "code": code}, status)
 
 
@@ -105,13 +105,13 @@ class DiscordApi(ABC):
     def __init__(self) -> None:
         self.posted: list[Posted] = []
         self.problems: list[str] = []
-        """What is wrong with the bodies that came."""
+        """Faults found in request bodies."""
         self.interactions: dict[str, Interaction] = {}
         """By their tokens."""
         self.commands: list[Json] = []
         self.application: Json = dict(APPLICATION)
         self.files: dict[str, bytes] = {}
-        """What the file server holds, by its path there."""
+        """Content of the file server, by path."""
         self.channels: dict[str, Json] = {
             CHANNEL: {"id": CHANNEL, "type": 0, "guild_id": GUILD, "name": "general"},
             THREAD: {"id": THREAD, "type": 11, "guild_id": GUILD, "parent_id": CHANNEL, "name": "a thread"},
@@ -125,16 +125,16 @@ class DiscordApi(ABC):
 
     @abstractmethod
     def dispatch(self, name: str, data: Json) -> None:
-        """Tell the bot of something."""
+        """Send an event to the bot."""
 
     @abstractmethod
     def notify(self) -> None:
-        """Wake whoever waits for a change."""
+        """Wake all waiters for a change."""
 
-    # What people do.
+    # --- people's actions
 
     def says(self, text: str, channel: str = DIRECT, person: str = PERSON, **extra: Any) -> str:
-        """A person writes, once the bot is online; mentions are marked as Discord marks them. Returns the id."""
+        """Write as a person, once the bot is online; mentions are marked as on Discord. Returns the id."""
         said: Json = message(self.new_id(), channel, user(person), text)
         said["mentions"] = [user(BOT_ID, is_bot=True)] if f"<@{BOT_ID}>" in text else []
         if "guild_id" in self.channels.get(channel, {}):
@@ -144,32 +144,32 @@ class DiscordApi(ABC):
         return str(said["id"])
 
     def wrote(self, text: str, channel: str, at: datetime, *, is_ours: bool = False) -> None:
-        """A person wrote at a moment that has passed, or the bot did."""
+        """Add a past message of a person, or of the bot."""
         number, author = str(int(at.timestamp() * 1000 - _EPOCH_MS) << 22), user(BOT_ID if is_ours else PERSON)
         self._messages[number] = message(number, channel, author, text) | {"timestamp": at.isoformat()}
 
     def deletes(self, message_id: str) -> None:
-        """A person takes back what they wrote."""
+        """Delete a person's message."""
         del self._messages[message_id]
 
     def changes(self, message_id: str, text: str, edited: datetime) -> None:
-        """A person changes what they wrote."""
+        """Edit a person's message."""
         self._messages[message_id] |= {"content": text, "edited_timestamp": edited.isoformat()}
         self.dispatch("MESSAGE_UPDATE", dict(self._messages[message_id]))
 
     def gives(self, name: str, arguments: str = "", channel: str = DIRECT, person: str = PERSON) -> Interaction:
-        """A person gives a slash command."""
+        """Give a slash command as a person."""
         options = [{"type": 3, "name": "arguments", "value": arguments}] if arguments else []
         return self._interact(_SLASH, {"id": "900", "type": 1, "name": name, "options": options}, channel, person)
 
     def presses(self, command: str, message_id: str, person: str = PERSON) -> Interaction:
-        """A person presses the button below a message that holds *command*."""
+        """Press, as a person, the button with *command* below a message."""
         below = self._messages[message_id]
         data = {"custom_id": command, "component_type": 2}
         return self._interact(_COMPONENT, data, below["channel_id"], person, message=below)
 
     def attach(self, name: str, content: bytes, mime: str = "text/plain", **more: Any) -> Json:
-        """Put a file on the file server, and return what a message says of it."""
+        """Put a file on the file server, and return its description in a message."""
         number = self.new_id()
         path = f"attachments/1/{number}/{name}"
         self.files[path] = content
@@ -178,7 +178,7 @@ class DiscordApi(ABC):
 
     @property
     def cdn_url(self) -> str:
-        """Where the file server is."""
+        """Address of the file server."""
         return "http://127.0.0.1"
 
     def _interact(self, kind: int, data: Json, channel: str, person: str, **more: Any) -> Interaction:
@@ -195,10 +195,10 @@ class DiscordApi(ABC):
         self.dispatch("INTERACTION_CREATE", told)
         return made
 
-    # The API.
+    # --- API
 
     def call(self, asked: Request) -> Answer:
-        """Do what a request asks for."""
+        """Execute a request."""
         self.problems += problems_of(asked.method, asked.path, asked.body)
         match asked.steps:
             case ["GET", *_] if asked.path in self._known:
@@ -251,7 +251,7 @@ class DiscordApi(ABC):
         return refusal(405, "405: Method Not Allowed", 0)
 
     def _history(self, channel: str, query: Mapping[str, str]) -> list[Json]:
-        """As Discord gives it: the newest first, without what only an event tells."""
+        """Return the newest messages first, without fields that only events have, as Discord does."""
         after, before = int(query.get("after", 0)), int(query.get("before", 1 << 63))
         here = [each for each in self._messages.values() if each["channel_id"] == channel]
         told = sorted((each for each in here if after < int(each["id"]) < before), key=lambda each: -int(each["id"]))
@@ -266,15 +266,15 @@ class DiscordApi(ABC):
         self.notify()
 
     def newest_in(self, channel: str) -> str | None:
-        """The id of what was said last there."""
+        """Id of the newest message there."""
         return max((each["id"] for each in self._messages.values() if each["channel_id"] == channel), default=None)
 
     def message(self, message_id: str) -> Json:
-        """What Discord knows of a message; a test may change it."""
+        """Discord's data of a message; a test may change it."""
         return self._messages[message_id]
 
     def signs(self, message_id: str) -> list[str]:
-        """What the bot put below a message."""
+        """The bot's reactions to a message."""
         return [each["emoji"]["name"] for each in self._messages[message_id].get("reactions", [])]
 
     def _create(self, channel: str, asked: Request) -> Answer:
@@ -334,7 +334,7 @@ class DiscordApi(ABC):
         return Answer(shown)
 
     def new_id(self) -> str:
-        """Return an id that was never given before; as Discord's do, it tells the time."""
+        """Return a new id; as on Discord, it contains the time."""
         self._next_id += 1
         return str(self._next_id)
 

@@ -1,4 +1,4 @@
-"""This file is the shape of what Discord says in `tests.fakes.discord`, and what it asks of what is said to it."""
+"""Shapes of the payloads of `tests.fakes.discord`, and checks of the requests to it."""
 
 import functools
 import json
@@ -21,11 +21,11 @@ MESSAGE_CONTENT = 1 << 15
 SCHEMA_FILE = Path(__file__).parents[3] / "shared" / "data" / "discord-openapi.json"
 _MENTIONS_NOBODY: Json = {"parse": []}
 _SHOWS = re.compile(r"(POST /channels/[0-9]+/messages|PATCH /webhooks/[0-9]+/[^/]+/messages/@original)")
-"""Requests whose body people see."""
+"""Requests with a body visible to people."""
 
 
 def problems_of(method: str, path: str, body: object) -> Iterator[str]:
-    """Say what is wrong with the body of a request, by Discord's schema and by what safety asks for."""
+    """Yield the faults in a request's body, by Discord's schema and by our safety rules."""
     validator = _validator(method, path)
     if validator is not None:
         yield from (f"{path}{error.json_path[1:]}: {error.message[:200]}" for error in validator.iter_errors(body))
@@ -45,7 +45,7 @@ def _schema() -> Json:
 
 @functools.cache
 def _templates() -> list[tuple[re.Pattern[str], str]]:
-    """Discord's paths, those with the fewest gaps first."""
+    """Discord's paths, those with the fewest placeholders first."""
     paths = sorted(_schema()["paths"], key=lambda path: path.count("{"))
     return [(re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)), path) for path in paths]
 
@@ -65,7 +65,7 @@ def _validator_of(method: str, template: str) -> Draft202012Validator | None:
 
 
 def user(user_id: str, *, is_bot: bool = False) -> Json:
-    """Somebody as Discord tells of them."""
+    """Return a user in Discord's form."""
     name = "strand" if is_bot else f"person{user_id}"
     return {"id": user_id, "username": name, "discriminator": "0", "global_name": None, "avatar": None, "bot": is_bot}
 
@@ -86,7 +86,7 @@ APPLICATION: Json = {
 
 
 def role(role_id: str, *, is_bots: bool = False) -> Json:
-    """A role as Discord tells of it."""
+    """Return a role in Discord's form."""
     return {"id": role_id, "name": f"role{role_id}"} | ({"tags": {"bot_id": BOT_ID}} if is_bots else {})
 
 
@@ -94,7 +94,7 @@ ROLES = [role(GUILD), role(BOT_ROLE, is_bots=True)]
 
 
 def message(message_id: str, channel: str, author: Json, text: str) -> Json:
-    """A message as Discord tells of it."""
+    """Return a message in Discord's form."""
     empty: Json = {"mentions": [], "mention_roles": [], "attachments": [], "embeds": []}
     return {
         **empty,

@@ -1,7 +1,7 @@
-"""This file is a provider of embeddings and reranking on loopback: Cohere's and OpenAI's protocols, with faults.
+"""Provider of embeddings and reranking on loopback: Cohere's and OpenAI's protocols, with faults.
 
-Its vectors are those of `WordsEmbedder`, so what it finds can be told in advance. Cohere's requests are checked against
-its published schema where that lies beside the repository. It runs on a thread of its own, since who asks it may block.
+Its vectors are those of `WordsEmbedder`, so its results are predictable. Cohere's requests are checked against its
+published schema if that is present beside the repository. It runs on its own thread, since its clients may block.
 """
 
 import functools
@@ -30,7 +30,7 @@ def refusal(status: int, **headers: str) -> Fault:
 
 
 class EmbeddingStub:
-    """`faults` are used up first, one a request; then everything is answered."""
+    """`faults` are used up first, one per request; then everything is answered."""
 
     def __init__(self, dimension: int = 16) -> None:
         self.bodies: list[Body] = []
@@ -40,7 +40,7 @@ class EmbeddingStub:
         self.faults: list[Fault] = []
         self.always: Fault | None = None
         self.let_go = threading.Event()
-        """Set when what hangs may go on."""
+        """Set to release hanging requests."""
         self.at_once = 0
         self.most_at_once = 0
         self._dimension = dimension
@@ -59,12 +59,12 @@ class EmbeddingStub:
                 for name, value in {"Content-Type": "application/json", **headers}.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(data)))
-                with suppress(ConnectionError):  # who asked may have gone
+                with suppress(ConnectionError):  # the client may have disconnected
                     self.end_headers()
                     self.wfile.write(data)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 — the base class's name
-                """Nothing is logged."""
+                """No-op: nothing is logged."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -82,17 +82,17 @@ class EmbeddingStub:
         self._server.server_close()
 
     def hang(self) -> Answer:
-        """Answer nothing until `let_go` is set."""
+        """Send no answer until `let_go` is set."""
         self.let_go.wait(PATIENCE_S)
         return 503, {}, {}
 
     @property
     def texts(self) -> list[str]:
-        """Every text that was sent here, questions too."""
+        """All texts received, queries included."""
         return [text for body in self.bodies for text in _texts(body)]
 
     def answer(self, path: str, body: Body, key: str) -> Answer:
-        """Answer one request as the script says."""
+        """Answer one request by the script."""
         with self._lock:
             self.bodies.append(body)
             self.paths.append(path)
@@ -129,7 +129,7 @@ def _reranked(body: Body) -> list[Body]:
 
 
 def _problems(path: str, body: Body) -> list[str]:
-    """Return what Cohere would refuse; OpenAI's requests are told by the tests' own eyes."""
+    """Return the faults that Cohere would refuse; OpenAI's requests are checked by the tests themselves."""
     validator = _validator(path) if path.startswith("/v2/") else None
     return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(body)] if validator else []
 

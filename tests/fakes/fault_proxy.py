@@ -1,4 +1,4 @@
-"""This file is a TCP proxy on loopback that delays, cuts, resets, goes silent, or cuts in the middle of an answer."""
+"""TCP proxy on loopback that delays, cuts or resets connections, goes silent, or cuts an answer in the middle."""
 
 import asyncio
 import socket
@@ -16,7 +16,7 @@ READ = 65_536
 
 
 class NetFault(StrEnum):
-    """What one request can meet on its way."""
+    """Network fault of one request."""
 
     DELAY = "delay"
     """It arrives late."""
@@ -32,7 +32,7 @@ class NetFault(StrEnum):
 
 @dataclass
 class _Side:
-    """One connection, as its two directions know it."""
+    """One connection, shared by its two directions."""
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
@@ -41,7 +41,7 @@ class _Side:
 
 
 class FaultProxy:
-    """Stands before the server at *port*; `url_port` is its own. It works on a thread of its own."""
+    """Proxy for the server at *port*; its own port is `url_port`. It runs on its own thread."""
 
     delay_s = 0.1
 
@@ -56,7 +56,7 @@ class FaultProxy:
         self._server: asyncio.Server | None = None
 
     def inject(self, *faults: NetFault) -> None:
-        """Let each of the next requests (that hold what *meets* says) meet one of *faults*."""
+        """Apply *faults* to the next requests (that contain *meets*), one each."""
         self._coming.extend(faults)
 
     def __enter__(self) -> Self:
@@ -93,7 +93,7 @@ class FaultProxy:
                 await self._ask(reader, side)
                 back.cancel()
         except* (ConnectionError, RuntimeError):
-            pass  # one of the two went away
+            pass  # one side has disconnected
         finally:
             writer.close()
             server.close()

@@ -1,6 +1,6 @@
-"""This file is Google's Gemini API on loopback: `streamGenerateContent` of a model, with thoughts, tools and usage.
+"""Google's Gemini API on loopback: `streamGenerateContent` of a model, with thoughts, tools and usage.
 
-`python -m tests.fakes.google_stub --port 0 --port-file F` serves a model that repeats what was said, at once.
+`python -m tests.fakes.google_stub --port 0 --port-file F` serves a model that repeats its input immediately.
 """
 
 import json
@@ -13,9 +13,9 @@ from tests.fakes.provider_stub import Body, ProviderStub, Refusal, Reply, main, 
 _FIELDS = {"contents", "systemInstruction", "tools", "generationConfig"}
 _KINDS = {"text", "inlineData", "functionCall", "functionResponse"}
 _FOREIGN = {"parametersJsonSchema", "args", "response"}
-"""What they hold is not Google's to name."""
+"""Fields with names not defined by Google."""
 SIGNATURE = "c2lnbmVk"
-"""`signed`, as it stands beside a call."""
+"""`signed`, in the encoding used beside a call."""
 
 
 class GoogleStub(ProviderStub):
@@ -63,7 +63,7 @@ class GoogleStub(ProviderStub):
 
 
 def _camel(value: Any) -> Any:
-    """Return *value* with names as the documentation has them: the API takes both, and the client sends both."""
+    """Return *value* with names as in the documentation: the API accepts both forms, and the client sends both."""
     if isinstance(value, list):
         return [_camel(each) for each in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""This file is a model for tests of long conversations: turns, flushes and summaries have a script each."""
+"""Model for tests of long conversations, with a script each for turns, flushes and summaries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ def always(answer: str | ReplyEntry | ModelError) -> Answer:
 
 
 def notes(text: str) -> Answer:
-    """Return a script that notes *text*, and then says NO_REPLY."""
+    """Return a script that notes *text*, and then answers NO_REPLY."""
     return lambda request: "NO_REPLY" if _is_result(request) else says("", call("add_note", text=text))
 
 
@@ -34,7 +34,7 @@ _AGREES, _SILENT, _SUMS_UP, _NAMES = always("Yes."), always("NO_REPLY"), always(
 
 @dataclass
 class KeepingModel:
-    """Knows by a request what it is asked for."""
+    """Recognises the kind of each request."""
 
     turn: Answer = _AGREES
     flush: Answer = _SILENT
@@ -53,7 +53,7 @@ class KeepingModel:
         return ReplyEntry(said, (), self.name, Usage()) if isinstance(said, str) else said
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """No-op."""
 
     def _script(self, request: ModelRequest) -> Answer:
         if request.stable.startswith("Summarise"):

@@ -1,4 +1,4 @@
-"""This file is the gateway's side of an adapter: something that receives, and a listener around a block."""
+"""The gateway's side of an adapter: a recording receiver, and a listener around a block."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,17 +9,17 @@ from tests.fakes.patience import PATIENCE_S
 
 
 class Received:
-    """A `receive` that keeps what it was given."""
+    """A `receive` that stores its messages."""
 
     def __init__(self, *, hold: bool = False) -> None:
         self.messages: list[InboundMessage] = []
-        """Those for which it has returned."""
+        """Messages for which it has returned."""
         self.offered: list[InboundMessage] = []
-        """All that it was called with."""
+        """All messages passed to it."""
         self.most_at_once = 0
         self.begun = asyncio.Event()
         self.go_on = asyncio.Event()
-        """With *hold*, every message waits for this."""
+        """With *hold*, every message waits for this event."""
         if not hold:
             self.go_on.set()
         self._changed = asyncio.Condition()
@@ -35,24 +35,24 @@ class Received:
 
     @property
     def texts(self) -> list[str]:
-        """What was said."""
+        """Texts of the messages."""
         return [message.text for message in self.messages]
 
     async def wait_for(self, number: int) -> list[InboundMessage]:
-        """Wait until so many messages have come in all. Raises TimeoutError."""
+        """Wait until this number of messages has arrived in total. Raises TimeoutError."""
         async with asyncio.timeout(PATIENCE_S), self._changed:
             await self._changed.wait_for(lambda: len(self.messages) >= number)
         return self.messages
 
     async def hear(self, text: str) -> None:
-        """Wait until *text* has come. Raises TimeoutError."""
+        """Wait until *text* has arrived. Raises TimeoutError."""
         async with asyncio.timeout(PATIENCE_S), self._changed:
             await self._changed.wait_for(lambda: text in self.texts)
 
 
 @asynccontextmanager
 async def listening(adapter: Adapter, receive: Receive) -> AsyncIterator[asyncio.Task[None]]:
-    """Listen as long as the block runs."""
+    """Listen while the block runs."""
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(adapter.listen(receive))
         try:

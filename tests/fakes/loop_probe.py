@@ -1,4 +1,4 @@
-"""This file watches an event loop: how long its callbacks keep the processor, whatever else the machine does."""
+"""CPU time of an event loop's callbacks, independent of the machine's load."""
 
 import asyncio
 import gc
@@ -10,8 +10,9 @@ from typing import Any, Self
 class LoopProbe:
     """Measures every callback of the running loop while the block runs.
 
-    Time is the thread's own processor time: a callback that only had to wait for a busy machine does not count, and one
-    that sleeps is blockbuster's to find. Nor does it count what earlier tests left, which Python would look through.
+    Time is the thread's own CPU time: a callback that only waited for a busy machine does not count, and a sleeping one
+    is blockbuster's task. Objects left by earlier tests do not count either, though garbage collection would visit
+    them.
     """
 
     def __init__(self) -> None:
@@ -46,7 +47,7 @@ class LoopProbe:
 
 
 def _step_of(handle: Any) -> str:
-    """Return whose step a callback is: the task that it wakes, with the line at which it waits next, or itself."""
+    """Return the name of a callback's step: its task with the line of the next wait, or itself."""
     task = getattr(handle._callback, "__self__", None)
     if not isinstance(task, asyncio.Task):
         return repr(handle)

@@ -1,4 +1,4 @@
-"""This file is a chat platform in memory that knows files, buttons, menus and reactions as well."""
+"""In-memory chat platform with files, buttons, menus and reactions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -13,14 +13,14 @@ PIECE = 65_536
 
 @dataclass
 class MediaAdapter(FakeAdapter):
-    """Implements every ability that the gateway uses; what it is asked to show is kept."""
+    """Implements every ability that the gateway uses, and records the calls."""
 
     upload_limit: int = 1_000_000
     caption_limit: int = 30
     stored: dict[str, bytes] = field(default_factory=dict)
-    """The platform's own files, by the reference that an attachment names."""
+    """The platform's files, by the reference in an attachment."""
     fetch_faults: list[ChannelError] = field(default_factory=list)
-    """What the coming fetches meet, each before its first piece."""
+    """Faults of the next fetches, each before its first piece."""
     fetched: list[str] = field(default_factory=list)
     reactions: list[tuple[str, str]] = field(default_factory=list)
     menus: list[tuple[tuple[MenuEntry, ...], tuple[str, ...]]] = field(default_factory=list)
@@ -29,7 +29,7 @@ class MediaAdapter(FakeAdapter):
     def has(
         self, content: bytes, name: str, *, kind: AttachmentKind = AttachmentKind.DOCUMENT, says_size: bool = True
     ) -> Attachment:
-        """Put a file on the platform; return what a message that carries it says of it."""
+        """Put a file on the platform; return the attachment of its message."""
         ref = f"file-{len(self.stored)}"
         self.stored[ref] = content
         return Attachment(kind, ref, name, "text/plain", len(content) if says_size else None)

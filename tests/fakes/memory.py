@@ -1,4 +1,4 @@
-"""This file holds working stand-ins for memory's heavy parts: a tiny embedder, and the worker without its process."""
+"""Working stand-ins for memory's heavy parts: a tiny embedder, and the worker without its process."""
 
 import hashlib
 import time
@@ -21,7 +21,7 @@ DIMENSION = 16
 
 
 class WordsEmbedder:
-    """Gives each word its own random direction: texts that share words are near, and a call costs nothing."""
+    """Maps each word to its own random direction: texts with common words are near, and a call costs nothing."""
 
     languages = "any"
 
@@ -29,7 +29,7 @@ class WordsEmbedder:
         self.name = name
         self.dimension = dimension
         self.texts: list[str] = []
-        """Every text of the index that was embedded, in order."""
+        """Every indexed text, in order of embedding."""
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         self.texts += texts
@@ -61,16 +61,16 @@ def _number(word: str) -> int:
 
 
 class DeskWorker:
-    """The worker's own desk, called without a process between; every frame goes through the wire's encoding."""
+    """The worker's request handler, called in-process; every frame passes through the wire encoding."""
 
     def __init__(self, embedder: Embedder | None) -> None:
         self.desk = Desk(embedder, "" if embedder else "no model in this test", time.monotonic)
         self.calls: list[str] = []
-        """The operations that were asked, in order."""
+        """Names of the operations called, in order."""
         self.frames: list[Frame] = []
-        """What was asked, as the worker got it."""
+        """Frames of the requests, as received by the worker."""
         self.killed_after: int | None = None
-        """After this many further steps of a `put`, everything stops, as a kill would."""
+        """After this many further steps of a `put`, everything stops, like a kill."""
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         self.calls.append(op)
@@ -93,7 +93,7 @@ class DeskWorker:
 
 
 class KilledError(Exception):
-    """The worker stopped in the middle."""
+    """The worker was killed in the middle."""
 
 
 def _through_wire(frame: Frame) -> Frame:
@@ -107,7 +107,7 @@ async def run_here(function: Callable[..., T], /, *args: object) -> T:
 
 
 class SetClock:
-    """Memory's clocks, which stand still until a test moves them."""
+    """Memory's clocks, which stand still until a test advances them."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0

@@ -1,4 +1,4 @@
-"""This file holds models for tests: one keeps to a script, one tries every tool with everything."""
+"""Models for tests: one follows a script, one calls every tool with everything."""
 
 import itertools
 import json
@@ -9,7 +9,7 @@ from gateway.agent.models.port import ModelRequest, OnText
 from gateway.errors import ModelError
 
 Step = str | ReplyEntry | ModelError | Callable[[ModelRequest], "str | ReplyEntry"]
-"""What a scripted model does next: say a text, give a reply, fail, or decide from the request."""
+"""A scripted model's next action: a text, a reply, a failure, or a function of the request."""
 
 _ids = itertools.count(1)
 
@@ -25,7 +25,7 @@ def call(name: str, **arguments: object) -> ToolCall:
 
 
 class ScriptedModel:
-    """Does one step of its script for each request, streams texts word by word, and keeps every request."""
+    """Does one step of its script per request, streams texts word by word, and records every request."""
 
     window_tokens = 128_000
 
@@ -87,14 +87,14 @@ HOSTILE_TEXTS = (
     "x" * 10_000,
     "\u202emd.YROMEM",
 )
-"""Texts that ask for what a group must not see, or that break what takes them carelessly."""
+"""Texts that request data withheld from groups, or that break careless parsers."""
 
 HOSTILE_NUMBERS = (-1, 0, 1, 10, 10**9, 10**30)
 _WRONG: tuple[object, ...] = (None, True, 1.5, [], {}, [["MEMORY.md"]], {"path": "MEMORY.md"})
 
 
 class HostileModel:
-    """Calls every tool that it is offered with every kind of argument, then repeats all that it was told."""
+    """Calls every offered tool with every kind of argument, then repeats all its input."""
 
     name = "hostile"
     window_tokens = 128_000
@@ -114,7 +114,7 @@ class HostileModel:
         return ReplyEntry("", tuple(self._calls(request)), self.name, Usage())
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """No-op."""
 
     def _calls(self, request: ModelRequest) -> Iterator[ToolCall]:
         for spec in request.tools:

@@ -1,6 +1,6 @@
-"""This file is an OpenAI-compatible server on loopback: `/v1/chat/completions`, streamed, with tools and usage.
+"""OpenAI-compatible server on loopback: `/v1/chat/completions`, streamed, with tools and usage.
 
-`python -m tests.fakes.openai_stub --port 0 --port-file F` serves a model that repeats what was said, at once.
+`python -m tests.fakes.openai_stub --port 0 --port-file F` serves a model that repeats its input immediately.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""This file says how long a test waits for what must happen."""
+"""Timeout of waits in tests."""
 
 PATIENCE_S = 120.0
-"""A busy machine may need most of it. It costs nothing: whoever waits goes on as soon as it has happened."""
+"""A busy machine may need most of it. It costs nothing: a wait ends as soon as its condition holds."""

@@ -1,20 +1,20 @@
-"""This file makes the beginnings of pictures, of each type that models take: as much as their readers look at."""
+"""Headers of pictures of each type that models accept."""
 
 import struct
 
 
 def png(width: int, height: int) -> bytes:
-    """A PNG, as far as its header."""
+    """Return a PNG up to the end of its header."""
     return b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBBI", 13, b"IHDR", width, height, 8, 2, 0, 0, 0, 0)
 
 
 def gif(width: int, height: int, version: bytes = b"89a") -> bytes:
-    """A GIF, as far as its screen."""
+    """Return a GIF up to the end of its screen descriptor."""
     return b"GIF" + version + struct.pack("<HHBBB", width, height, 0, 0, 0)
 
 
 def jpeg(width: int, height: int, frame: int = 0xC0) -> bytes:
-    """A JPEG with a comment, a table and a restart mark before its frame, and a fill byte."""
+    """Return a JPEG with a comment, a table and a restart marker before its frame, and a fill byte."""
     comment = b"\xff\xfe" + struct.pack(">H", 6) + b"\xff\xc0hi"
     table = b"\xff\xc4" + struct.pack(">H", 4) + b"\x00\x00"
     size = b"\xff\xff" + bytes([frame]) + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\x01\x11\x00"
@@ -22,7 +22,7 @@ def jpeg(width: int, height: int, frame: int = 0xC0) -> bytes:
 
 
 def webp(width: int, height: int, kind: bytes = b"VP8 ") -> bytes:
-    """A WebP: lossy, lossless (`VP8L`) or with more in it (`VP8X`)."""
+    """Return a WebP: lossy, lossless (`VP8L`) or extended (`VP8X`)."""
     match kind:
         case b"VP8X":
             body = b"\x00" * 4 + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")

@@ -1,4 +1,4 @@
-"""This file is a model provider on loopback: it streams what a script says, fails as told, and keeps every request."""
+"""Model provider on loopback: streams scripted replies, fails on request, and records every request."""
 
 import argparse
 import asyncio
@@ -15,29 +15,29 @@ from typing import Any, Self
 from aiohttp import web
 
 Body = dict[str, Any]
-"""A request's JSON, as the provider reads it."""
+"""A request's JSON body."""
 
 
 class Fault(StrEnum):
-    """What can go wrong while a reply is sent."""
+    """Faults while a reply is sent."""
 
     NONE = "none"
     RESET = "reset"
-    """The connection is reset before anything is answered."""
+    """The connection is reset before any answer."""
     CUT = "cut"
-    """The connection is lost in the middle: of the last tool call, if there is one."""
+    """The connection breaks in the middle: of the last tool call, if there is one."""
     NO_FINISH = "no finish"
-    """The stream ends cleanly, and early: without a finish reason."""
+    """The stream ends cleanly but early: without a finish reason."""
     BAD_JSON = "bad JSON"
     """One event in the middle is not JSON."""
     NO_EVENTS = "no events"
-    """The stream holds nothing at all."""
+    """The stream is empty."""
     GIANT = "giant"
     """The text never ends."""
     HANG = "hang"
-    """Nothing more comes after the first event, until the client goes away."""
+    """Nothing follows the first event until the client disconnects."""
     LINGER = "linger"
-    """The reply is whole, and the stream does not end until the client goes away."""
+    """The reply is complete, and the stream does not end until the client disconnects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +58,20 @@ class Reply:
     plan: str = ""
     """Cohere's text before tool calls."""
     thought: str = ""
-    """What Anthropic's and Google's models think before they answer."""
+    """Thoughts of Anthropic's and Google's models before the answer."""
     finish: str | None = None
-    """The finish reason, in the provider's own words; `None`: the usual one."""
+    """The finish reason, in the provider's own terms; `None`: the usual one."""
     input_tokens: int = 11
     output_tokens: int = 7
     cached_tokens: int = 5
     fault: Fault = Fault.NONE
     failing: bool = False
-    """In place of its end comes an event that says that the provider is overloaded; for Anthropic and Google."""
+    """The stream ends with an overload error event instead; for Anthropic and Google."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An HTTP error to answer with."""
+    """An HTTP error."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +84,7 @@ Script = Callable[[Body], Step]
 
 
 def steps(*script: Step) -> Script:
-    """Return a script that does one step for each request, and refuses when there is none left."""
+    """Return a script with one step per request, which refuses requests beyond its end."""
     rest = iter(script)
     return lambda _: next(rest, Refusal(400, message="the script has no step left"))
 
@@ -103,14 +103,14 @@ class ProviderStub(ABC):
 
     def __init__(self, script: Script, port: int = 0) -> None:
         self.bodies: list[Body] = []
-        """Each request, in the words of OpenAI's protocol: so tests ask about every provider alike."""
+        """Each request, in terms of OpenAI's protocol, so that tests treat every provider alike."""
         self.raw: list[Body] = []
-        """Each request as it came."""
+        """Each request as received."""
         self.headers: list[Mapping[str, str]] = []
         self.callers: list[int] = []
-        """The port from which each request came: one for each connection."""
+        """Client port of each request: one per connection."""
         self.problems: list[str] = []
-        """What the provider would have found wrong with a request."""
+        """Faults that the provider would have found in a request."""
         self.url = ""
         self._script = script
         self._port = port
@@ -132,7 +132,7 @@ class ProviderStub(ABC):
 
     @abstractmethod
     def events(self, reply: Reply) -> Sequence[bytes]:
-        """Return the stream of *reply*, event by event; the last `finishing_events` say that it is finished."""
+        """Return the stream of *reply*, event by event; the last `finishing_events` mark its end."""
 
     @abstractmethod
     def error(self, refusal: Refusal) -> Body:
@@ -140,10 +140,10 @@ class ProviderStub(ABC):
 
     @abstractmethod
     def problems_of(self, body: Body) -> Iterator[str]:
-        """Yield what the provider would refuse in *body*."""
+        """Yield the faults that the provider would refuse in *body*."""
 
     def plain(self, body: Body) -> Body:
-        """Return *body* in the words of OpenAI's protocol; Cohere's are the same as far as tests ask."""
+        """Return *body* in terms of OpenAI's protocol; Cohere's are the same as far as tests need."""
         return body
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
@@ -174,7 +174,7 @@ class ProviderStub(ABC):
             for event in self._sent(reply):
                 await response.write(event)
         except ConnectionError:
-            return response  # the client went away
+            return response  # the client disconnected
         match reply.fault:
             case Fault.CUT:
                 _abort(request)
@@ -214,7 +214,7 @@ def pieces(text: str, size: int) -> list[str]:
 
 
 def unpaired(messages: Sequence[Body]) -> Iterator[str]:
-    """Yield what providers refuse about tool calls: each needs its result, at once, and no result stands alone."""
+    """Yield violations of the rules for tool calls: each is followed by its result, and no result stands alone."""
     waiting: list[str] = []
     for message in messages:
         if message["role"] == "tool":
@@ -229,12 +229,12 @@ def unpaired(messages: Sequence[Body]) -> Iterator[str]:
 
 
 def without_note(content: str) -> str:
-    """Return what a person said, without the gateway's note before it."""
+    """Return a person's text without the gateway's note before it."""
     return content.rpartition("[End of the note]\n\n")[2]
 
 
 def instant(body: Body) -> Step:
-    """Answer at once with what was said last, by `notify` where nobody asked: the model of benches."""
+    """Repeat the last input immediately, by `notify` in a turn without a request: the model of benches."""
     said = next(message["content"] for message in reversed(body["messages"]) if message["role"] == "user")
     answer = f"You said: {without_note(said if isinstance(said, str) else str(said[0]['text']))}"
     if '"notify"' not in json.dumps(body.get("tools", [])):
@@ -255,7 +255,7 @@ async def _serve(make: Callable[[Script, int], ProviderStub], port: int, port_fi
 
 
 def main(make: Callable[[Script, int], ProviderStub]) -> None:
-    """Serve the instant model until a signal comes; the port is written to a file, then `ready` is printed."""
+    """Serve the instant model until a signal arrives; write the port to a file, then print `ready`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--port-file", type=Path, required=True)

@@ -1,6 +1,6 @@
-"""This file is a Qdrant server on loopback: it reads REST requests into `qdrant_client.models` and does them in memory.
+"""Qdrant server on loopback: parses REST requests into `qdrant_client.models` and executes them in memory.
 
-What a real server would refuse at its door (a request that is none of its models) is refused here with 400.
+A request that fits none of the models, which a real server would refuse, is refused with 400.
 """
 
 import json
@@ -23,21 +23,21 @@ Route = Callable[[str, Any], Any]
 
 
 class QdrantStub:
-    """The part of Qdrant's REST interface that memory uses; `is_slow` makes every request hang until it ends."""
+    """The part of Qdrant's REST interface used by memory; `is_slow` makes every request hang until it ends."""
 
     def __init__(self) -> None:
         self.memory = in_memory()
         self.requests: list[str] = []
         self.bodies: list[tuple[str, Any]] = []
-        """What each request with a body asked, with its path below the collection."""
+        """Body of each request, with its path below the collection."""
         self.keys: set[str] = set()
         self.version = "1.15.4"
         self.is_slow = False
         self.fails_with: int | None = None
         self.hiccups: deque[tuple[int, dict[str, str]]] = deque()
-        """Status and headers that each of the next questions gets in place of its answer."""
+        """Status and headers sent in place of the next answers."""
         self.hides = 0
-        """How many of the next questions whether a collection is there are denied."""
+        """Number of the next existence checks of a collection that are denied."""
         self.indexes: dict[str, set[str]] = {}
         """The payload's indexes of each collection; the in-memory mode has none."""
         self.let_go = threading.Event()
@@ -69,7 +69,7 @@ class QdrantStub:
                 else:
                     status, answer = stub.answer(self.command, self.path, json.loads(data) if data else None)
                 body = json.dumps(answer).encode()
-                with suppress(ConnectionError):  # who asked may have gone
+                with suppress(ConnectionError):  # the client may have disconnected
                     self.send_response(status)
                     for name, value in headers.items():
                         self.send_header(name, value)
@@ -81,7 +81,7 @@ class QdrantStub:
             do_GET = do_PUT = do_POST = do_DELETE = _serve  # noqa: N815 — the base class's names
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 — the base class's name
-                """Nothing is logged."""
+                """No-op: nothing is logged."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -100,7 +100,7 @@ class QdrantStub:
         self.memory.close()
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        """Do one request."""
+        """Execute one request."""
         if self.is_slow:
             self.let_go.wait(PATIENCE_S)
         self.requests.append(f"{method} {path}")
@@ -117,7 +117,7 @@ class QdrantStub:
                 result = route(match[1], body)
         except ValidationError as exc:
             return 400, {"status": {"error": str(exc)}, "time": 0.0}
-        except ValueError as exc:  # the in-memory mode's word for a collection that is there, or is not
+        except ValueError as exc:  # the in-memory mode's message for an existing or a missing collection
             return 409, {"status": {"error": str(exc)}, "time": 0.0}
         return 200, {"result": _plain(result), "status": "ok", "time": 0.0}
 
@@ -179,6 +179,6 @@ def _plain(result: Any) -> Any:
 
 
 def in_memory() -> QdrantClient:
-    """Return qdrant-client's own slow mode, which warns that payload indexes and `exact` do nothing there."""
+    """Return qdrant-client's own slow mode, which warns that payload indexes and `exact` have no effect there."""
     warnings.filterwarnings("ignore", message="Payload indexes have no effect|Local mode performs exact")
     return QdrantClient(":memory:")

@@ -1,4 +1,4 @@
-"""This file runs real Redis or Valkey servers, as processes of their own, each with its data in a folder."""
+"""Real Redis or Valkey servers, each as a process with its data in a folder."""
 
 import random
 import shutil
@@ -17,12 +17,13 @@ from redis import Redis
 from tests.fakes.patience import PATIENCE_S
 
 KINDS = ("valkey", "redis")
-"""Valkey comes with a package of the test environment; Redis is the system's, where it is installed."""
+"""Valkey comes with a package of the test environment; Redis is the system's, if installed."""
 KEEPS_ALL = ("--appendfsync", "always")
-"""For a server that is killed: `everysec` puts its writes off for up to two seconds while the disk is slow, and has
-answered by then."""
+"""For a server that is killed: `everysec` delays its writes for up to two seconds while the disk is slow, and has
+answered by then.
+"""
 _PORTS = range(20_000, 32_000)
-"""Linux and macOS give none of these to a client, which would have it before the server that is about to start."""
+"""Linux and macOS assign none of these to a client, which could take it before the starting server does."""
 _DICE = random.SystemRandom()
 
 
@@ -37,7 +38,7 @@ def program(kind: str) -> str | None:
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
+    """Return a free loopback port."""
     while True:
         port = _DICE.choice(_PORTS)
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -45,13 +46,13 @@ def free_port() -> int:
 
 
 class RedisServer:
-    """One server with its own data; it keeps a log of its writes unless *options* say otherwise.
+    """One server with its own data; it keeps an append-only file unless *options* turn it off.
 
-    It listens on a socket in its folder, and on *port* of loopback if that is not 0.
+    It listens on a socket in its folder, and on loopback *port* if that is not 0.
     """
 
     ready = "eady to accept connections"
-    """What it says once it answers."""
+    """Log message of a server that is ready."""
 
     def __init__(self, kind: str, folder: Path, *options: str, port: int = 0) -> None:
         self.socket = folder / "redis.sock"
@@ -59,7 +60,7 @@ class RedisServer:
         self._command = [str(program(kind)), "--port", str(port), "--unixsocket", str(self.socket)]
         self._command += ["--dir", str(folder), "--save", "", "--appendonly", "yes", *options]
         self.password: str | None = None
-        """What `tell` shows; the options say what is asked for."""
+        """Password used by `tell`; the one required is set by the options."""
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -78,17 +79,17 @@ class RedisServer:
         raise AssertionError("".join(said))
 
     def tell(self, *command: str | int) -> Any:
-        """Return its answer to one command, as texts."""
+        """Execute one command and return its answer, as texts."""
         with Redis.from_url(self.url, password=self.password, decode_responses=True, protocol=2) as client:
             return client.execute_command(*command)
 
     def signal(self, number: signal.Signals) -> None:
-        """Pause it, let it go on, or kill it."""
+        """Pause, resume or kill it."""
         assert self._process is not None
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """End it as a power cut of its machine's program would."""
+        """Kill it, as in a power failure."""
         assert self._process is not None
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGKILL)

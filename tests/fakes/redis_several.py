@@ -1,4 +1,4 @@
-"""This file runs real Redis or Valkey servers that belong together: a cluster, or a primary under a sentinel."""
+"""Real Redis or Valkey servers that belong together: a cluster, or a primary with a sentinel."""
 
 import tempfile
 import time
@@ -12,11 +12,11 @@ from tests.fakes.redis_server import KEEPS_ALL, RedisServer, free_port
 
 SLOTS = 16_384
 PRIMARY = "strandline"
-"""What the sentinel calls the primary."""
+"""The sentinel's name of the primary."""
 
 
 def until(is_so: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
-    """Wait until servers have agreed on something; they tell nobody when."""
+    """Poll until *is_so*: servers do not announce agreement."""
     deadline = time.monotonic() + timeout_s
     while not is_so():
         assert time.monotonic() < deadline
@@ -31,11 +31,11 @@ class RedisCluster:
 
     @property
     def url(self) -> str:
-        """Of the first node, whoever keeps what is asked for."""
+        """Address of the first node, whichever node has the data."""
         return self.nodes[0].url
 
     def owner(self, prefix: str) -> RedisServer:
-        """Return the node that keeps the keys of *prefix*, once there is one: during a failover nobody may be named."""
+        """Return the node with the keys of *prefix*, once there is one: during a failover there may be none."""
         slot, found = self._slot(prefix), list[RedisServer]()
 
         def is_kept() -> bool:
@@ -48,7 +48,7 @@ class RedisCluster:
         return found[0]
 
     def begin_move(self, prefix: str, to: RedisServer, keys: int) -> None:
-        """Begin to move the slot of *prefix*, and so many of its keys."""
+        """Begin to move the slot of *prefix*, and this number of its keys."""
         slot, source = self._slot(prefix), self.owner(prefix)
         to.tell("CLUSTER", "SETSLOT", slot, "IMPORTING", source.tell("CLUSTER", "MYID"))
         source.tell("CLUSTER", "SETSLOT", slot, "MIGRATING", to.tell("CLUSTER", "MYID"))
@@ -56,7 +56,7 @@ class RedisCluster:
             source.tell("MIGRATE", "127.0.0.1", to.port, "", 0, 5000, "KEYS", *names)
 
     def end_move(self, prefix: str, to: RedisServer) -> None:
-        """Move what is left of the slot of *prefix*, and tell everybody."""
+        """Move the rest of the slot of *prefix*, and notify all nodes."""
         slot, source = self._slot(prefix), self.owner(prefix)
         if names := source.tell("CLUSTER", "GETKEYSINSLOT", slot, 100_000):
             source.tell("MIGRATE", "127.0.0.1", to.port, "", 0, 5000, "KEYS", *names)
@@ -69,7 +69,7 @@ class RedisCluster:
 
 @contextmanager
 def cluster(kind: str, backed: str | None = None) -> Iterator[RedisCluster]:
-    """Run a cluster of three while the block runs; who keeps the prefix *backed* has a replica, the last node."""
+    """Run a cluster of three while the block runs; the node with the prefix *backed* has a replica, the last node."""
     options = (
         "--cluster-enabled",
         "yes",
@@ -121,12 +121,12 @@ class Watched:
 
     @property
     def named(self) -> RedisServer:
-        """The one that the sentinel takes for the primary."""
+        """The primary according to the sentinel."""
         _, port = self.sentinel.tell("SENTINEL", "GET-MASTER-ADDR-BY-NAME", PRIMARY)
         return next(node for node in (self.primary, self.replica) if node.port == int(port))
 
     def settle(self) -> None:
-        """Return once the replica has everything that the primary has."""
+        """Return once the replica has caught up with the primary."""
 
         def has_all() -> bool:
             offsets = [node.tell("INFO", "replication") for node in (self.primary, self.replica)]
@@ -167,7 +167,7 @@ class _Sentinel(RedisServer):
         self._command = [self._command[0], str(self._settings), "--sentinel"]
 
     def protect(self, password: str | None) -> None:
-        """Let nobody in without *password*."""
+        """Require *password* for every connection."""
         self.password = password
         if password:
             self._add(f'requirepass "{password}"')

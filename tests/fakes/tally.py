@@ -1,14 +1,14 @@
-"""This file counts reason codes, as the store's ledger does."""
+"""Counter of reason codes, like the store's ledger."""
 
 from collections import Counter
 
 
 class Tally:
-    """A `Count` that remembers."""
+    """A `Count` that stores its counts."""
 
     def __init__(self) -> None:
         self.reasons: Counter[str] = Counter()
 
     async def count(self, reason: str) -> None:
-        """Count one."""
+        """Count *reason* once."""
         self.reasons[reason] += 1

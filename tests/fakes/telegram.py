@@ -1,4 +1,4 @@
-"""This file is what Telegram knows of one bot: it keeps what Telegram keeps and refuses what Telegram refuses."""
+"""Telegram's state for one bot: it keeps and refuses the same things as Telegram."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ __all__ = ["BOT", "Fault", "Json", "RefusedError", "Request", "SentMessage", "Te
 
 
 class Telegram:
-    """What Telegram knows; may be told things from any thread."""
+    """Telegram's state; may be changed from any thread."""
 
     def __init__(self, first_update_id: int = 700_000, record: Path | None = None) -> None:
         self.updates: deque[Json] = deque()
@@ -46,18 +46,18 @@ class Telegram:
         self.blocked: set[int] = set()
         self.me = ME
         self.status_in: defaultdict[int, str] = defaultdict(lambda: "member")
-        """What the bot is in a chat."""
+        """The bot's status in each chat."""
         self.hook: Hook | None = None
         self.hook_errors: list[str] = []
-        """What the last tries to bring an update met, newest last."""
+        """Errors of the last deliveries of updates, newest last."""
         self.menus: dict[str, list[Json]] = {}
-        """Commands by scope: its type, and the chat if it has one."""
+        """Commands by scope: the scope's type, and its chat if any."""
         self.files: dict[str, bytes] = {}
-        """By `file_id`; what is no file of the bot's is not here."""
+        """By `file_id`; contains only files of the bot."""
         self.migrated: dict[int, int] = {}
-        """Groups that became supergroups: the id that they had, and the one that they have."""
+        """Groups that became supergroups: old id → new id."""
         self.acknowledged: list[str] = []
-        """Presses of buttons that the bot answered."""
+        """Button presses answered by the bot."""
         self.reactions: dict[tuple[int, int], list[str]] = {}
         self.drafts: list[Json] = []
         self.faults: list[Fault] = []
@@ -69,12 +69,12 @@ class Telegram:
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._record = record
 
-    # What a test tells it.
+    # --- control by tests
 
     def says(
         self, chat: int, text: str, *, user_id: int | None = None, chat_type: str = "private", **extra: Any
     ) -> Json:
-        """A person writes; mentions and commands are marked as Telegram marks them. *extra* goes into the message."""
+        """Write as a person; mentions and commands are marked as on Telegram. *extra* is added to the message."""
         with self._change():
             person = chat if user_id is None else user_id
             message: Json = {
@@ -89,7 +89,7 @@ class Telegram:
             return self.update(message={**message, **extra})
 
     def update(self, **content: Json) -> Json:
-        """Something happens: `update(message={...})`, `update(edited_message={...})`."""
+        """Add an update: `update(message={...})`, `update(edited_message={...})`."""
         with self._change():
             update = {"update_id": self._next_update_id, **content}
             self._next_update_id += 1
@@ -97,11 +97,11 @@ class Telegram:
             return update
 
     def edits(self, message: Json, text: str, at: int) -> Json:
-        """The person who wrote *message* changes it."""
+        """Edit *message* as its author."""
         return self.update(edited_message={**message, "text": text, "edit_date": at})
 
     def presses(self, chat: int, message_id: int, command: str, *, user_id: int | None = None) -> Json:
-        """A person presses a button below one of the bot's messages."""
+        """Press, as a person, a button below one of the bot's messages."""
         person = chat if user_id is None else user_id
         message = {"message_id": message_id, "date": 1, "chat": {"id": chat, "type": type_of(chat)}, "from": BOT}
         return self.update(
@@ -115,28 +115,28 @@ class Telegram:
         )
 
     def migrate(self, chat: int, now: int) -> None:
-        """A group becomes a supergroup, without a word to the bot until it sends there."""
+        """Turn a group into a supergroup, without notice to the bot until it sends there."""
         with self._change():
             self.chats.setdefault(now, set())
             self.migrated[chat] = now
 
     def restart_ids(self, at: int) -> None:
-        """Go on with lower update ids, as Telegram may after a week without updates."""
+        """Continue with lower update ids, as Telegram may after a week without updates."""
         with self._change():
             self._next_update_id = at
 
     def fault(self, *faults: Fault) -> None:
-        """Meet the next requests of each fault's method with it, one request a fault."""
+        """Answer the next requests of each fault's method with it, one request per fault."""
         with self._change():
             self.faults.extend(faults)
 
     def join(self, chat: int, *topics: int) -> None:
-        """Let *chat* exist without a message, with these topics."""
+        """Create *chat* without a message, with these topics."""
         with self._change():
             self.chats.setdefault(chat, set()).update(topics)
 
     async def until(self, is_so: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
-        """Wait until *is_so*; looked at after every change. Raises TimeoutError."""
+        """Wait until *is_so*, checked after every change. Raises TimeoutError."""
         entry = asyncio.get_running_loop(), asyncio.Event()
         self._waiting.add(entry)
         try:
@@ -148,19 +148,19 @@ class Telegram:
             self._waiting.discard(entry)
 
     async def wait_for_sent(self, number: int, timeout_s: float = PATIENCE_S) -> list[SentMessage]:
-        """Wait until the bot has sent so many messages in all. Raises TimeoutError."""
+        """Wait until the bot has sent this number of messages in total. Raises TimeoutError."""
         await self.until(lambda: len(self.sent) >= number, timeout_s)
         return self.sent
 
     async def wait_for_polls(self, number: int, timeout_s: float = PATIENCE_S) -> None:
-        """Wait until so many polls in all have come. Raises TimeoutError."""
+        """Wait until this number of polls has arrived in total. Raises TimeoutError."""
         await self.until(lambda: len(self.calls("getUpdates")) >= number, timeout_s)
 
     def calls(self, method: str) -> list[Json]:
         """The parameters of all calls of *method*, oldest first."""
         return [request.params for request in self.requests if request.method == method]
 
-    # What the bot asks.
+    # --- calls by the bot
 
     async def call(self, method: str, params: Json) -> Any:
         """Answer the Bot API's *method*. Raises RefusedError."""
@@ -256,26 +256,26 @@ class Telegram:
         return self._open_updates()[: int(params.get("limit", 100))]
 
     def _open_updates(self) -> list[Json]:
-        """Kinds that were not asked for are never kept."""
+        """Return open updates; kinds that were not requested are never kept."""
         if self._allowed:
             kept = [update for update in self.updates if set(update) & set(self._allowed)]
             self.updates = deque(kept)
         return list(self.updates)
 
     def brought(self, update: Json) -> None:
-        """Forget *update*, which the bot's webhook took."""
+        """Forget *update*, which the bot's webhook accepted."""
         with self._change():
             self.updates.remove(update)
             self.confirmed.append(update["update_id"])
             self._write("confirmed", {"update_id": update["update_id"]})
 
     def not_brought(self, why: str) -> None:
-        """Keep what a try to bring an update met."""
+        """Record the error of a delivery."""
         with self._change():
             self.hook_errors.append(why)
 
     def _confirm(self, offset: int) -> None:
-        """Forget everything below *offset*; one far in the future tells nothing (as in TDLib's TQueue)."""
+        """Forget everything below *offset*; one far in the future has no effect (as in TDLib's TQueue)."""
         if offset > self._next_update_id + 10:
             return
         while self.updates and self.updates[0]["update_id"] < offset:
@@ -313,7 +313,7 @@ class Telegram:
         }
 
     def _uploaded(self, method: str, params: Json) -> Json:
-        """Return the file that came with the request, as the server in front has read it."""
+        """Return the file of the request, as parsed by the server in front."""
         file = next(value for value in params.values() if isinstance(value, dict) and "size" in value)
         if method == "sendPhoto" and file["size"] < 10:
             raise RefusedError(400, "Bad Request: PHOTO_INVALID_DIMENSIONS")
@@ -358,10 +358,10 @@ class Telegram:
         self.chats.setdefault(chat, set()).add(self._message_ids[chat])
         return self._message_ids[chat]
 
-    # Keeping track.
+    # --- records
 
     def note(self, method: str, params: Json) -> Fault | None:
-        """Record a request; return the fault that it is to meet."""
+        """Record a request; return its fault, if any."""
         with self._change():
             self.requests.append(Request(method, params, time.time()))
             self._write("request", {"method": method, "params": params})

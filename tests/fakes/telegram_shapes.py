@@ -1,4 +1,4 @@
-"""This file is the shapes of what Telegram knows, and how it counts and marks a text."""
+"""Shapes of Telegram's data, and its counting and marking of texts."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 BOT = {"id": 123456, "is_bot": True, "first_name": "Strand", "username": "strand_bot"}
 ME = BOT | {"can_read_all_group_messages": True}
-"""What the bot hears of itself: its privacy mode is off."""
+"""The bot's own user: its privacy mode is off."""
 TEXT_LIMIT, CAPTION_LIMIT = 4096, 1024
 GENERAL_TOPIC = 1
 _MARKS = ((r"(?<!\w)@\w{4,}", "mention"), (r"(?<![\w/])/\w+(?:@\w+)?", "bot_command"))
@@ -17,7 +17,7 @@ _MARKS = ((r"(?<!\w)@\w{4,}", "mention"), (r"(?<![\w/])/\w+(?:@\w+)?", "bot_comm
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What one request meets instead of an answer; a request that it *accepts* has its effect before."""
+    """Fault sent in place of an answer; a request that it *accepts* takes effect before."""
 
     method: str = "sendMessage"
     status: int = 200
@@ -27,12 +27,12 @@ class Fault:
     body: str | None = None
     """Sent as an HTML page instead of Telegram's JSON."""
     location: str | None = None
-    """Where to redirect to; `{token}` stands for the bot's."""
+    """Redirect target; `{token}` stands for the bot's."""
     accepts: bool = False
     drops: bool = False
-    """The connection is reset and nothing comes back."""
+    """The connection is reset without an answer."""
     hangs: bool = False
-    """Nothing comes back until the client goes away."""
+    """No answer until the client disconnects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """A message that Telegram took from the bot and shows to people."""
+    """A message of the bot that Telegram accepted and shows."""
 
     chat: int
     thread: int | None
@@ -56,13 +56,13 @@ class SentMessage:
     message_id: int
     at: float
     file: Json | None = None
-    """What it carries: `method`, `name`, `size`."""
+    """Its file: `method`, `name`, `size`."""
     buttons: list[list[Json]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A webhook as the bot set it."""
+    """A webhook set by the bot."""
 
     url: str
     secret: str
@@ -80,22 +80,22 @@ class RefusedError(Exception):
 
 
 def utf16_length(text: str) -> int:
-    """Count as Telegram does."""
+    """Return the length as counted by Telegram."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def type_of(chat: int) -> str:
-    """Return the kind of a chat by its id; groups are supergroups here."""
+    """Return the type of a chat by its id; groups are supergroups here."""
     return "private" if chat > 0 else "supergroup"
 
 
 def marks(text: str) -> Iterator[Json]:
-    """Give mentions and commands as Telegram marks them."""
+    """Yield mentions and commands, marked as on Telegram."""
     for pattern, kind in _MARKS:
         for found in re.finditer(pattern, text):
             yield {"type": kind, "offset": utf16_length(text[: found.start()]), "length": utf16_length(found.group())}
 
 
 def splits_pair(units: bytes, at: int) -> bool:
-    """Say whether a cut at *at* parts the two halves of one character."""
+    """Tell whether a cut at *at* splits a surrogate pair."""
     return 0 < at < len(units) // 2 and 0xDC00 <= int.from_bytes(units[2 * at : 2 * at + 2], "little") < 0xE000

@@ -1,4 +1,4 @@
-"""This file checks the loopback Bot API server as a process: it outlives its clients and keeps a record."""
+"""The loopback Bot API server as a process: it outlives its clients and keeps a record."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class ServerProcess:
-    """The server of its own process, told and asked over its control routes."""
+    """The server as a separate process, controlled through its control routes."""
 
     def __init__(self, port: int, record: Path, session: aiohttp.ClientSession) -> None:
         self.url = f"http://127.0.0.1:{port}"

@@ -1,7 +1,7 @@
-"""This file is a tool server that runs as a program of its own, by the same library, and misbehaves when asked to.
+"""Tool server as a separate program, built with the same library, that misbehaves on request.
 
-`python -m tests.fakes.tool_server [garbage|silent|wrong|nonsense]`: prints what is no message; never says a word;
-offers tools that no model takes; answers everything with the same nonsense.
+`python -m tests.fakes.tool_server [garbage|silent|wrong|nonsense]`: prints invalid messages; never answers; offers
+tools that no model accepts; answers everything with the same nonsense.
 """
 
 import json
@@ -19,7 +19,7 @@ from mcp_types import ListToolsResult, Tool
 
 server = MCPServer("fake")
 _OUTPUT = os.dup(1)
-"""Where the messages go: the library gives the first one to what is printed."""
+"""Descriptor of the messages: the library redirects descriptor 1, for printed text."""
 
 
 @server.tool()
@@ -76,7 +76,7 @@ def pid() -> str:
 
 
 async def offer_what_nobody_takes() -> None:
-    """Serve one good tool among bad ones."""
+    """Serve one good tool among invalid ones."""
     listed = [
         Tool(name="good", input_schema={"type": "object"}),
         Tool(name="a name", input_schema={"type": "object"}),
@@ -93,7 +93,7 @@ async def offer_what_nobody_takes() -> None:
 
 
 def answer_nonsense() -> None:
-    """Say the same to whatever is asked."""
+    """Send the same answer to every request."""
     for line in sys.stdin:
         asked = json.loads(line)
         if "id" in asked:

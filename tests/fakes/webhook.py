@@ -1,4 +1,4 @@
-"""This file brings updates as Telegram does, and is a door on loopback through which a gateway takes them."""
+"""Delivery of updates in Telegram's manner, and a loopback HTTP server through which a gateway takes them."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ HEADER = "X-Telegram-Bot-Api-Secret-Token"
 
 @asynccontextmanager
 async def door(adapters: Mapping[str, TakesUpdates], receive: Receive) -> AsyncIterator[str]:
-    """Serve `POST /telegram/<account>`; give the address without the account."""
+    """Serve `POST /telegram/<account>`; yield the address without the account."""
 
     async def take(request: web.Request) -> web.Response:
         adapter = adapters[request.match_info["account"]]
@@ -43,12 +43,12 @@ async def door(adapters: Mapping[str, TakesUpdates], receive: Receive) -> AsyncI
 
 
 class Bringer:
-    """Telegram's side of a webhook: in order within a chat, chats side by side, again until there is a 200."""
+    """Telegram's side of a webhook: in order within a chat, chats in parallel, repeated until there is a 200."""
 
     def __init__(self, server: BotApi, *, twice: bool = False) -> None:
-        """With *twice* it hears no 200, each first time, and brings the update again at once."""
+        """With *twice* it ignores the first 200 of each update and delivers it again immediately."""
         self.statuses: list[int] = []
-        """What was answered, 0 where nothing was."""
+        """Status of each answer, 0 without one."""
         self.most_at_once = 0
         self._server = server
         self._twice = twice
@@ -56,7 +56,7 @@ class Bringer:
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
-        """Bring what there is, as long as the block runs."""
+        """Deliver all updates while the block runs."""
         async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as tasks:
             bringing = tasks.create_task(self._bring_all(session))
             try:
@@ -87,7 +87,7 @@ class Bringer:
         if self._twice:
             status = await self._post(session, update)
         if status != 200:
-            await asyncio.sleep(0.01)  # the far side's own pause before it tries again
+            await asyncio.sleep(0.01)  # Telegram's own pause before a retry
         self._busy.discard(_place(update))
         if status == 200:
             self._server.brought(update)

@@ -1,4 +1,4 @@
-"""This file sets up a home on loopback servers, and runs its gateway in this process."""
+"""A home on loopback servers, with its gateway in this process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

@@ -1,4 +1,4 @@
-"""This file runs the gateway and its loopback servers as processes of their own, which outlive each other."""
+"""The gateway and its loopback servers as separate processes, which outlive each other."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""This file runs three gateways that share one state in Redis; the Bot API server's own record judges them."""
+"""Three gateways with shared state in Redis, judged by the Bot API server's own record."""
 
 import json
 import signal

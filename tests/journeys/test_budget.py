@@ -1,4 +1,4 @@
-"""This file checks, in a whole gateway, what people see when a day's budget is spent."""
+"""Messages to people when a day's budget is spent, in a whole gateway."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""This file plants sixty identifiers of one shape in a year of notes and asks the real engine for each of them."""
+"""Search for sixty identifiers of one shape in a year of notes, with the real engine."""
 
 import random
 from collections.abc import Iterator, Sequence

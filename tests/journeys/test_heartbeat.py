@@ -1,4 +1,4 @@
-"""This file checks, in a whole gateway, that what a heartbeat has to say reaches the owner, and nobody else."""
+"""Delivery of a heartbeat's message to the owner alone, in a whole gateway."""
 
 import asyncio
 import json

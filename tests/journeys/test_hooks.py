@@ -1,4 +1,4 @@
-"""This file checks, in a whole gateway, what the owner's hooks hear and what they decide."""
+"""Events and decisions of the owner's hooks, in a whole gateway."""
 
 import asyncio
 import json

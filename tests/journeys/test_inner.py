@@ -1,4 +1,4 @@
-"""This file checks, in a whole gateway, a turn that no person started."""
+"""A turn that no person started, in a whole gateway."""
 
 import asyncio
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""This file says that neither indexing nor searching keeps the gateway's event loop from anybody else."""
+"""Responsiveness of the gateway's event loop during indexing and searching."""
 
 import asyncio
 import time

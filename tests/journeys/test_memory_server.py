@@ -1,4 +1,4 @@
-"""This file checks `strandline mcp` as a program of the owner's meets it: the library's own client, over stdio."""
+"""`strandline mcp` with the library's own client over stdio, as another program uses it."""
 
 import json
 import os

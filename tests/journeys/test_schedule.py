@@ -1,4 +1,4 @@
-"""This file checks, in a whole gateway, that jobs are run at their times and what became of them is known."""
+"""Jobs run at their times with recorded results, in a whole gateway."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""This file checks, in a whole gateway, the helpers that an agent hands tasks to."""
+"""Subagents in a whole gateway."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""This file checks, in a whole gateway, that a model uses another program's tools, and what follows from that."""
+"""Use of another program's tools by a model, in a whole gateway, and its consequences."""
 
 import json
 import sys

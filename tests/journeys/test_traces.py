@@ -1,4 +1,4 @@
-"""This file checks what a collector is told of a turn, by the real program and OpenTelemetry's own wire format."""
+"""Spans of a turn at a collector, from the real program in OpenTelemetry's own wire format."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""This file has Telegram's own library judge what we would send: TDLib's `td_execute`, which needs no network."""
+"""Check of our messages by Telegram's own library: TDLib's `td_execute`, which needs no network."""
 
 import ctypes
 import json

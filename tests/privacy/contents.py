@@ -1,4 +1,4 @@
-"""This file makes up what two worlds have in common and what only their owners know."""
+"""Content shared by two worlds, and content known only to their owners."""
 
 import random
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""This file lists the guards that keep private text private: how to take each one away, and which test then fails.
+"""Guards of private text: how to remove each one, and the test that then fails.
 
-`test_guards.py` takes each one away in a copy of the code; docs/privacy.md shows the list.
+`test_guards.py` removes each one in a copy of the code; docs/privacy.md shows the list.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""This file writes the tool calls of a model that wants everything: arguments made from each tool's own schema."""
+"""Tool calls of a model that requests everything: arguments generated from each tool's own schema."""
 
 import json
 import random

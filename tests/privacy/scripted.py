@@ -1,4 +1,4 @@
-"""This file is the model of a world: it follows a script and keeps what a provider would have been sent."""
+"""The model of a world: it follows a script and records the requests to a provider."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

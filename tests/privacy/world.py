@@ -1,4 +1,4 @@
-"""This file runs a whole gateway in which somebody listens to a group, a guest's chat and a subagent."""
+"""A whole gateway with an observer in a group, a guest's chat and a subagent."""
 
 import json
 import random

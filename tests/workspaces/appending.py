@@ -1,6 +1,6 @@
-"""This file is a process that writes notes: `python -m tests.workspaces.appending FOLDER LABEL COUNT`.
+"""A process that writes notes: `python -m tests.workspaces.appending FOLDER LABEL COUNT`.
 
-It begins when a line comes in on its standard input, or when that is closed.
+It starts when it reads a line from standard input, or when that is closed.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""This file is a process that dies at every step of a write: `python -m tests.workspaces.crashing FOLDER`.
+"""A process that dies at every step of a write: `python -m tests.workspaces.crashing FOLDER`.
 
-For k = 1, 2, 3 … a child of it writes `old.md` and dies by SIGKILL right before its k-th call to the system, until a
-child gets to the end. After each, one line on standard output has the JSON of what the files hold.
+For k = 1, 2, 3 … a child of it writes `old.md` and dies by SIGKILL right before its k-th system call, until a child
+completes. After each, one line on standard output has the files' content as JSON.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""This file checks which skills a turn is told of, and that a broken one is named."""
+"""Skills listed for a turn, and reports of broken ones."""
 
 from pathlib import Path, PurePosixPath
 

@@ -1,4 +1,4 @@
-"""This file makes the accesses of turns that the tests of this wing speak of."""
+"""Accesses of turns for the tests of this package."""
 
 from workspaces.access import PRIVATE, Access, AgentId, Grant, Scope, SessionType
 

@@ -1,4 +1,4 @@
-"""This file checks files on Discord: those that people attach are fetched, and ours are sent."""
+"""Files on Discord: download of people's attachments, and sending of ours."""
 
 import socket
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""This file checks slash commands and buttons against a server: how they come in, and where their answers go."""
+"""Slash commands and buttons with a server: their input, and the places of their answers."""
 
 import asyncio
 import logging

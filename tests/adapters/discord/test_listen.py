@@ -1,4 +1,4 @@
-"""This file checks the gateway connection against a server: resume, order, outages, and what faults become."""
+"""Gateway connection with a server: resume, order, outages, and translation of faults."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""This file checks that what was said while nobody listened for long is fetched: in order, once, and within bounds."""
+"""Fetching of messages missed during a long outage: in order, once, and within limits."""
 
 import asyncio
 from collections.abc import AsyncIterator

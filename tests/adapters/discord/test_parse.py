@@ -1,4 +1,4 @@
-"""This file checks what is read out of Discord's messages; it needs no server."""
+"""Parsing of Discord's messages, without a server."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""This file checks sends against Discord's REST API: what goes out, and what each fault says about the message."""
+"""Sends to Discord's REST API: requests, and the meaning of each fault for the message."""
 
 import asyncio
 import traceback

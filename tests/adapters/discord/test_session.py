@@ -1,4 +1,4 @@
-"""This file checks that a bot goes on after a restart where it was: nothing that was said meanwhile is lost."""
+"""Resuming of a bot after a restart: no message sent meanwhile is lost."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""This file checks what a bot shows beside its messages, its reactions and its menu, and what it lacks."""
+"""A bot's typing indicator, reactions and menu, and missing settings."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""This file checks what Discord is given to show: no part too long, no code block cut, no word lost."""
+"""Messages for Discord: no part too long, no code block cut, no word lost."""
 
 import re
 

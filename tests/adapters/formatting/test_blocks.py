@@ -1,4 +1,4 @@
-"""This file checks the other form of what no chat message shows well: tables and long code."""
+"""Conversion of tables and long code, which chats show badly."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""This file checks that what is wrong with a bot's set-up at Telegram is named, with how to mend it."""
+"""Faults in a bot's setup at Telegram, each named with its fix."""
 
 import asyncio
 import logging

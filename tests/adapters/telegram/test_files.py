@@ -1,4 +1,4 @@
-"""This file checks how files are fetched from a Bot API server, and what each fault says about the file."""
+"""File downloads from a Bot API server, and the meaning of each fault for the file."""
 
 import traceback
 from collections.abc import AsyncIterator

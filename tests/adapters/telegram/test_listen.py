@@ -1,4 +1,4 @@
-"""This file checks polling against a Bot API server: what is confirmed, in which order, and what faults become."""
+"""Polling of a Bot API server: confirmation, order, and translation of faults."""
 
 import asyncio
 import logging

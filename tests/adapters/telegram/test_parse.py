@@ -1,4 +1,4 @@
-"""This file checks how Telegram's updates are read, on payloads as the Bot API sends them."""
+"""Parsing of Telegram's updates, with payloads as sent by the Bot API."""
 
 from datetime import UTC, datetime
 from typing import Any

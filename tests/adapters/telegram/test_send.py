@@ -1,4 +1,4 @@
-"""This file checks sends against a Bot API server: what goes out, and what each fault says about the message."""
+"""Sends to a Bot API server: requests, and the meaning of each fault for the message."""
 
 import asyncio
 import traceback

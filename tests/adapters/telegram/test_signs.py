@@ -1,4 +1,4 @@
-"""This file checks what is shown besides messages: drafts, reactions, menus."""
+"""Drafts, reactions and menus."""
 
 from collections.abc import AsyncIterator
 

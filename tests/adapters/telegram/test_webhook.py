@@ -1,4 +1,4 @@
-"""This file checks the webhook: what is answered and when, in which order, and that Telegram is told where we are."""
+"""Webhook: statuses and their time, order of updates, and registration at Telegram."""
 
 import asyncio
 import json

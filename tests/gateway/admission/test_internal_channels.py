@@ -1,4 +1,4 @@
-"""This file checks the two channels that are no platform: what they lead to, and that nobody else can use them."""
+"""The two channels without a platform: their routes, and their closure to anybody else."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""This file says how the embedding settings become the worker's: who is asked, with which key, about which notes."""
+"""Embedding settings of the memory worker: provider, key, and the notes that may be sent."""
 
 import pytest
 from pydantic import ValidationError

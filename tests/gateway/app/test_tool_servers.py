@@ -1,4 +1,4 @@
-"""This file checks what the configuration says about tool servers, and what it refuses."""
+"""Configuration of tool servers, valid and refused."""
 
 from pathlib import Path
 

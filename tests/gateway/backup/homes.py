@@ -1,4 +1,4 @@
-"""This file makes homes to back up, without a gateway."""
+"""Homes for backup tests, without a gateway."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""This file sets up one agent with everything that its commands reach: files, index, history, store, transcripts."""
+"""One agent with every resource of its commands: files, index, history, store, transcripts."""
 
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence

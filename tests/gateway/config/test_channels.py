@@ -1,4 +1,4 @@
-"""This file checks the settings of a Telegram bot: what a webhook needs, and what is said when it is not there."""
+"""Settings of a Telegram bot: requirements of a webhook, and the errors for missing ones."""
 
 from pathlib import Path
 

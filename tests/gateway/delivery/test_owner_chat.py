@@ -1,4 +1,4 @@
-"""This file checks where the owner is told what nobody's message asked for."""
+"""Chat for messages to the owner that answer nobody."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""This file checks what the owner is told besides answers."""
+"""Notices to the owner besides answers."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""This file checks that a LoCoMo conversation becomes daily notes, with the evidence kept apart."""
+"""Import of a LoCoMo conversation as daily notes, with the evidence kept apart."""
 
 import json
 from copy import deepcopy

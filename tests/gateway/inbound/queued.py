@@ -1,4 +1,4 @@
-"""This file is a chat whose messages go through lanes, with a model that answers when the test lets it."""
+"""A chat with messages that pass through lanes, and a model that answers on the test's signal."""
 
 import asyncio
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""This file checks that a gateway gives back memory that it no longer uses."""
+"""Release of unused memory in the gateway."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""This file is a browser at the page as its server sees it: a cookie, an origin, a stream of events."""
+"""A browser as seen by the page's server: a cookie, an origin, a stream of events."""
 
 import asyncio
 import json

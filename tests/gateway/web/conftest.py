@@ -1,4 +1,4 @@
-"""This file lends a gateway with an open page, and a browser that is signed in, to the tests of this room."""
+"""Fixtures of the web tests: a gateway with an open page, and a signed-in browser."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""This file opens the HTTP door of a real gateway on loopback, with a model that follows a script."""
+"""The HTTP server of a real gateway on loopback, with a scripted model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

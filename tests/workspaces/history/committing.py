@@ -1,6 +1,6 @@
-"""This file is a process that commits: `python -m tests.workspaces.history.committing HOME LABEL COUNT`.
+"""A process that commits: `python -m tests.workspaces.history.committing HOME LABEL COUNT`.
 
-It begins when a line comes in on its standard input.
+It starts when it reads a line from standard input.
 """
 
 import sys

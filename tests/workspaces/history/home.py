@@ -1,4 +1,4 @@
-"""This file makes the home of an agent with a history for tests, and asks git itself what is in it."""
+"""The home of an agent with a history, and queries to git itself about its content."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""This file says what an exact search finds: letter by letter, newest first, for those who may read it."""
+"""Exact search: literal, newest first, for readers with access."""
 
 from datetime import date
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""This file says how notes are found in the files themselves, while the index is away."""
+"""Search in the files themselves while the index is unavailable."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""This file says what a search finds, for whom, and what it says about itself."""
+"""Search results by audience, and the notices with them."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""This file says how an index follows its files: by difference, embedding nothing twice, through any death."""
+"""Synchronisation of an index with its files: by difference, embedding nothing twice, through any crash."""
 
 import shutil
 import sqlite3

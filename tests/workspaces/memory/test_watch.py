@@ -1,4 +1,4 @@
-"""This file says when a changed file is found that nobody told the index of."""
+"""Detection of file changes that nobody reported to the index."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""This file says that what goes through the pipe comes out as it was, however the pipe cuts it."""
+"""Round trip of frames through the pipe, however the pipe cuts them."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""This file says which notes are indexed, for whom, and which are not, with the reason."""
+"""Indexed notes and their audiences, and the reasons for leaving others out."""
 
 from datetime import date
 from pathlib import Path

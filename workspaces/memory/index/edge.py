@@ -161,7 +161,7 @@ def _vectors(point: Point) -> dict[str, Any]:
 
 
 def _rows(rows: TokenArray) -> list[memoryview]:
-    """Return the rows as views: the engine reads their floats one by one; lists would be a fifth slower."""
+    """Return the rows as views, read float by float; a list of lists is a fifth slower and takes 30 bytes a float."""
     return [memoryview(row) for row in rows.astype(np.float32)]
 
 

@@ -1,4 +1,4 @@
-"""This file checks that `strandline doctor` asks each tool server for its tools, and says how to mend what is wrong."""
+"""`strandline doctor` on tool servers: lists the tools of each, and explains how to fix faults."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""This file says what becomes of points that a collection no longer needs."""
+"""Removal of points that a collection no longer needs."""
 
 import sqlite3
 from contextlib import closing

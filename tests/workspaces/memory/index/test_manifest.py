@@ -1,4 +1,4 @@
-"""This file says what a manifest still knows after it was closed and opened again."""
+"""State of a manifest after it was closed and opened again."""
 
 import gc
 from contextlib import closing

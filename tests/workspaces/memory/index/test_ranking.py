@@ -1,4 +1,4 @@
-"""This file checks the order of what was found: which parts count, which rule comes first, what is thinned."""
+"""Order of search results: score parts, precedence of rules, removal of duplicates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""This file says what reranking changes, what it may see, and that its failure changes nothing but a notice."""
+"""Reranking: its effect, the texts sent, and its failure, which only adds a notice."""
 
 import time
 from collections.abc import Iterator

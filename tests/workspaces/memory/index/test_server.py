@@ -1,4 +1,4 @@
-"""This file says what holds when a Qdrant server keeps the index: also when it is slow, gone, or comes back empty."""
+"""The index on a Qdrant server, also when that is slow, gone, or comes back empty."""
 
 import random
 import shutil

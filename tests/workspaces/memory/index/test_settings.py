@@ -1,4 +1,4 @@
-"""This file says that the settings of memory reach the worker, and what they change there."""
+"""Memory settings in the worker, and their effects."""
 
 from datetime import date, timedelta
 from pathlib import Path

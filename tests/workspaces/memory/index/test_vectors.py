@@ -1,4 +1,4 @@
-"""This file says how texts go through the model beside other work, each once."""
+"""Embedding of texts beside other work, each once."""
 
 import itertools
 import queue

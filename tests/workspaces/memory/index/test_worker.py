@@ -1,4 +1,4 @@
-"""This file says how the real worker process behaves: it answers between steps, dies without loss, ends with us."""
+"""The real worker process: it answers between steps, dies without loss, ends with its parent."""
 
 import asyncio
 import os

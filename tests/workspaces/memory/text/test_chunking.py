@@ -1,4 +1,4 @@
-"""This file checks how documents are cut: the entries, their lines, sections, days and contexts."""
+"""Splitting of documents: entries, their lines, sections, days and contexts."""
 
 from datetime import date
 from itertools import pairwise

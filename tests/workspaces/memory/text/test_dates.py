@@ -1,4 +1,4 @@
-"""This file checks which days, months and years a text is read to name."""
+"""Days, months and years recognised in a text."""
 
 from datetime import date, timedelta
 

@@ -1,4 +1,4 @@
-"""This file checks the sparse side: BM25 weights of documents and the terms of a query."""
+"""Sparse vectors: BM25 weights of documents and the terms of a query."""
 
 from datetime import date
 

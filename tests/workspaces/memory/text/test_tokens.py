@@ -1,4 +1,4 @@
-"""This file checks that text of any script becomes terms that find each other, and that identifiers are told apart."""
+"""Search terms of text in any script, and the recognition of identifiers."""
 
 import pytest
 from hypothesis import given

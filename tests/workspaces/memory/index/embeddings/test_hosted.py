@@ -1,4 +1,4 @@
-"""This file says how hosted embedders are asked, what they may see, and what holds while they are gone."""
+"""Requests to hosted embedders, the texts sent, and the behaviour while they are unavailable."""
 
 import time
 from collections.abc import Iterator
