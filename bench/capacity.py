@@ -138,8 +138,8 @@ def renewed(paper: str, made: dict[str, str]) -> str:
 def main() -> None:
     """Print the tables, and update the paper's if requested."""
     parser = argparse.ArgumentParser(prog="bench.capacity")
-    parser.add_argument("--kept", action="store_true", help="take the costs of bench/costs.json, measure nothing")
-    parser.add_argument("--write", action="store_true", help="keep the costs, and renew docs/scale.md")
+    parser.add_argument("--kept", action="store_true", help="use the costs in bench/costs.json without measuring")
+    parser.add_argument("--write", action="store_true", help="store the costs and update docs/scale.md")
     given = parser.parse_args()
     costs = read_costs() if given.kept else asyncio.run(_weighed())
     began = time.perf_counter()

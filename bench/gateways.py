@@ -85,7 +85,7 @@ async def measure(talk: Talk, most: int) -> Sequence[Row]:
 def main() -> None:
     """Print a row for each number of gateways; exit with 1 when a promise was broken."""
     parser = argparse.ArgumentParser(prog="bench.gateways")
-    parser.add_argument("--most", type=int, default=3, choices=(1, 2, 3, 6), help="gateways; six agents are divided")
+    parser.add_argument("--most", type=int, default=3, choices=(1, 2, 3, 6), help="most gateways; six agents in all")
     parser.add_argument("--burst", type=int, default=USUAL.burst)
     parser.add_argument("--steady", type=int, default=USUAL.steady)
     parser.add_argument("--a-second", type=float, default=USUAL.a_second)

@@ -140,9 +140,9 @@ def main() -> None:
     """Print each moment of each run, and the medians."""
     usual = Backlog()
     parser = argparse.ArgumentParser(prog="bench.start")
-    parser.add_argument("--messages", type=int, default=usual.messages, help="taken in and not answered at the kill")
+    parser.add_argument("--messages", type=int, default=usual.messages, help="accepted but unanswered at the kill")
     parser.add_argument("--chats", type=int, default=usual.chats)
-    parser.add_argument("--turns", type=int, default=usual.turns, help="in each conversation before")
+    parser.add_argument("--turns", type=int, default=usual.turns, help="turns already in each conversation")
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
     runs = [asyncio.run(measured(Backlog(given.messages, given.chats, given.turns))) for _ in range(given.runs)]
