@@ -59,6 +59,10 @@ class WatchSettings:
     """Interval of unconditional checks; 0 is never."""
 
 
+_Mark = tuple[Watched, asyncio.Event]
+"""A follower, and what is set when its files changed."""
+
+
 async def keep_fresh(watched: Sequence[Watched], settings: WatchSettings) -> None:
     """Let the follower of each of *watched* catch up shortly after its folders change, until cancelled."""
     marks = [(each, asyncio.Event()) for each in watched]
@@ -85,13 +89,14 @@ async def _follow(watched: Watched, changed: asyncio.Event, every_s: float | Non
             _log.warning("changed files were not taken in: %s", exc)
 
 
-async def _notice(marks: Sequence[tuple[Watched, asyncio.Event]]) -> None:
+async def _notice(marks: Sequence[_Mark]) -> None:
+    folders = {changed: await each.folders() for each, changed in marks}
     while True:
-        owners = await _owners(marks)
         try:
-            await _watch_until_folders_change(owners, marks)
-        except FileNotFoundError:
-            await asyncio.sleep(0)  # a folder was deleted between listing and watching
+            await _watch_until_folders_change(folders, marks)
+        except FileNotFoundError:  # a folder was deleted between listing and watching
+            await asyncio.sleep(0)
+            folders |= {changed: await each.folders() for each, changed in marks}
         except OSError as exc:
             _log.warning("files cannot be watched (%s); they are looked at every %g s instead", exc, POLL_S)
             await _look_now_and_then([changed for _, changed in marks])
@@ -104,20 +109,22 @@ async def _look_now_and_then(marks: Iterable[asyncio.Event]) -> None:
             changed.set()
 
 
-async def _owners(marks: Iterable[tuple[Watched, asyncio.Event]]) -> dict[Path, list[asyncio.Event]]:
+def _owners(folders: Mapping[asyncio.Event, Sequence[Path]]) -> dict[Path, list[asyncio.Event]]:
     owners = defaultdict[Path, list[asyncio.Event]](list)
-    for each, changed in marks:
-        for folder in await each.folders():
-            owners[folder].append(changed)
+    for changed, paths in folders.items():
+        for path in paths:
+            owners[path].append(changed)
     return dict(owners)
 
 
-async def _watch_until_folders_change(
-    owners: Mapping[Path, list[asyncio.Event]], marks: Sequence[tuple[Watched, asyncio.Event]]
-) -> None:
+async def _watch_until_folders_change(folders: dict[asyncio.Event, Sequence[Path]], marks: Sequence[_Mark]) -> None:
+    """Set the mark of each follower whose files change, until one has other folders, which are then in *folders*.
+
+    Only those whose files changed are asked for their folders: with many agents to ask all took longer than to index.
+    """
     from watchfiles import awatch
 
-    stands = False
+    owners, stands = _owners(folders), False
     changes = awatch(
         *owners,
         watch_filter=None,
@@ -130,10 +137,12 @@ async def _watch_until_folders_change(
     async with aclosing(changes):
         async for found in changes:
             paths = [Path(name) for _, name in found]
-            told = [changed for path in paths for changed in owners.get(path.parent) or owners.get(path) or ()]
+            told = {changed for path in paths for changed in owners.get(path.parent) or owners.get(path) or ()}
             if not stands and not found:
-                stands, told = True, [changed for _, changed in marks]
+                stands, told = True, {changed for _, changed in marks}
             for changed in told:
                 changed.set()
-            if found and owners.keys() != (await _owners(marks)).keys():
-                return
+            if found:
+                folders |= {changed: await each.folders() for each, changed in marks if changed in told}
+                if _owners(folders).keys() != owners.keys():
+                    return

@@ -237,3 +237,46 @@ async def test_a_file_that_is_written_again_and_again_is_left_to_settle(home: Ho
         (home.notes / "MEMORY.md").write_text("- one\n")
         await home.becomes(1)
         assert time.monotonic() - began >= 0.4
+
+
+class Counted:
+    """An agent's folders and what follows them; it knows how often it was asked and told."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.asked = 0
+        self.looked = asyncio.Event()
+        (root / "memory").mkdir(parents=True)
+
+    async def folders(self) -> list[Path]:
+        self.asked += 1
+        return [self.root, *(path for path in self.root.rglob("*") if path.is_dir())]
+
+    async def catch_up(self) -> None:
+        self.looked.set()
+
+
+async def test_a_change_asks_only_the_agent_whose_file_it_is(tmp_path: Path) -> None:
+    """Of fifty agents the other forty-nine are asked for no folder, whether a file changed or a folder is new."""
+    agents = [Counted(tmp_path / f"agent-{number}") for number in range(50)]
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(keep_fresh([Watched(each, each.folders) for each in agents], WatchSettings()))
+        for each in agents:
+            await each.looked.wait()  # the watch stands
+        before = [each.asked for each in agents]
+        for number in range(5):
+            agents[7].looked.clear()
+            (agents[7].root / "memory" / f"{number}.md").write_text("- tea\n")
+            await agents[7].looked.wait()
+        for each in agents:
+            each.looked.clear()
+        (agents[7].root / "memory" / "new").mkdir()
+        for each in agents:  # the watch stands anew, so that all look for what it missed
+            await each.looked.wait()
+        agents[7].looked.clear()
+        (agents[7].root / "memory" / "new" / "note.md").write_text("- tea\n")
+        await agents[7].looked.wait()
+        task.cancel()
+    asked = [each.asked - count for each, count in zip(agents, before, strict=True)]
+    assert asked[7] >= 6
+    assert sum(asked) == asked[7]
