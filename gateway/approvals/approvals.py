@@ -157,13 +157,15 @@ class TurnTray:
     async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
         """Store the change, notify the owner once, and return its number."""
         origin = self.origin
-        proposal = Proposal(self.agent, str(path), before, after, reason, origin.session, origin.message, origin.turn)
+        asked = origin.session, origin.message, origin.turn, origin.mark, origin.chat
+        proposal = Proposal(self.agent, str(path), before, after, reason, *asked)
         return await self.approvals.propose(proposal, self.owner)
 
 
 async def _made(home: Agent, proposal: Proposal, number: int) -> None:
     """Change the file, and record it in the history as requested by the turn and approved by the owner."""
-    origin, turn = Origin(proposal.session, proposal.message, proposal.turn, OWNER), f"change-{number}"
+    asked = Origin(proposal.session, proposal.message, proposal.turn, OWNER, proposal.mark, chat=proposal.chat)
+    origin, turn = asked, f"change-{number}"
     try:
         await home.keeper.noting(home.run, turn, origin)(_make, home.workspace, proposal, number)
     finally:

@@ -14,6 +14,7 @@ from gateway.commands.command import Call, Command, Who
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
 from gateway.inbound.turn_mark import QUESTION
+from gateway.stores.rows import TurnId
 from workspaces.access import Access
 from workspaces.errors import EditError
 from workspaces.history import FileWriting, Writing
@@ -25,6 +26,7 @@ _MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.D
 _BULLET = re.compile(r"(?<!\s)\s*+[-*+] ")
 _MOST_TOLD = 20
 """Most passages that an answer names: a turn may have written thousands, and each takes a line or two of a chat."""
+_QUOTED = 3
 _NOTHING = "I find nothing in the notes of this chat that {what} wrote down and that could still be taken back."
 
 
@@ -39,7 +41,7 @@ def undo_commands() -> list[Command]:
 
 
 async def _undo(call: Call) -> str:
-    writing = await _writing(call, _mark(call.arguments))
+    writing = await _writing(call, _mark(call.arguments), verb="undo")
     if writing.is_undone:
         return "That was taken back already."
     turn = f"{call.turn_id}-undo"
@@ -56,7 +58,7 @@ async def _undo(call: Call) -> str:
 async def _correct(call: Call) -> str:
     given = _MARKED.fullmatch(call.arguments)
     mark, words = (given["mark"], (given["words"] or "").strip()) if given else (None, call.arguments)
-    writing = await _writing(call, mark)
+    writing = await _writing(call, mark, verb="correct")
     if writing.is_undone:
         raise ToolError("That was taken back, so there is nothing to correct; /remember writes anew.")
     file = await call.agent.run(_only, writing)
@@ -77,14 +79,45 @@ def _mark(arguments: str) -> str | None:
     return given["mark"]
 
 
-async def _writing(call: Call, mark: str | None) -> Writing:
-    """Return the changes of the turn that *mark* names, or of the last one. Raises ToolError if there are none."""
+async def _writing(call: Call, mark: str | None, *, verb: str) -> Writing:
+    """Return what the turn wrote that *mark* names, or the last one that wrote in this conversation, in this chat.
+
+    Raises ToolError where that is nothing, and where only another conversation wrote: it says what *verb* would change.
+    """
     await call.agent.keeper.catch_up()
     view = (await call.agent.keeper.history()).view(call.access)
-    writing = await call.agent.keeper.ask(view.writing, call.origin.session, mark)
-    if writing is None:
-        raise ToolError(_NOTHING.format(what="that answer" if mark else "an answer of mine"))
-    return writing
+    named = await call.agent.keeper.ask(view.writing, call.origin.session, mark)
+    if mark is not None:
+        if named is None:
+            raise ToolError(_NOTHING.format(what="that answer"))
+        return named
+    here = await call.agent.keeper.ask(view.latest, call.origin.session, call.origin.chat or "")
+    if here is not None and not here.files:
+        raise ToolError(
+            f"My last change here was in {', '.join(f'`{path}`' for path in dict.fromkeys(here.others))}, and I take "
+            f"back notes alone.{await _instead(call, named, verb)}"
+        )
+    if here is not None and here.turn is not None and call.transcript.records.of(TurnId(here.turn)):
+        return here
+    if (found := here or named) is None:
+        raise ToolError(_NOTHING.format(what="an answer of mine"))
+    raise ToolError(f"No answer of mine in this conversation wrote a note.{await _instead(call, found, verb)}")
+
+
+async def _instead(call: Call, writing: Writing | None, verb: str) -> str:
+    """Say how an answer of another conversation is named, and what it wrote; nothing where that is none to change."""
+    if writing is None or writing.is_undone or not writing.files:
+        return ""
+    written = await call.agent.run(_told_short, writing.files)
+    words = " <words>" if verb == "correct" else ""
+    return f" `/{verb} {writing.mark}{words}` is about an earlier answer, or one in another chat:\n{written}"
+
+
+def _told_short(files: Sequence[FileWriting]) -> str:
+    """Quote what *files* say because of a change, or what they do not say any more."""
+    added = [quoted(text) for file in files for text in passages(file.before, file.after)]
+    gone = [quoted(text) for file in files for text in passages(file.after, file.before)]
+    return "\n\n".join((added or gone)[:_QUOTED])
 
 
 def _only(writing: Writing) -> FileWriting:

@@ -7,7 +7,7 @@ import hashlib
 import re
 
 from adapters.channel import InboundMessage, Via
-from gateway.stores.codec import message_key
+from gateway.stores.codec import address_key, message_key
 
 _BYTES = 6
 """Of a mark: among a hundred thousand turns of one conversation the chance of two alike is one in fifty thousand."""
@@ -17,7 +17,15 @@ _ASKED = re.compile(r"Reply to this with what it should say, or write `?(/correc
 
 def mark_of(message: InboundMessage) -> str:
     """Return the mark of the turn that answers *message*: 12 hex digits, made of where it came from and of its id."""
-    facts = message_key(message.address, message.id)
+    return _hashed(message_key(message.address, message.id))
+
+
+def chat_mark(message: InboundMessage) -> str:
+    """Return the mark of the chat of *message*: 12 hex digits, the same for all of its messages."""
+    return _hashed(address_key(message.address))
+
+
+def _hashed(facts: str) -> str:
     return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=_BYTES).hexdigest()
 
 

@@ -154,6 +154,10 @@ class Proposal:
     message: str | None
     """Inbox id of the message whose turn made the request."""
     turn: str | None
+    mark: str | None = None
+    """By which that turn can be taken back."""
+    chat: str | None = None
+    """The mark of the chat that it answered."""
 
     def is_same_change(self, other: "Proposal") -> bool:
         """Return whether *other* would make the same change, whoever requested it."""

@@ -35,7 +35,7 @@ from gateway.errors import (
 from gateway.hooks import MESSAGE_SENDING
 from gateway.inbound.edits import as_correction, source_of
 from gateway.inbound.queue_modes import Current, Queueing
-from gateway.inbound.turn_mark import mark_of
+from gateway.inbound.turn_mark import chat_mark, mark_of
 from gateway.runtime.clock import unless
 from gateway.runtime.lanes import RetryLater
 from gateway.sessions.hook_events import leaving, note_end
@@ -173,7 +173,8 @@ class Turns:
             if isinstance(entry, ReplyEntry):
                 draft.end_step()
 
-        origin = Origin(str(envelope.key), str(row.id), row.turn_id, mark=mark_of(row.message))
+        marks = {"mark": mark_of(row.message), "chat": chat_mark(row.message)}
+        origin = Origin(str(envelope.key), str(row.id), row.turn_id, **marks)
         asked = Asked(row, envelope.access, agent, transcript, origin, self.planner.clock())
         plan = self._shortcut(asked) or await unless(current.halt.soon, self.planner.plan(asked)) or _ended(asked)
         limits = within(self.planner.settings.limits, row.message.allowance)

@@ -1,7 +1,7 @@
 """The history as one turn sees it: logs, diffs and earlier texts, restricted by the turn's access."""
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,7 +14,7 @@ from workspaces.errors import NoSuchFileError, NoSuchRevisionError
 from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import LOG_FORMAT, Commit, Diff, read_log
 from workspaces.history.git_command import Git
-from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Topic, topic_of
+from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Origin, Topic, topic_of
 from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, Writing
 from workspaces.history.visibility import partial_id, seen, sees_all, sees_path
 
@@ -146,9 +146,22 @@ class View:
 
         `None` if there are none, and for changes further back than `FAR_BACK` changes of notes.
         """
-        found, undone, since = list[FileWriting](), set[str](), 0
-        notes = (*sorted(LONG_TERM), NOTES_FOLDER)
-        with closing(self._logged(self._repository.head(), notes)) as logged:
+        steps = self._steps(session, (*sorted(LONG_TERM), NOTES_FOLDER), lambda origin: mark in {origin.mark, None})
+        return _as_one([step for step in steps if step.files])
+
+    def latest(self, session: str, chat: str) -> Writing | None:
+        """Return what the last turn of *session* that answered in *chat*, and wrote anything, wrote; also no notes.
+
+        `None` where that is nothing, and for what is longer ago than `FAR_BACK` changes.
+        """
+        return _as_one(self._steps(session, (), lambda origin: origin.chat == chat))
+
+    def _steps(
+        self, session: str, folders: tuple[PurePosixPath, ...], is_meant: Callable[[Origin], bool]
+    ) -> list[Writing]:
+        """Return the changes of the last turn of *session* with a mark that *is_meant*, newest first."""
+        found, undone, since = list[Writing](), set[str](), 0
+        with closing(self._logged(self._repository.head(), folders)) as logged:
             for commit in islice(logged, FAR_BACK):
                 since += bool(found)
                 if since > NEAR:
@@ -157,11 +170,17 @@ class View:
                 if origin is None or origin.session != session:
                     continue
                 undone |= {origin.undoes} if origin.undoes else set()
-                if origin.mark is not None and origin.mark == (mark or origin.mark):
-                    written = self._written(commit)
-                    mark = origin.mark if written else mark
-                    found += written
-        return Writing(mark, tuple(found), mark in undone) if mark and found else None
+                if origin.mark is None or not is_meant(origin) or (found and found[0].mark != origin.mark):
+                    continue
+                step = self._step(commit, origin.mark, origin.turn)
+                found += [step] if step.files or step.others else []
+        return [replace(step, is_undone=step.mark in undone) for step in found]
+
+    def _step(self, commit: Commit, mark: str, turn: str | None) -> Writing:
+        files = tuple(self._written(commit))
+        notes = {each.path for each in files}
+        others = (each.path for each in commit.changes if each.path not in notes and sees_path(self._access, each.path))
+        return Writing(mark, files, is_undone=False, turn=turn, others=tuple(others))
 
     def note_texts(self) -> Generator[tuple[PurePosixPath, str]]:
         """Yield path and text of every version of the notes that this turn sees, newest commit first."""
@@ -245,6 +264,14 @@ class View:
         )
         shown = (self._repository.compare(each, before.get(each), after.get(each)) for each in differing[:_COMPARED])
         return Diff(tuple(shown), omitted=len(differing[_COMPARED:]))
+
+
+def _as_one(steps: Sequence[Writing]) -> Writing | None:
+    """Return the changes of one turn, newest first, as one."""
+    if not steps:
+        return None
+    files = tuple(file for step in steps for file in step.files)
+    return replace(steps[0], files=files, others=tuple(path for step in steps for path in step.others))
 
 
 def _is_within(path: PurePosixPath, folder: PurePosixPath | None) -> bool:

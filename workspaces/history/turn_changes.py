@@ -26,6 +26,9 @@ class Writing:
     mark: str
     """Reference for undoing it."""
     files: tuple[FileWriting, ...]
-    """Newest change first; a file may occur more than once."""
+    """Newest change first; a file may occur more than once. Empty if the turn wrote no notes."""
     is_undone: bool
     """It was undone."""
+    turn: str | None = None
+    others: tuple[PurePosixPath, ...] = ()
+    """Other files that it wrote."""

@@ -1,6 +1,7 @@
 """What an answer wrote into memory is taken back or corrected, by a press, a reply or a command."""
 
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -9,12 +10,13 @@ from gateway.admission.internal_channels import heartbeat_address
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.routing import route
 from gateway.agent.entries import ReplyEntry, ResultEntry, Usage
+from gateway.agent.write_policy import Reason
 from gateway.commands.command import Asker
 from gateway.commands.offers import offered
-from gateway.inbound.turn_mark import mark_of
+from gateway.inbound.turn_mark import chat_mark, mark_of
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, ROUTES, SHARED, House
-from workspaces.history import LogQuery
+from workspaces.history import LogQuery, Origin
 
 GUEST = replace(OWNER, address=Address("telegram", "home", "9"), sender=Sender("9", "Gus"))
 WITH_GUEST = Policy(
@@ -80,17 +82,84 @@ async def test_what_somebody_changed_since_is_left_alone(house: House) -> None:
 
 
 async def test_bare_words_are_about_the_last_answer_that_wrote(house: House) -> None:
-    """Over a restart and a new conversation too; an older one is named by its mark only."""
+    """Over a restart too; an older one is named by its mark only."""
     assert "I find nothing" in await house.says("/undo")
     await buttons(house, "/remember one")
     await buttons(house, "/remember two")
     await house.says("/whoami")
-    await house.says("/new")
     house.restart()
     assert "> - two" in await house.says("/undo")
     assert await house.says("/undo") == "That was taken back already."
     assert "- one\n" in house.text("MEMORY.md")
     assert "Say `/undo`" in await house.says("/undo the last one, please")
+
+
+async def test_after_a_new_conversation_it_says_what_it_would_take_back(house: House) -> None:
+    """Nothing goes until its mark is said, and then just that."""
+    undo, _ = await buttons(house, "/remember one")
+    await house.says("/new")
+    await house.says("/whoami")
+    before = house.files()
+    told = await house.says("/undo")
+    assert told.startswith(f"No answer of mine in this conversation wrote a note. `{undo.command}` is about")
+    assert told.endswith("> - one")
+    assert f"`{undo.command.replace('undo', 'correct')} <words>`" in await house.says("/correct three")
+    assert house.files() == before
+    assert "> - one" in await house.says(undo.command)
+    assert "- one\n" not in house.text("MEMORY.md")
+
+
+AT_WORK = replace(OWNER, address=Address("telegram", "work", "7"))
+OF_BOTH = Policy(
+    frozenset({"telegram:7"}), {("telegram", name): AccountPolicy(DirectPolicy.OWNER) for name in ("home", "work")}
+)
+
+
+async def test_in_two_chats_of_one_session_each_takes_back_its_own(house: House) -> None:
+    """The owner's chats are one conversation; what was said and approved in the other is named and not touched."""
+    house.policy = OF_BOTH
+    assert house.key(AT_WORK) == house.key()
+    await buttons(house, "/remember from the phone")
+    told = await house.says("/undo", AT_WORK)
+    assert told.startswith("No answer of mine in this conversation wrote a note.")
+    assert "> - from the phone" in told
+    await buttons(house, "/remember from the desk", AT_WORK)
+    await buttons(house, "/remember from the phone again")
+    assert "> - from the desk" in await house.says("/undo", AT_WORK)
+    assert await house.says("/undo", AT_WORK) == "That was taken back already."
+    assert "> - from the phone again" in await house.says("/undo")
+    assert "- from the phone\n" in house.text("MEMORY.md")
+
+
+async def proposed(house: House, path: str, after: str, message: InboundMessage, turn: str) -> int:
+    """Have the turn that answers *message* ask for a change of the whole file, as the write policy does."""
+    origin = Origin("main/main", "1", turn, mark=mark_of(message), chat=chat_mark(message))
+    now = house.files().get(path)
+    return await house.approvals.tray(MAIN, origin, OWNER.address).propose(
+        PurePosixPath(path), now, after, Reason.UNTRUSTED
+    )
+
+
+async def test_an_approved_change_is_what_its_chat_takes_back(house: House) -> None:
+    """It and no older note, whatever was written in another chat since; a change that is no note is only named."""
+    house.policy = OF_BOTH
+    await buttons(house, "/remember older")
+    row = await house.take_in("what does the page say?", AT_WORK)
+    house.model = ScriptedModel("It wants to be noted; I asked you.")
+    await house.answer(row)
+    number = await proposed(house, "MEMORY.md", house.text("MEMORY.md") + "- approved\n", row.message, row.turn_id)
+    assert "written" in await house.says(f"/approve {number}")
+    await buttons(house, "/remember newer")
+    assert "> - approved" in await house.says("/undo", AT_WORK)
+    assert [line for line in house.text("MEMORY.md").splitlines() if line.startswith("- ")] == ["- older", "- newer"]
+    row = await house.take_in("and now?", AT_WORK)
+    number = await proposed(house, "SOUL.md", "Be brief.\n", row.message, row.turn_id)
+    assert "written" in await house.says(f"/approve {number}")
+    told = await house.says("/undo", AT_WORK)
+    assert "- older" in house.text("MEMORY.md")
+    assert "- newer" in house.text("MEMORY.md")
+    assert told.startswith("My last change here was in `SOUL.md`, and I take back notes alone. `/undo ")
+    assert told.endswith("> - newer")
 
 
 async def test_a_reply_to_the_question_corrects_the_note_and_can_be_taken_back(house: House) -> None:

@@ -32,7 +32,9 @@ def test_a_marked_turn_is_found_with_what_it_wrote_into_notes(home: Home) -> Non
     wrote(history, home, "two", memory="- a\n- b\n")
     memory = PurePosixPath("MEMORY.md")
     view = history.view(MAIN)
-    assert view.writing(TALK, "one") == Writing("one", (FileWriting(memory, None, "- a\n"),), is_undone=False)
+    assert view.writing(TALK, "one") == Writing(
+        "one", (FileWriting(memory, None, "- a\n"),), is_undone=False, others=(PurePosixPath("plan.md"),)
+    )
     assert view.writing(TALK) == Writing("two", (FileWriting(memory, "- a\n", "- a\n- b\n"),), is_undone=False)
     assert view.writing(TALK, "three") is None
     assert view.writing("agent/other", "one") is None
@@ -66,5 +68,5 @@ def test_a_turn_in_which_somebody_else_wrote_is_found_whole(home: Home) -> None:
 
 def test_marks_stand_in_the_message_of_the_change() -> None:
     """And are read back from there."""
-    for origin in (Origin(TALK, "1", "t1", mark="a1"), Origin(TALK, undoes="a1"), Origin(TALK)):
+    for origin in (Origin(TALK, "1", "t1", mark="a1", chat="c1"), Origin(TALK, undoes="a1"), Origin(TALK)):
         assert parse(compose("memory: update MEMORY.md", origin))[1] == origin
