@@ -303,6 +303,11 @@ def _is_visible(path: PurePosixPath, entry: FolderEntry, access: Access, way: fr
     return may_read(access, path) or (entry.is_folder and path in way)
 
 
+def template(name: str) -> str:
+    """Return the text with which the file *name* begins in a new workspace."""
+    return (resources.files("workspaces") / "templates" / name).read_text("utf-8")
+
+
 def _templates() -> list[Traversable]:
     folder = resources.files("workspaces") / "templates"
     return sorted((each for each in folder.iterdir() if each.name.endswith(".md")), key=lambda each: each.name)

@@ -1,4 +1,4 @@
-"""Ends onboarding: `BOOTSTRAP.md` leads one conversation, even if the agent fails to delete it."""
+"""Onboarding: `BOOTSTRAP.md` leads conversations until the agent has introduced itself."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,18 +13,22 @@ from gateway.sessions.session import Session, noting
 from gateway.transcripts.codec import Record
 from workspaces.access import Access, SessionType
 from workspaces.errors import NotTextError, TooLargeError
-from workspaces.workspace import TextFile, Workspace
+from workspaces.workspace import TextFile, Workspace, template
 
 log = structlog.get_logger()
 
 FILE = PurePosixPath("BOOTSTRAP.md")
+INTRODUCTION = ("IDENTITY.md", "USER.md")
+"""Files that the agent fills as it learns who it is to be, and for whom."""
 _OVER = frozenset({*Ending, Pause.REST, Pause.DAY})
 """Not when the gateway stops, nor while the owner visits another agent: the conversation continues afterwards."""
 _NO_MODEL = frozenset({COMMAND, HALTED, UNFINISHED, OFFLINE})
 
 
 async def end_first_run(session: Session, why: Ending | Pause) -> Sequence[PurePosixPath]:
-    """Delete `BOOTSTRAP.md` when a conversation pauses or ends in which a language model used it; return no files.
+    """Delete `BOOTSTRAP.md` when a conversation ends or pauses in which the agent has introduced itself.
+
+    That is: a language model answered, and the files of `INTRODUCTION` are filled in. No note is written.
 
     The history keeps it: once restored, it leads the next conversation. Raises WorkspaceError.
     """
@@ -41,24 +45,36 @@ async def end_first_run(session: Session, why: Ending | Pause) -> Sequence[PureP
 
 
 def _last_answer(records: Sequence[Record]) -> datetime | None:
-    """Return when a language model last answered."""
+    """Return when a language model last answered with words."""
     for record in reversed(records):
-        if isinstance(record.entry, ReplyEntry) and record.entry.model not in _NO_MODEL:
+        entry = record.entry
+        if isinstance(entry, ReplyEntry) and entry.model not in _NO_MODEL and entry.text.strip():
             return record.at
     return None
 
 
 def _removed(workspace: Workspace, access: Access, led: datetime) -> bool:
-    """Delete the file and return whether that happened.
+    """Delete the file once the agent has introduced itself; say whether it was deleted.
 
-    A file written after the latest answer stays: it cannot have led the conversation.
+    It stays if it was written after the latest answer, which it cannot have led.
     """
     written = next((found.mtime_ns for found in workspace.folder.walk() if found.path == FILE), None)
     present = _present(workspace, access)
     if written is None or present is None or datetime.fromtimestamp(written / 1e9, UTC) > led:
         return False
+    if not all(_is_filled(workspace, access, name) for name in INTRODUCTION):
+        return False
     workspace.delete(FILE, access, present)
     return True
+
+
+def _is_filled(workspace: Workspace, access: Access, name: str) -> bool:
+    """Say whether the file says more than its template."""
+    try:
+        file = workspace.present(name, access)
+    except (NotTextError, TooLargeError):
+        return False
+    return file is not None and bool(file.whole.strip()) and file.whole.split() != template(name).split()
 
 
 def _present(workspace: Workspace, access: Access) -> TextFile | None:
