@@ -12,11 +12,13 @@ import typer
 
 from gateway.cli.connect import Reached, reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.redacted_output import styled_output
 from gateway.cli.scaffold import prepared, wishes_of
 from gateway.control.operator_api import EXPECTED
 from gateway.control.wire import ChatOrder
 from gateway.errors import ConfigError
 from gateway.home import FILE_MODE, Home
+from gateway.runtime.escape import visible
 
 EXIT = {"/exit", "/quit"}
 
@@ -83,10 +85,11 @@ async def _say(reached: Reached, order: ChatOrder) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console()
+    console = Console(file=styled_output())
 
     async def on_reply(text: str, is_answer: bool) -> None:
-        console.print(Markdown(text if is_answer else f"*(earlier)*\n\n{text}"))
+        shown = visible(text)
+        console.print(Markdown(shown if is_answer else f"*(earlier)*\n\n{shown}"))
 
     await reached.desk.chat(order, on_reply)
 

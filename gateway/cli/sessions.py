@@ -145,8 +145,7 @@ async def _export(invocation: Invocation, home: Home, order: SessionsOrder, form
 def _writing(output: Path | None) -> Iterator[Callable[[str], object]]:
     """Yield a writer to *output*, which must be new and is removed if anything fails, or to standard output."""
     if output is None:
-        safe = visible if sys.stdout.isatty() else str
-        yield lambda text: sys.stdout.write(safe(text))
+        yield sys.stdout.write
         return
     try:
         file = os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
