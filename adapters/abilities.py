@@ -116,7 +116,7 @@ class Misses(Protocol):
     """A channel that fetches messages sent while we were offline, up to a configured age."""
 
     def on_missed(self, tell: Callable[[Address, datetime], Awaitable[None]]) -> None:
-        """Call *tell* from now on with the address of a chat that missed messages, and the time up to which it is
+        """Call *tell* from now on for a chat with missed messages: its address, and the time up to which it is
         complete.
         """
 

@@ -83,9 +83,9 @@ def marked_in(texts: Iterable[tuple[PurePosixPath, str]], marks: Collection[str]
 
 
 def take_out(workspace: Workspace, access: Access, redaction: Redaction) -> int:
-    """Take passages out of every file of notes that *access* may write; return how many files held one.
+    """Remove passages from every note file that *access* may write; return the number of changed files.
 
-    Raises what `Workspace.write` does.
+    Raises the errors of `Workspace.write`.
     """
     count = 0
     for path in forgettable(workspace, access):
