@@ -1,4 +1,4 @@
-"""This file explains the door in words: where a message would go and why, and what silences mean."""
+"""Explains admission in words: the route of a message and its reason, and unanswered messages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ class Meaning:
     """A reason in words."""
 
     what: str
-    """The rest of a sentence that begins with "because"."""
+    """The end of a sentence that begins with "because"."""
     mend: str
-    """What to do if it should be answered; empty if there is nothing."""
+    """The remedy, if it should be answered; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the door makes of a message."""
+    """The result of admission and routing for a message."""
 
     agent: str
     session: str
-    """Its name among the agent's."""
+    """Name of the session among the agent's."""
     session_type: str
     rule: str
-    """The binding that decides, in words."""
+    """Description of the deciding binding."""
     is_admitted: bool
     reason: str = ""
-    """Why it is refused: a code."""
+    """Code of the reason for a refusal."""
     meaning: str = ""
     mend: str = ""
 
@@ -87,7 +87,7 @@ _OTHERS = {
 
 
 def explain(message: InboundMessage, routes: Routes, *, is_guest: bool) -> Explanation:
-    """Return what would become of *message*, whose sender is a guest or not; rates and loops are left out."""
+    """Return the outcome for *message*, whose sender is a guest or not; rates and loops are left out."""
     envelope, decision = route(message, routes), admit(message, routes.policy, is_guest=is_guest)
     facts = envelope.key.agent, envelope.key.name, envelope.access.session_type, envelope.rule
     if not isinstance(decision, Refused):
@@ -97,13 +97,13 @@ def explain(message: InboundMessage, routes: Routes, *, is_guest: bool) -> Expla
 
 
 def told(silence: Silence) -> tuple[str, str]:
-    """Return who got no answer where and why, and how to mend that; the time is the reader's to put."""
+    """Return a text about an unanswered sender, with the reason, and the remedy; the caller adds the time."""
     if silence.reason in _OTHERS:
         meaning = _OTHERS[silence.reason]
     else:
         try:
             meaning = MEANINGS[Reason(silence.reason)]
         except ValueError:
-            meaning = Meaning(silence.reason, "docs/reasons.md may know it")  # noted by a newer version
+            meaning = Meaning(silence.reason, "docs/reasons.md may know it")  # recorded by a newer version
     times = f"{silence.times:,} times, " if silence.times > 1 else ""
     return f"{silence.address}, {silence.person}: {times}because {meaning.what}", meaning.mend

@@ -1,4 +1,4 @@
-"""This file is who stands at the door: decides about each message, and sees to what follows from a refusal."""
+"""Admission control: accepts or refuses each message and handles refusals."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,9 +20,9 @@ from gateway.stores.rows import OutboxRow, Outgoing
 log = structlog.get_logger()
 
 HEARD_CAP = 2_000
-"""Characters that are kept of one overheard message. Our choice."""
+"""Characters kept of one overheard message. Our choice."""
 _LONG_AGO = timedelta(minutes=5)
-"""What was sent that long ago waited for us, not its sender: a platform brings all of it at once after an outage."""
+"""Older messages waited for us, not for their sender: after an outage a platform delivers them all at once."""
 _SLOWER = (
     "That was faster than I can follow: I have not read your last message, nor will I read others before you pause. "
     "Please wait a minute and send again what matters."
@@ -30,7 +30,7 @@ _SLOWER = (
 
 
 class Doorkeeper:
-    """Decides by the policy, by who is a guest now, and by how much was said lately."""
+    """Decides by the policy, the current guests, and the recent rate of messages."""
 
     def __init__(
         self,
@@ -40,14 +40,14 @@ class Doorkeeper:
         now: Callable[[], datetime],
         wake: Callable[[Sequence[OutboxRow]], None],
     ) -> None:
-        """*wake* is told of replies to deliver."""
+        """*wake* is called with replies to deliver."""
         self._policy, self._store, self._rates, self._now, self._wake = policy, store, rates, now, wake
         self._loops = LoopGuard()
         self.pairing = Pairing(policy, store, now, wake)
 
     async def decide(self, message: InboundMessage) -> Admitted | Refused:
-        """Say whether *message* goes in; it counts against its sender's rate. Raises StoreError."""
-        if is_inner(message):  # no platform may speak as the clock
+        """Decide whether *message* is admitted; it counts against its sender's rate. Raises StoreError."""
+        if is_inner(message):  # no platform may impersonate the scheduler
             return Refused(Reason.NO_POLICY)
         decision = await examine(message, self._policy, self._store.pairings)
         if not self._is_in_time(message, decision):
@@ -55,7 +55,7 @@ class Doorkeeper:
         group = self._policy.group(message.address) if message.kind is ChatKind.GROUP else None
         if group is None:
             return decision
-        chat = str(replace(message.address, account=""))  # one count for all of ours that sit there
+        chat = str(replace(message.address, account=""))  # one count for all of our accounts in the chat
         is_agent = message.via is Via.AGENT
         if not (message.sender.is_bot or is_agent):
             self._loops.human(chat)
@@ -65,7 +65,7 @@ class Doorkeeper:
         return decision
 
     async def turn_away(self, message: InboundMessage, decision: Refused) -> None:
-        """Note that *message* gets no answer and why, and do what follows from that. Raises StoreError."""
+        """Record that *message* gets no answer, with the reason, and act on the refusal. Raises StoreError."""
         log.info("refused", reason=decision.reason, channel=message.address.channel)
         silence = Silence(self._now(), message.address, principal(message), decision.reason)
         await asyncio.gather(
@@ -75,15 +75,18 @@ class Doorkeeper:
         )
 
     async def context(self, message: InboundMessage) -> Context:
-        """Return what was said in the chat of *message*, admitted, since we were last asked. Raises StoreError."""
+        """Return the messages of the chat of *message*, admitted, since we were last addressed. Raises StoreError."""
         group = self._policy.group(message.address) if message.kind is ChatKind.GROUP else None
-        overhears = group is not None and group.heard and group.mention  # else all that is said there is for us
+        overhears = group is not None and group.heard and group.mention  # else every message there is for us
         if not overhears or message.text.startswith("/"):  # a command reads no context
             return Context()
         return await self._store.overheard.of(message.address)
 
     def _is_in_time(self, message: InboundMessage, decision: Admitted | Refused) -> bool:
-        """Say whether its sender may write now; what asks nothing of us takes no token, and the owner needs none."""
+        """Return whether its sender may write now.
+
+        Messages without a request take no token, and the owner needs none.
+        """
         if isinstance(decision, Refused) and decision.reason not in {Reason.UNPAIRED, Reason.STRANGER}:
             return True
         address = message.address
@@ -94,13 +97,14 @@ class Doorkeeper:
         return self._rates.take(*self._bucket(message))
 
     def _bucket(self, message: InboundMessage) -> tuple[str, datetime]:
-        """Return from whose bucket *message* takes, and of when: what waited comes chat by chat, and counts as sent."""
+        """Return the bucket and the time of *message*: delayed messages arrive chat by chat, and count as of their
+        sending."""
         if self._has_waited(message):
             return f"{_who(message)} waited in {message.address}", message.sent_at
         return _who(message), self._now()
 
     def _has_waited(self, message: InboundMessage) -> bool:
-        """Say whether *message* comes late through no haste of its sender; an edit has the time of what it changes."""
+        """Return whether *message* arrives late by no fault of its sender; an edit has the time of its original."""
         return message.via is Via.TEXT and self._now() - message.sent_at > _LONG_AGO
 
     async def _follow_up(self, message: InboundMessage, reason: Reason) -> None:
@@ -120,7 +124,7 @@ class Doorkeeper:
         await self._store.overheard.keep(message.address, message.reply_target, heard, group.heard)
 
     async def _slow_down(self, message: InboundMessage) -> None:
-        """Tell a guest once that they write too fast; a stranger is told nothing."""
+        """Tell a guest once that they write too fast; strangers are not notified."""
         decision = await examine(message, self._policy, self._store.pairings)
         if isinstance(decision, Refused) or not self._rates.should_tell(*self._bucket(message)):
             return
@@ -129,17 +133,17 @@ class Doorkeeper:
 
 
 def with_context(message: InboundMessage, context: Context) -> InboundMessage:
-    """Return *message* with what was said before it."""
+    """Return *message* with the preceding messages as context."""
     return replace(message, heard=context.heard) if context.heard else message
 
 
 def _who(message: InboundMessage) -> str:
-    """Return whose bucket a message takes from; the nameless ones of a chat have one together."""
+    """Return the bucket of a message; the anonymous senders of a chat share one."""
     return principal(message) if message.sender.id else str(message.address)
 
 
 def _words(message: InboundMessage) -> str:
-    """Return what others see of *message*: its text, and what kind of files it carries."""
+    """Return the visible part of *message*: its text, and the kinds of its files."""
     return "\n".join([*([message.text] if message.text.strip() else []), *map(_kind, message.attachments)])
 
 

@@ -1,4 +1,4 @@
-"""This file lets people in: a stranger is told a code, the owner says whether whoever has it may come in."""
+"""Pairing: a stranger gets a code, and the owner decides whether its holder is admitted."""
 
 import asyncio
 import json
@@ -16,20 +16,20 @@ from gateway.stores.ports import Store
 from gateway.stores.rows import OutboxRow, Outgoing
 
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""32 letters that nobody takes for one another, so that each is worth 5 bits."""
+"""32 letters that are not easily confused, so that each is worth 5 bits."""
 CODE_LENGTH = 10
 CODE_LIFE = timedelta(hours=1)
-"""How long a code counts, and until when its owner gets no other one."""
+"""Lifetime of a code; its visitor gets no other one until then."""
 MOST_WAITING = 5
-"""Requests at one account: more than an owner expects at a time. Our choice."""
+"""Most requests at one account: more than an owner expects at a time. Our choice."""
 HELD_FOR = timedelta(minutes=10)
-"""How long a code is its owner's whoever else asks; after that it makes way where the most wait. Our choice."""
+"""Time that a code is protected from replacement, however many others ask. Our choice."""
 CHATS_KNOWN = 100
-"""Chats of strangers that are remembered of each account: more than ask in three hours. Our choice."""
+"""Chats of strangers remembered for each account: more than ask in three hours. Our choice."""
 REFUSED_FOR = timedelta(days=7)
-"""How long somebody who was refused is told no other code. Our choice."""
+"""Time that a refused person gets no other code. Our choice."""
 _TICK = "'"
-"""Stands for a backtick in a name."""
+"""Replaces a backtick in a name."""
 _PERSON = re.compile(r"(?P<channel>[a-z]+):(?P<id>[0-9]+)")
 _GREETING = (
     "Hello! I only talk with people who have been let in. If you know who runs this bot, give them this code:\n\n"
@@ -43,31 +43,31 @@ def new_code() -> str:
 
 
 def shown(code: str) -> str:
-    """Return *code* as people read it."""
+    """Return *code* formatted for people."""
     return f"{code[: CODE_LENGTH // 2]}-{code[CODE_LENGTH // 2 :]}"
 
 
 def typed(code: str) -> str:
-    """Return what *code* is as it was made, however it was typed."""
+    """Return the code in its original form, however it was typed."""
     return "".join(each for each in code.upper() if each.isalnum())
 
 
 async def examine(message: InboundMessage, policy: Policy, pairings: Pairings) -> Admitted | Refused:
-    """Decide whether *message* goes in, asking afresh whether its sender is a guest. Raises StoreError."""
+    """Decide whether *message* is admitted, checking anew whether its sender is a guest. Raises StoreError."""
     decision = admit(message, policy)
     if isinstance(decision, Admitted) or admit(message, policy, is_guest=True) == decision:
-        return decision  # to be a guest would change nothing
+        return decision  # being a guest would change nothing
     address = message.address
     is_guest = await pairings.is_guest(address.channel, address.account, message.sender.id)
     return admit(message, policy, is_guest=is_guest)
 
 
 OnAsked = Callable[[InboundMessage, PairingRequest], Awaitable[None]]
-"""Told of a stranger's message and of the request that was made of it; once for each. Raises StoreError."""
+"""Called with a stranger's message and the resulting request, once for each. Raises StoreError."""
 
 
 class Pairing:
-    """Who asks to be let in, and what the owner says to that."""
+    """Pairing requests, and the owner's decisions about them."""
 
     def __init__(
         self,
@@ -77,14 +77,14 @@ class Pairing:
         wake: Callable[[Sequence[OutboxRow]], None],
         code: Callable[[], str] = new_code,
     ) -> None:
-        """*wake* is told of replies to deliver."""
+        """*wake* is called with replies to deliver."""
         self._policy, self._store, self._now, self._wake, self._code = policy, store, now, wake, code
         self.on_asked: OnAsked = _nobody
-        """Set where there is an owner to be told."""
+        """Set if there is an owner to notify."""
         self._one_by_one = asyncio.Lock()
 
     async def greet(self, message: InboundMessage) -> None:
-        """Tell the sender of a direct *message* a code, unless they were told one. Raises StoreError."""
+        """Send a code to the sender of a direct *message*, unless they have one. Raises StoreError."""
         address, sender, now, code = message.address, message.sender, self._now(), self._code()
         visitor = Visitor(address.channel, address.account, sender.id, " ".join(sender.name.split()))
         request = PairingRequest(visitor, code, now, now + CODE_LIFE)
@@ -95,17 +95,17 @@ class Pairing:
             await self.on_asked(message, request)
 
     async def waiting(self) -> Sequence[PairingRequest]:
-        """Return who waits, oldest first. Raises StoreError."""
+        """Return the pairing requests, oldest first. Raises StoreError."""
         return await self._store.pairings.waiting()
 
     async def guests(self) -> Sequence[Guest]:
-        """Return who was let in, oldest first. Raises StoreError."""
+        """Return the guests, oldest first. Raises StoreError."""
         return await self._store.pairings.guests()
 
     async def approve(self, whom: str) -> str:
-        """Let in who was told the code *whom*, or the person `<channel>:<numeric id>`, and tell them.
+        """Admit the holder of the code *whom*, or the person `<channel>:<numeric id>`, and notify them.
 
-        Return what was done in words. Raises PairingError, StoreError.
+        Return a description of the result. Raises PairingError, StoreError.
         """
         if person := _PERSON.fullmatch(whom.strip()):
             return await self._let_in(person["channel"], person["id"])
@@ -114,7 +114,7 @@ class Pairing:
         return await self._welcome(guest.visitor)
 
     async def _let_in(self, channel: str, person: str) -> str:
-        """Let somebody in by number at every account that pairs there: no crowd of strangers can prevent that."""
+        """Admit a person by number at every account with pairing there: no crowd of strangers can prevent that."""
         accounts = [
             account
             for (there, account), policy in self._policy.accounts.items()
@@ -131,7 +131,10 @@ class Pairing:
         return "; ".join(told)
 
     async def _welcome(self, visitor: Visitor) -> str:
-        """Tell *visitor* in their own chat that they are in, if it is known; return what was done in words."""
+        """Notify *visitor* in their own chat, if it is known, that they are admitted.
+
+        Return a description of the result.
+        """
         done = f"{named(visitor)} may now write to {visitor.channel}.{visitor.account} directly, as a guest"
         chats = await self._chats(visitor)
         if (chat := chats.get(visitor.id)) is None:
@@ -143,7 +146,8 @@ class Pairing:
         return f"{done}; I told them"
 
     async def _remember_chat(self, visitor: Visitor, address: Address) -> None:
-        """Keep where *visitor* writes, of each account the latest: a person's number is not everywhere their chat's."""
+        """Remember the chat of *visitor*, the latest of each account: not every platform uses a person's number for
+        it."""
         async with self._one_by_one:
             chats = await self._chats(visitor)
             chats.pop(visitor.id, None)
@@ -155,16 +159,16 @@ class Pairing:
         return kept
 
     async def refuse(self, code: str) -> str:
-        """Tell who was told *code* nothing more; return what was done in words. Raises PairingError, StoreError."""
+        """Silence the holder of *code*; return a description of the result. Raises PairingError, StoreError."""
         visitor = await self._store.pairings.refuse(typed(code), self._now() + REFUSED_FOR)
         if visitor is None:
             raise PairingError(_NOBODY)
         return f"{named(visitor)} was refused, and gets no other code for {REFUSED_FOR.days} days"
 
     async def revoke(self, person: str) -> str:
-        """Let *person*, `<channel>:<numeric id>`, in no more, and drop what they said that waits for its turn.
+        """Revoke the access of *person*, `<channel>:<numeric id>`, and drop their waiting messages.
 
-        Return what was done in words. Raises PairingError for somebody who is no guest, StoreError.
+        Return a description of the result. Raises PairingError for a person who is not a guest, StoreError.
         """
         found = _PERSON.fullmatch(person.strip())
         if found is None:
@@ -177,7 +181,7 @@ class Pairing:
         return f"{named(gone[0].visitor)} is no guest any more{queued}"
 
     async def _purge(self, channel: str, person: str) -> int:
-        """Drop what that person said in direct chats and would not be admitted now; return how many messages."""
+        """Drop that person's direct messages that would not be admitted now; return their number."""
         dropped = 0
         for row in await self._store.inbox.waiting():
             said = row.message
@@ -190,13 +194,13 @@ class Pairing:
 
 
 async def _nobody(_: InboundMessage, __: PairingRequest) -> None:
-    """Tell nobody: the owner asks by themselves."""
+    """No-op notice: the owner looks for themselves."""
 
 
 def named(visitor: Visitor) -> str:
-    """Return who *visitor* is, as code: their own name first, then what cannot be made up.
+    """Return the identity of *visitor*, as code: their own name first, then the platform's facts.
 
-    So nothing that strangers call themselves is a link in the owner's chat, ends the quotation, or turns what follows.
+    So a stranger's name cannot be a link in the owner's chat, end the quotation, or reverse the text that follows.
     """
     who = f"{visitor.name} ({visitor.person})" if visitor.name else visitor.person
     return f"`{visible(who).replace('`', _TICK)}`"

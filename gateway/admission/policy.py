@@ -1,4 +1,4 @@
-"""This file decides who may talk: every message is admitted, or refused with a reason that is counted."""
+"""Admission policy: every message is admitted, or refused with a reason that is counted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,80 +8,83 @@ from adapters.channel import Address, ChatKind, InboundMessage, Sender, Via
 
 
 class Reason(StrEnum):
-    """Why a message was refused; the code that the ledger counts and `status` shows."""
+    """The reason for a refusal; the code that the ledger counts and `status` shows."""
 
     NO_POLICY = "no_policy"
-    """Nothing is configured for this bot account: no configuration means closed."""
+    """Nothing is configured for this bot account: without configuration it is closed."""
     BOT = "bot"
     ANONYMOUS = "anonymous"
-    """The platform does not say who wrote it."""
+    """The platform does not name the sender."""
     STRANGER = "stranger"
     UNPAIRED = "unpaired"
-    """A stranger where strangers may ask to be let in; they are told a code, once."""
+    """A stranger at an account with pairing; they get a code, once."""
     DIRECT_CLOSED = "direct_closed"
     GROUP_NOT_ALLOWED = "group_not_allowed"
     PERSON_NOT_ALLOWED = "person_not_allowed"
-    """The group lists who may ask, and this person is not among them."""
+    """The group lists its permitted people, and the sender is not among them."""
     NOT_FOR_US = "not_for_us"
     """A group message that neither mentions the bot nor replies to it."""
     NO_TEXT = "no_text"
     RATE = "rate"
-    """They write faster than one person may."""
+    """The sender exceeds the rate of one person."""
     LOOP_GUARD = "loop_guard"
-    """Bots have talked for long enough without a human."""
+    """Bots exceeded their turns without a human's message."""
     AGENT_NOT_ALLOWED = "agent_not_allowed"
-    """A program asks for an agent that its token does not open."""
+    """An API client requests an agent that its token does not allow."""
 
 
 class DirectPolicy(StrEnum):
-    """Who may write to a bot account in a direct chat."""
+    """The people who may write to a bot account in a direct chat."""
 
     OWNER = "owner"
     PAIRING = "pairing"
-    """The owner, and everybody whom the owner lets in."""
+    """The owner, and everybody whom the owner admits."""
     CLOSED = "closed"
     TOKEN = "token"  # noqa: S105  # a policy's name
-    """Whoever holds the account's token, which was checked at the HTTP door; no bot can be set to this."""
+    """Holders of the account's token, which was checked by the HTTP server; not available for bots."""
     INNER = "inner"
-    """What the gateway itself asks of an agent; nothing that comes to the door."""
+    """The gateway's own requests to an agent; never a platform's."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPolicy:
-    """How an allow-listed group is answered."""
+    """Rules for answering in an allow-listed group."""
 
     mention: bool = True
     """Answer only messages that mention the bot or reply to it."""
     people: frozenset[str] = frozenset()
-    """Who may ask, beside the owner, each as `<channel>:<numeric id>`; empty: everybody there."""
+    """Permitted people, beside the owner, each as `<channel>:<numeric id>`; empty: everybody there."""
     bots: bool = False
-    """Other bots are answered like people."""
+    """Whether other bots are answered like people."""
     bot_turns: int = 3
-    """How many of their messages in a row, without a human's between them."""
+    """Most turns in a row with other bots, without a human's message between them."""
     agents_talk: int = 0
-    """How many turns in a row our own agents may answer each other there, without a human's word between them."""
+    """Most turns in a row between our own agents there, without a human's message between them."""
     heard: int = 0
-    """How many messages that were not for us are kept as context for the next one that is."""
+    """Most messages not addressed to us that are kept as context for the next one that is."""
     may_end: frozenset[str] | None = frozenset()
-    """Who may end its conversation, beside the owner, as in `people`; `None`: everybody with an id who may ask."""
+    """People who may end its conversation, beside the owner, as in `people`.
+
+    `None`: everybody with an id who may ask.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class AccountPolicy:
-    """Who may talk to one bot account."""
+    """The people who may talk to one bot account."""
 
     direct: DirectPolicy
     groups: Mapping[str, GroupPolicy] = field(default_factory=dict)
-    """By the platform's numeric chat id; a group that is not here is refused."""
+    """By the platform's numeric chat id; other groups are refused."""
     people: frozenset[str] = frozenset()
     """Guests without a pairing, each as `<channel>:<numeric id>`."""
     agents: frozenset[str] = frozenset()
-    """Of a token: the agents that it opens. A program names the one it means where other channels name a thread."""
+    """The agents that a token allows. A client names its agent in place of a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Who may talk at all."""
+    """Admission rules of all accounts."""
 
     owners: frozenset[str]
     """The owner's Persons, each as `<channel>:<numeric id>`."""
@@ -89,16 +92,17 @@ class Policy:
     """By channel and account."""
 
     def is_owner(self, channel: str, sender: Sender) -> bool:
-        """Say whether the transport names *sender* as one of the owner's Persons."""
+        """Return whether the transport identifies *sender* as one of the owner's Persons."""
         return bool(sender.id) and not sender.is_bot and f"{channel}:{sender.id}" in self.owners
 
     def group(self, address: Address) -> GroupPolicy | None:
-        """Return how the group at *address* is answered; `None` if it is not allowed."""
+        """Return the policy of the group at *address*; `None` if it is not allowed."""
         account = self.accounts.get((address.channel, address.account))
         return account.groups.get(address.chat) if account else None
 
     def may_end(self, address: Address, sender: Sender) -> bool:
-        """Say whether *sender* may end the conversation of the group at *address*: the owner, or whom it names."""
+        """Return whether *sender* may end the conversation of the group at *address*: the owner, or people whom it
+        names."""
         if self.is_owner(address.channel, sender):
             return True
         group = self.group(address)
@@ -109,20 +113,20 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The message may go in."""
+    """The message is admitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The message goes no further; it costs no model call and is not stored."""
+    """The message is refused; it costs no model call and is not stored."""
 
     reason: Reason
 
 
 def admit(message: InboundMessage, policy: Policy, *, is_guest: bool = False) -> Admitted | Refused:
-    """Decide by the transport's own facts whether *message* goes in; *is_guest*: the owner let its sender in.
+    """Decide by the transport's own facts whether *message* is admitted; *is_guest*: the owner admitted its sender.
 
-    Being a guest counts in a direct chat of an account that pairs, and nowhere else.
+    Being a guest counts only in a direct chat of an account with pairing.
     """
     account = policy.accounts.get((message.address.channel, message.address.account))
     if account is None:

@@ -1,4 +1,4 @@
-"""This file holds back who writes too fast, and bots that talk to each other: both in memory, both bounded."""
+"""Limits on the rate of senders and on conversations between bots: both in memory, both bounded."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 PEOPLE_KNOWN = 10_000
-"""Buckets, and chats with talking bots, that are remembered; who wrote longest ago is forgotten, with a full bucket."""
+"""Buckets, and chats with talking bots, that are remembered; the least recently used is evicted, with a full bucket."""
 
 
 @dataclass(slots=True)
@@ -17,17 +17,17 @@ class _Bucket:
 
 
 class Rates:
-    """A bucket of tokens for each person: a message takes one, and they come back evenly."""
+    """A token bucket per person: a message takes one token, and tokens refill evenly."""
 
     def __init__(self, a_minute: float, burst: int, now: Callable[[], datetime]) -> None:
-        """*burst* messages go in at once, then *a_minute*."""
+        """*burst* messages are admitted at once, then *a_minute*."""
         self._a_minute, self._burst, self._now = a_minute, burst, now
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, person: str, at: datetime | None = None) -> bool:
-        """Say whether *person* may write now, or might have *at* a time gone by; if so, one token is gone.
+        """Return whether *person* may write now, or might have *at* a past time; if so, take one token.
 
-        Times gone by need a bucket of their own, as they are in no order with those of now.
+        Past times need a bucket of their own, as they are not ordered with current ones.
         """
         bucket = self._filled(person, at)
         if bucket.tokens < 1:
@@ -36,7 +36,7 @@ class Rates:
         return True
 
     def should_tell(self, person: str, at: datetime | None = None) -> bool:
-        """Say, once until the bucket is full again, that *person* be told to slow down."""
+        """Return, once until the bucket is full again, whether to tell *person* to slow down."""
         bucket = self._filled(person, at)
         was_told, bucket.is_told = bucket.is_told, True
         return not was_told
@@ -55,17 +55,17 @@ class Rates:
 
 
 class LoopGuard:
-    """Counts, for each chat, the turns that bots had since a human last said anything."""
+    """Counts, for each chat, the bots' turns since a human's last message."""
 
     def __init__(self) -> None:
         self._turns: OrderedDict[str, int] = OrderedDict()
 
     def human(self, chat: str) -> None:
-        """Begin anew: somebody is there."""
+        """Reset the count after a human's message."""
         self._turns.pop(chat, None)
 
     def bot(self, chat: str, most: int) -> bool:
-        """Say whether a bot may have one more turn, *most* in a row; if so, it counts."""
+        """Return whether a bot may have one more turn, of *most* in a row; if so, count it."""
         turns = self._turns.get(chat, 0)
         if turns >= most:
             return False

@@ -1,6 +1,6 @@
-"""This file decides where a message goes: which agent, which session, and what its turn may see.
+"""Routing of messages: to an agent and a session, with the access of its turn.
 
-Route and `Access` are computed from the stored message each time they are needed; neither is ever stored.
+Route and `Access` are computed from the stored message each time they are needed, and never stored.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from gateway.admission.policy import Policy
 from workspaces.access import PRIVATE, Access, AgentId, Grant, Scope, SessionType
 
 NARROWEST_FIRST = ("thread", "chat", "person", "role", "space", "account", "channel")
-"""Of two rules that fit, the one with the first of these that only one of them names; else the file's first."""
+"""Of two matching rules, the one with the first of these fields that only one of them has; else the file's first."""
 _AS_READ = ("channel", "account", "space", "role", "chat", "thread", "person")
 
 
 UNASKED = frozenset({SessionType.HEARTBEAT, SessionType.CRON, SessionType.SUBAGENT})
-"""Sessions in which no person speaks."""
+"""Sessions without a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A rule: messages like this go to that agent. A field that is `None` matches everything."""
+    """A rule that routes matching messages to an agent. A field that is `None` matches everything."""
 
     agent: AgentId
     channel: str | None = None
@@ -30,20 +30,20 @@ class Binding:
     chat: str | None = None
     thread: str | None = None
     person: str | None = None
-    """Who sends, as `<channel>:<numeric id>`."""
+    """The sender, as `<channel>:<numeric id>`."""
     space: str | None = None
-    """What the chat belongs to: a Discord server."""
+    """The space that contains the chat: a Discord server."""
     role: str | None = None
-    """One that the sender has where the chat belongs."""
+    """A role of the sender in that space."""
 
     def matches(self, message: InboundMessage) -> bool:
-        """Say whether every given field fits *message*."""
+        """Return whether every given field matches *message*."""
         if self.role is not None and self.role not in message.sender.roles:
             return False
         return all(wanted is None or wanted == actual for wanted, actual in self._pairs(message))
 
     def specificity(self) -> tuple[bool, ...]:
-        """Return a key that grows with how narrow the rule is, as `NARROWEST_FIRST` says."""
+        """Return a key that grows with the rule's specificity, as `NARROWEST_FIRST` defines it."""
         return tuple(getattr(self, name) is not None for name in NARROWEST_FIRST)
 
     def __str__(self) -> str:
@@ -76,29 +76,29 @@ class SessionKey:
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """What the configuration says about routing."""
+    """The configured routing."""
 
     bindings: Sequence[Binding]
     default: AgentId
-    """Who answers when no binding matches."""
+    """The agent for messages that no binding matches."""
     policy: Policy
     user_file_in_groups: bool = False
     full_heartbeats: frozenset[AgentId] = frozenset()
-    """The agents whose heartbeat sees what main sees."""
+    """The agents whose heartbeat has the access of main."""
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A message with its destination, for one try at its turn."""
+    """A message with its destination, for one attempt at its turn."""
 
     key: SessionKey
     access: Access
     rule: str
-    """The binding that matched, in words."""
+    """Description of the matching binding."""
 
 
 def route(message: InboundMessage, routes: Routes) -> Envelope:
-    """Return where *message* goes and what its turn may see."""
+    """Return the destination of *message* and the access of its turn."""
     if is_inner(message):
         return _inner(message.address, routes)
     matching = [binding for binding in routes.bindings if binding.matches(message)]
@@ -117,7 +117,7 @@ def route(message: InboundMessage, routes: Routes) -> Envelope:
 
 
 def _inner(address: Address, routes: Routes) -> Envelope:
-    """Route what the gateway itself asks of an agent: what it may see hangs on its address alone, never on a text."""
+    """Route the gateway's own request to an agent: its access depends on its address alone, never on a text."""
     agent = AgentId(address.account)
     session_type, name = kind_of(address)
     key = SessionKey(agent, name)
@@ -132,17 +132,17 @@ def _inner(address: Address, routes: Routes) -> Envelope:
 
 
 def is_session(name: str) -> bool:
-    """Say whether a session may be called *name*."""
+    """Return whether *name* is a valid session name."""
     return name.partition(":")[0] in list(SessionType)
 
 
 def is_unasked(key: SessionKey) -> bool:
-    """Say whether no person speaks in the session *key*: it has no rests, no days and no notes of its own."""
+    """Return whether the session *key* has no person: it then has no rests, days or notes of its own."""
     return SessionType(key.name.partition(":")[0]) in UNASKED
 
 
 def session_access(key: SessionKey) -> Access:
-    """Return what the gateway itself may do for the session *key* between two turns: what its own turns may."""
+    """Return the gateway's own access for the session *key* between two turns: that of the session's turns."""
     kind, _, address = key.name.partition(":")
     session_type = SessionType(kind)
     is_chat = session_type in {SessionType.GUEST, SessionType.GROUP}
@@ -151,14 +151,14 @@ def session_access(key: SessionKey) -> Access:
 
 
 def session_of(access: Access) -> SessionKey:
-    """Return the session that a turn with *access* belongs to."""
+    """Return the session of a turn with *access*."""
     if access.session_type in UNASKED:
         return SessionKey(access.agent, access.principal.partition(":")[2])
     return SessionKey(access.agent, _name(access.session_type, access.scope.removeprefix("shared:")))
 
 
 def principal(message: InboundMessage) -> str:
-    """Return who sent *message*, as `<channel>:<numeric id>`, or `<channel>:anonymous`."""
+    """Return the sender of *message*, as `<channel>:<numeric id>`, or `<channel>:anonymous`."""
     return f"{message.address.channel}:{message.sender.id or 'anonymous'}"
 
 

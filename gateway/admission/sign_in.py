@@ -1,6 +1,6 @@
-"""This file lets the owner's browser in: by a code that counts once, and then by a session that can be revoked.
+"""Sign-in of the owner's browsers: by a single-use code, then by a session that can be revoked.
 
-Neither a code nor a session's secret is kept: the store has their digests.
+Neither codes nor session secrets are stored, only their digests.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ from gateway.stores.ports import Store
 STORED_AS = "web:sign_in"
 CODE_FOR = timedelta(minutes=10)
 CODES = 3
-"""Codes that count at the same time; an older one no more."""
+"""Valid codes at the same time; older ones are dropped."""
 SESSION_FOR = timedelta(days=30)
 SESSIONS = 20
-"""Browsers that are signed in at the same time; the oldest is signed out."""
+"""Signed-in browsers at the same time; the oldest is signed out."""
 WRONG_AT_MOST = 5
-"""Wrong codes within a minute; further ones are not looked at. Our choices, all of these."""
+"""Wrong codes within a minute; further attempts are rejected unchecked. Our choices, all of these."""
 _LETTERS = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
-"""Without those that look like others."""
+"""Without letters that look alike."""
 _LENGTH = 10
 """30 letters to the power of 10 are 49 bits."""
 
@@ -37,16 +37,16 @@ class TooManyTriesError(StrandlineError):
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A browser that was let in."""
+    """A signed-in browser."""
 
     digest: str
-    """Of its secret."""
+    """Digest of its secret."""
     since: datetime
     until: datetime
 
     @property
     def id(self) -> str:
-        """How the owner names it: nobody comes in by this."""
+        """The owner's name for it; useless for signing in."""
         return self.digest[:8]
 
 
@@ -62,7 +62,7 @@ class _Kept:
     sessions: tuple[SignedIn, ...] = field(default=())
 
     def at(self, now: datetime) -> "_Kept":
-        """Return what still counts."""
+        """Return the codes and sessions that are still valid."""
         codes = tuple(code for code in self.codes if code.until > now)
         return _Kept(codes, tuple(session for session in self.sessions if session.until > now))
 
@@ -75,10 +75,10 @@ class SignIns:
         self._now = now
         self._one_by_one = asyncio.Lock()
         self._tries: deque[datetime] = deque(maxlen=WRONG_AT_MOST)
-        """Wrong codes, and those that are being looked at."""
+        """Wrong codes, and those being checked."""
 
     async def code(self) -> str:
-        """Return a new code, in two halves to be typed; it counts once, for ten minutes. Raises StoreError."""
+        """Return a new code, in two halves to be typed; valid once, for ten minutes. Raises StoreError."""
         code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
         async with self._one_by_one:
             kept = await self._kept()
@@ -87,7 +87,7 @@ class SignIns:
         return f"{code[:5]}-{code[5:]}"
 
     async def enter(self, code: str) -> str | None:
-        """Return the secret of a new session for a *code* that counts; it counts no more. Letter case does not matter.
+        """Return the secret of a new session for a valid *code*, which is then used up. Letter case does not matter.
 
         Raises TooManyTriesError, whatever the code, after too many wrong ones, and StoreError.
         """
@@ -109,16 +109,16 @@ class SignIns:
         return secret
 
     async def session(self, secret: str) -> SignedIn | None:
-        """Return the session that *secret* opens, `None` if it is over or never was. Raises StoreError."""
+        """Return the session of *secret*, `None` if it is over or never existed. Raises StoreError."""
         digest = _digest(secret)
         return next((each for each in await self.sessions() if each.digest == digest), None)
 
     async def sessions(self) -> tuple[SignedIn, ...]:
-        """Return who is signed in, the oldest first. Raises StoreError."""
+        """Return the signed-in browsers, oldest first. Raises StoreError."""
         return (await self._kept()).sessions
 
     async def revoke(self, session: str | None) -> int:
-        """Sign out the browser with that id, or all of them; return how many. Raises StoreError."""
+        """Sign out the browser with that id, or all of them; return their number. Raises StoreError."""
         async with self._one_by_one:
             kept = await self._kept()
             rest = tuple(each for each in kept.sessions if session is not None and each.id != session)
@@ -134,7 +134,8 @@ class SignIns:
 
 
 def csrf_token(secret: str) -> str:
-    """Return what a page shows beside its cookie: who holds it could read our pages, which other origins cannot."""
+    """Return the token that a page sends beside its cookie: its holder could read our pages, which other origins
+    cannot."""
     return _digest(f"csrf\0{secret}")[:32]
 
 

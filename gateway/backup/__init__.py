@@ -1,1 +1,1 @@
-"""This package writes everything that a gateway knows into one file while it runs, and makes a home of such a file."""
+"""Backups: a gateway's whole state in one file, written while it runs, and its restore to a home."""

@@ -1,7 +1,7 @@
 """Writing of a backup: a tar of files, compressed by gzip, that any machine can list and unpack.
 
-Its first member, `backup.json`, says what it is; its last one, `manifest.json`, has the size and sha256 of every file.
-Behind the archive comes the seal, a gzip member of its own that tar passes over.
+Its first member, `backup.json`, describes it; its last one, `manifest.json`, has the size and sha256 of every file. The
+seal follows the archive, as a gzip member of its own that tar ignores.
 """
 
 import gzip
@@ -28,35 +28,35 @@ from workspaces.secrets import redact_bytes
 
 FORMAT = 1
 Progress = Callable[[int, int], None]
-"""Told how many bytes are done, and of how many in all; files may grow meanwhile."""
+"""Called with the bytes done, and the total; files may grow meanwhile."""
 _EFFORT = 3
 """Of gzip, 1 to 9. Measured: 117 MB of conversations took 2.2, 3.1, 7.9, 28 s at 1, 3, 6, 9: 52, 48, 43, 43 MB."""
 _READ_AT_ONCE = 1 << 20
 _HELD_IN_MEMORY = 16 << 20
 _WORKSPACE = re.compile(rf"(?:agents|removed)/[^/]+/workspace/|{OUTSIDE}/")
-"""Names of the files that an agent reads and writes; whatever else there is must come back as it was."""
+"""Names of the files that an agent reads and writes; any other file must be restored unchanged."""
 
 
 class Head(BaseModel):
-    """What a backup is."""
+    """Description of a backup."""
 
     format: int
     version: str
-    """Of the program that made it."""
+    """Version of the program that made it."""
     state: int
-    """The newest form of the state that this program knew."""
+    """The newest version of the state that this program knew."""
     made_at: str
 
 
 class FileDigest(BaseModel):
-    """How a file must come out of a backup."""
+    """The expected size and digest of a restored file."""
 
     size: int
     sha256: str
 
 
 class Manifest(BaseModel):
-    """Everything in a backup but `backup.json` and this."""
+    """Everything in a backup but `backup.json` and this file."""
 
     files: dict[str, FileDigest]
     folders: list[str]
@@ -77,9 +77,10 @@ class Writer:
         self.manifest.folders.append(name)
 
     def file(self, name: str, source: BinaryIO, limit: int | None = None) -> int:
-        """Add what *source* holds, up to *limit* bytes and no further than its last whole line then; return its size.
+        """Add the content of *source*, up to *limit* bytes, then cut after its last whole line; return its size.
 
-        It is copied first: somebody may be changing it in place. A text of a workspace goes in without known secrets.
+        It is copied first, as another process may change it in place. Known secrets are redacted from texts of a
+        workspace.
         """
         with SpooledTemporaryFile(_HELD_IN_MEMORY) as copy:
             left = limit if limit is not None else -1
@@ -94,7 +95,7 @@ class Writer:
         return size
 
     def text(self, name: str, text: str) -> None:
-        """Add *text* as a file that the manifest does not name."""
+        """Add *text* as a file that is not in the manifest."""
         content = text.encode()
         member = _member(name, 0)
         member.size = len(content)
@@ -109,7 +110,7 @@ class Writer:
 
 
 class Digesting:
-    """A file whose sha256 is known when it was read."""
+    """A file that computes its sha256 as it is read."""
 
     def __init__(self, source: SpooledTemporaryFile[bytes]) -> None:
         self._source = source
@@ -123,7 +124,7 @@ class Digesting:
 
 @contextmanager
 def writing(target: Path, head: Head, key: BackupKey) -> Iterator[Writer]:
-    """Give the writer of a new backup, sealed with *key*, readable by its owner alone; it gets its name when whole.
+    """Yield the writer of a new backup, sealed with *key*, readable by its owner only; it gets its name once complete.
 
     Raises BackupError if there is a file of that name.
     """
@@ -158,7 +159,7 @@ def _member(name: str, mtime: float) -> tarfile.TarInfo:
 
 
 def _redact(copy: SpooledTemporaryFile[bytes]) -> int:
-    """Take known secrets out of *copy* and return its size."""
+    """Redact known secrets from *copy* and return its size."""
     copy.seek(0)
     clean = redact_bytes(copy.read())
     copy.seek(0)
@@ -167,7 +168,7 @@ def _redact(copy: SpooledTemporaryFile[bytes]) -> int:
 
 
 def _whole_lines(copy: SpooledTemporaryFile[bytes]) -> int:
-    """Return how many bytes of *copy* its whole lines take."""
+    """Return the size of the whole lines of *copy*, in bytes."""
     end = copy.tell()
     while end:
         begin = max(0, end - _READ_AT_ONCE)

@@ -1,4 +1,4 @@
-"""A backup that was read to its end: what it is, what it holds, and whether every byte is the one that was written."""
+"""Reading of a backup to its end: its description, its contents, and a check of every byte."""
 
 import gzip
 import hashlib
@@ -34,7 +34,7 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ArchiveContents:
-    """What a backup holds."""
+    """The contents of a backup."""
 
     head: Head
     seal: SealState
@@ -45,14 +45,14 @@ class ArchiveContents:
 
     @property
     def size(self) -> int:
-        """Return how many bytes its files take."""
+        """Return the total size of its files in bytes."""
         return sum(digest.size for digest in self.files.values())
 
 
 def examine(file: Path, key: BackupKey | None, limits: ArchiveLimits, progress: Progress) -> ArchiveContents:
     """Read the backup in *file* to its end, writing nothing.
 
-    Raises BackupError if it is of another format, not whole, has a changed byte, holds what no home holds, or unpacks
+    Raises BackupError if it is of another format, incomplete or changed, contains anything that no home has, or unpacks
     to more than the *limits*.
     """
     with _told(file):
@@ -73,7 +73,7 @@ def examine(file: Path, key: BackupKey | None, limits: ArchiveLimits, progress: 
 
 @contextmanager
 def reading(file: Path, limits: ArchiveLimits) -> Iterator[MemberReader]:
-    """Give the reader of a backup. Raises BackupError for one that is damaged, and for what it refuses."""
+    """Yield the reader of a backup. Raises BackupError if it is damaged or refused."""
     with _told(file), file.open("rb") as raw, gzip.GzipFile(fileobj=raw) as unpacked:
         yield MemberReader(raw, unpacked, limits)  # type: ignore[arg-type]  # a GzipFile reads bytes
 
@@ -112,7 +112,7 @@ def _read(file: Path, head: Head, seal: SealState, limits: ArchiveLimits, progre
 
 
 def _manifest(content: bytes) -> Manifest:
-    """Read the list of files; pydantic would take no name of bytes that are no text, and a file may have one."""
+    """Read the list of files; pydantic would reject a name with bytes that are not text, and a file may have one."""
     try:
         told = json.loads(content)
         files = {name: FileDigest.model_validate(digest) for name, digest in told["files"].items()}
@@ -122,7 +122,7 @@ def _manifest(content: bytes) -> Manifest:
 
 
 def whole(backup: MemberReader, size: int) -> bytes:
-    """Read *size* bytes of the present member."""
+    """Read *size* bytes of the current member."""
     pieces = []
     while size and (piece := backup.read(size)):
         pieces.append(piece)

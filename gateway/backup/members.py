@@ -1,7 +1,7 @@
 """Strict reading of a backup's tar: regular files and folders of a home, within bounds; anything else is refused.
 
-The standard library reads whatever a header announces: links, devices, sparse files, and extended headers of any size
-into memory. A backup holds none of these, and whoever made the file may not have been Strandline.
+The standard library reads anything that a header announces: links, devices, sparse files, and extended headers of any
+size into memory. A backup contains none of these, but the file may not come from Strandline.
 """
 
 import tarfile
@@ -14,7 +14,7 @@ from gateway.errors import BackupError
 
 HEAD, MANIFEST = "backup.json", "manifest.json"
 STATE, CONFIG, OUTSIDE = "state.db", "config.toml", "workspaces"
-"""`workspaces` holds those that lie somewhere else than in the home."""
+"""`workspaces` holds those located outside of the home."""
 _FILES = frozenset({HEAD, MANIFEST, CONFIG, STATE})
 _FOLDERS = frozenset({"agents", "hooks", "removed", OUTSIDE})
 _EXTENDED = frozenset({"path", "size", "mtime", "hdrcharset"})
@@ -27,22 +27,22 @@ _RATIO_FROM = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """How much a backup may unpack to."""
+    """Limits on the unpacked size of a backup."""
 
     total: int = 100 << 30
     """In bytes."""
     files: int = 2_000_000
-    """And folders."""
+    """Files and folders."""
     depth: int = 200
-    """Folders in each other. An agent's tools make at most 16 in a workspace; its owner may make more."""
+    """Depth of nested folders. An agent's tools make at most 16 in a workspace; its owner may make more."""
     ratio: int = 300
-    """Unpacked to packed bytes. Notes, logs and databases pack to 1/3 to 1/20, a bomb to 1/1000."""
+    """Unpacked to packed bytes. Notes, logs and databases pack to 1/3 to 1/20, a zip bomb to 1/1000."""
     manifest: int = 400 << 20
     """Bytes of the list of files, which is read into memory."""
 
 
 NO_LIMITS = ArchiveLimits(1 << 62, 1 << 62, ratio=1 << 62, manifest=1 << 62)
-"""For an owner who knows the file; the names, kinds and sizes of members are checked all the same."""
+"""For an owner who trusts the file; the names, kinds and sizes of members are checked all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +57,20 @@ class ArchiveMember:
 
 @dataclass(slots=True)
 class MemberReader:
-    """Reads *packed*, whose gzip is undone by *unpacked*, member by member. Raises BackupError for what is refused."""
+    """Reads *packed*, decompressed by *unpacked*, member by member. Raises BackupError for refused ones."""
 
     packed: BinaryIO
     unpacked: BinaryIO
     limits: ArchiveLimits = field(default_factory=ArchiveLimits)
     _read: int = 0
     _left: int = 0
-    """Bytes of the present member that were not read yet."""
+    """Unread bytes of the current member."""
     _padding: int = 0
     _seen: dict[str, bool] = field(default_factory=dict)
     """Whether each name is a folder."""
 
     def members(self) -> Iterator[ArchiveMember]:
-        """Give each member; its content is read with `read` before the next one is asked for, or passed over."""
+        """Yield each member; its content is read with `read` before the next one is requested, or skipped."""
         while (member := self._next()) is not None:
             self._admit(member)
             yield member
@@ -78,7 +78,7 @@ class MemberReader:
                 pass
 
     def read(self, size: int) -> bytes:
-        """Return up to *size* bytes of the present member; none at its end."""
+        """Return up to *size* bytes of the current member; none at its end."""
         piece = self._take(min(size, self._left)) if self._left else b""
         self._left -= len(piece)
         if not self._left and self._padding:
@@ -129,7 +129,7 @@ class MemberReader:
         return b"".join(pieces)
 
     def _take(self, size: int) -> bytes:
-        """Read exactly *size* bytes, at most a piece at once, and count them."""
+        """Read exactly *size* bytes, at most one chunk at once, and count them."""
         piece = self.unpacked.read(min(size, _PIECE))
         while len(piece) < size and len(piece) < _PIECE and (more := self.unpacked.read(size - len(piece))):
             piece += more
@@ -168,7 +168,7 @@ class MemberReader:
 
 
 def _fault(name: str, path: PurePosixPath) -> str | None:
-    """Say what is wrong with a name; `None` if nothing is."""
+    """Return the fault of a name, or `None`."""
     if not path.parts or path.is_absolute() or ".." in path.parts or str(path) != name:
         return "which is no file of a home"
     if "\0" in name:
@@ -185,7 +185,7 @@ def _refused(name: str, reason: str) -> BackupError:
 
 
 def _extended(content: bytes) -> dict[str, str]:
-    """Read the records of an extended header: `<length> <key>=<value>` and a line end each."""
+    """Parse the records of an extended header: `<length> <key>=<value>` and a line end each."""
     found: dict[str, str] = {}
     while content:
         length, space, _ = content[:20].partition(b" ")

@@ -1,7 +1,7 @@
-"""This file holds fast one moment of a running gateway: state and transcripts as a power cut would have left them.
+"""A snapshot of a running gateway: state and transcripts as a power cut would have left them.
 
-The two belong together: a transcript that is younger than the state holds turns whose numbers the state would give out
-again. Nothing is committed while the moment is taken, which lasts as long as it takes to name the transcripts.
+The two belong together: a transcript newer than the state contains turns whose numbers the state would assign again.
+Nothing is committed while the snapshot is taken, which only lasts until the transcripts are linked.
 """
 
 import os
@@ -18,23 +18,23 @@ from gateway.stores.disk import disk_trouble
 from gateway.stores.sqlite.group_commit import explained
 
 _PATIENCE_S = 30.0
-"""How long the store's writer is waited for; its commits take milliseconds."""
+"""Seconds to wait for the store's writer; its commits take milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """A file that stays as it was."""
+    """A file of the snapshot."""
 
     name: str
-    """Relative to the home, as it was called at the moment."""
+    """Relative to the home, as of the snapshot."""
     path: Path
     size: int
-    """In bytes; what was added since does not belong to it."""
+    """Bytes in the snapshot; later additions do not belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What must be of one moment."""
+    """The files that must be from the same moment."""
 
     state: Path | None
     """A copy of the state's database; `None` if there is none."""
@@ -43,9 +43,9 @@ class Moment:
 
 @contextmanager
 def held_moment(home: Home, *, has_state: bool = True) -> Iterator[Moment]:
-    """Give a moment of *home*, kept in `run/backup` while the block runs; a gateway may be at work.
+    """Yield a snapshot of *home*, kept in `run/backup` while the block runs; a gateway may be running.
 
-    Where its state is kept elsewhere it *has_state* none: a database of earlier days would not belong to it.
+    Without *has_state* its state is kept elsewhere: an old database in the home is not included.
 
     Raises BackupError if another backup is being made, StoreError if the state is damaged or the disk fails.
     """
@@ -54,7 +54,7 @@ def held_moment(home: Home, *, has_state: bool = True) -> Iterator[Moment]:
     folder = home.control_file.parent / "backup"
     try:
         with FileLock(folder.with_name("backup.lock"), mode=0o600, blocking=False):
-            shutil.rmtree(folder, ignore_errors=True)  # left by one that was killed
+            shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
             folder.mkdir(mode=FOLDER_MODE)
             try:
                 yield (
@@ -85,7 +85,7 @@ def _named(home: Home, folder: Path) -> tuple[KeptFile, ...]:
 
 
 def _at_once(home: Home, folder: Path, reader: sqlite3.Connection) -> tuple[KeptFile, ...]:
-    """Begin *reader*'s view of the state, and name the transcripts, while nobody can commit."""
+    """Begin *reader*'s view of the state, and link the transcripts, while nobody can commit."""
     with closing(_opened(home.state_db)) as barrier:
         barrier.execute("BEGIN IMMEDIATE")
         reader.execute("BEGIN")
@@ -112,7 +112,7 @@ def _copied(reader: sqlite3.Connection, target: Path) -> Path:
 
 
 def _linked(home: Home, folder: Path) -> tuple[KeptFile, ...]:
-    """Give every transcript a second name: it may be put away, or a passage purged from it, while it is read."""
+    """Hard-link every transcript: it may be archived, or a passage purged from it, while it is read."""
     found = (path for path in home.agents.glob("*/sessions/**/*.jsonl*") if not path.name.endswith(".new"))
     files = sorted(path for path in found if path.is_file() and not path.is_symlink())
     kept = []

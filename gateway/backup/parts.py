@@ -1,7 +1,7 @@
-"""This file says which files of a home belong into a backup, and in which order they are read.
+"""The files of a home that belong in a backup, and their order.
 
-A history is read before the files that it is about: files that are younger are recorded at the next start, while older
-ones would be taken for the owner's undoing.
+A history is read before its files: newer files are recorded at the next start, while older ones would look like changes
+reverted by the owner.
 """
 
 import os
@@ -23,17 +23,17 @@ _NOT_OF_AN_AGENT = ("index", "incoming", "sessions", "bundles", "history.git", "
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Files that are read together."""
+    """Files read together."""
 
     name: str
-    """Of the folder or file, in the backup."""
+    """Name of the folder or file in the backup."""
     root: Path
     without: frozenset[Path] = frozenset()
     lock: Callable[[], AbstractContextManager[None]] = nullcontext
     """Held while it is read."""
 
     def files(self) -> Iterator[tuple[str, Path]]:
-        """Give each folder and regular file by its name in the backup, folders first; links are left out."""
+        """Yield each folder and regular file by its name in the backup, folders first; links are left out."""
         if self.root in self.without or not self.root.exists():
             return
         if self.root.is_file():
@@ -52,7 +52,7 @@ class Part:
 
 
 def parts_of(home: Home, config: Config) -> list[Part]:
-    """Return what belongs into a backup of *home*, but for the state and the transcripts."""
+    """Return the parts of *home* that belong in a backup, except for the state and the transcripts."""
     secrets = frozenset(source.file for source in config.secret_sources() if source.file is not None)
     agents = sorted(path for path in _folders(home.agents))
     removed = frozenset(path / "index" for path in _folders(home.removed))
@@ -67,7 +67,7 @@ def parts_of(home: Home, config: Config) -> list[Part]:
 
 
 def outside_workspaces(home: Home, config: Config) -> dict[str, Path]:
-    """Return the workspaces that the configuration puts elsewhere than among the home's agents."""
+    """Return the workspaces that the configuration places outside of the home's agents."""
     named = {agent: settings.workspace for agent, settings in config.agents.items()}
     places = {agent: Path(os.path.normpath(path)) for agent, path in named.items() if path is not None}
     return {agent: path for agent, path in places.items() if home.agents not in path.parents}
@@ -91,5 +91,5 @@ def _folders(place: Path) -> list[Path]:
 def _is_regular(path: Path) -> bool:
     try:
         return stat.S_ISREG(path.lstat().st_mode)
-    except FileNotFoundError:  # written beside and renamed, or deleted, since its folder was listed
+    except FileNotFoundError:  # a temporary file that was renamed or deleted since its folder was listed
         return False

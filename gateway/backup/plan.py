@@ -1,4 +1,4 @@
-"""What restoring a backup would write, where, what of it could run, and what the present home would lose by it."""
+"""The plan of a restore: its files and their places, its code, and the losses of the present home."""
 
 import hashlib
 from collections import Counter
@@ -22,12 +22,12 @@ _DEFAULTS = Config()
 
 @dataclass(frozen=True, slots=True)
 class RestoreLosses:
-    """What a home has that a backup does not have."""
+    """Files of a home that a backup does not have."""
 
     missing: tuple[str, ...] = ()
-    """Files that only the home has."""
+    """Files that exist only in the home."""
     changed: tuple[str, ...] = ()
-    """Files that are different in the home."""
+    """Files that differ in the home."""
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.changed)
@@ -35,31 +35,31 @@ class RestoreLosses:
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """What a restore would do."""
+    """The effects of a restore."""
 
     contents: ArchiveContents
     config: str
-    """The text of the `config.toml` to be."""
+    """The text of the future `config.toml`."""
     settings: Config
-    """What it says."""
+    """Its parsed settings."""
     writes: Mapping[str, int]
-    """How many files, by the folder or file that they are written to."""
+    """Number of files, by the folder or file that they are written to."""
     outside: Mapping[str, Path]
-    """Where the backup's own configuration puts workspaces outside of the home, by agent."""
+    """Workspaces that the backup's configuration places outside of the home, by agent."""
     code: tuple[str, ...]
-    """What the gateway would run: hooks, and the commands of tool servers."""
+    """Code that the gateway would run: hooks, and the commands of tool servers."""
     secrets: tuple[str, ...]
-    """Files outside of the home that it would read secrets from, with the settings that name them."""
+    """Files outside of the home from which it would read secrets, with the settings that name them."""
     talks_to: tuple[str, ...]
-    """Addresses that it would talk to, with the settings that name them."""
+    """Addresses that it would contact, with the settings that name them."""
     owners: tuple[str, ...]
-    """Who would command it."""
+    """People who would be its owners."""
 
 
 def plan_restore(contents: ArchiveContents, home: Home, *, outside: bool) -> RestorePlan:
-    """Return what restoring *contents* to *home* would do; workspaces stay in the home unless *outside* is allowed.
+    """Return the effects of restoring *contents* to *home*; workspaces stay in the home unless *outside* is allowed.
 
-    Raises ConfigError for settings that this version does not know, or that cannot be made to stay in the home.
+    Raises ConfigError for settings that this version does not know, or that cannot be confined to the home.
     """
     text = contents.config
     config = parse_config(text, home.config_file)
@@ -82,14 +82,14 @@ def plan_restore(contents: ArchiveContents, home: Home, *, outside: bool) -> Res
 
 
 def code_of(files: Mapping[str, object], config: Config) -> tuple[str, ...]:
-    """Return what a home with these *files* and settings runs: hooks, and the commands of tool servers."""
+    """Return the code that a home with these *files* and settings runs: hooks, and the commands of tool servers."""
     hooks = [name for name in files if name.startswith("hooks/")]
     commands = [f"mcp.{name}: {' '.join(server.command)}" for name, server in config.mcp.items() if server.command]
     return (*sorted(hooks), *commands)
 
 
 def workspace_in(home: Home, outside: Mapping[str, Path], agent: str) -> Path:
-    """Return where the workspace goes that a backup keeps apart for *agent*."""
+    """Return the destination of the separately stored workspace of *agent*."""
     return outside.get(agent, home.agent(agent).workspace)
 
 
@@ -112,7 +112,7 @@ def _outside_secrets(config: Config, home: Home) -> Iterator[str]:
 
 
 def _addresses(value: object, default: object, key: str = "") -> Iterator[tuple[str, str]]:
-    """Give every address among settings that are not the default, with its setting."""
+    """Yield every address among settings that differ from the default, with its setting."""
     match value:
         case dict():
             for name, inner in value.items():
@@ -122,11 +122,11 @@ def _addresses(value: object, default: object, key: str = "") -> Iterator[tuple[
             yield key, value
 
 
-# --- what would be lost
+# --- losses
 
 
 def losses_of(home: Home, contents: ArchiveContents) -> RestoreLosses:
-    """Return what *home* has that *contents* do not; of the state, only that it is another one. Raises OSError."""
+    """Return the files of *home* that *contents* do not have; of the state, only that it differs. Raises OSError."""
     if not home.exists:
         return RestoreLosses()
     try:
@@ -144,7 +144,7 @@ def losses_of(home: Home, contents: ArchiveContents) -> RestoreLosses:
 
 
 def _present(home: Home, config: Config) -> Iterator[tuple[str, Path]]:
-    """Give the files of a home by the names that a backup has for them."""
+    """Yield the files of a home by their names in a backup."""
     if home.state_db.exists():
         yield STATE, home.state_db
     for path in home.agents.glob("*/sessions/**/*.jsonl*"):
@@ -159,7 +159,7 @@ def _digest(path: Path) -> str:
 
 
 def missing_secrets(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the settings whose secrets are not here: a backup holds none."""
+    """Return the settings whose secrets are missing here: a backup contains none."""
 
     def is_there(source: SecretSource) -> bool:
         try:

@@ -1,4 +1,5 @@
-"""Restoring: a home is made of a backup wholly or not at all, never over anything, and nothing of it runs unasked."""
+"""Restoring: a home is created from a backup completely or not at all, never over existing files, with its code
+disabled."""
 
 import hashlib
 import json
@@ -33,19 +34,19 @@ from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.sqlite.schema import VERSION
 
 _FRESH = ".restoring"
-"""Where in the home the files lie until all of them are there."""
+"""Folder in the home that holds the files until all of them are there."""
 _NOT_OURS = {"lost+found"}
-"""What an empty disk has."""
+"""Present on an empty disk."""
 _PIECE = 1 << 20
 
 
 class RestoreException(StrEnum):
-    """What a restore does only if its owner allows it."""
+    """Restore steps that need the owner's permission."""
 
     OUTSIDE = "outside"
-    """Write workspaces to where the backup's configuration puts them, even outside of the home."""
+    """Write workspaces to the places of the backup's configuration, even outside of the home."""
     UNSEALED = "unsealed"
-    """Restore a backup without this home's seal although there is a key to check it with."""
+    """Restore a backup without this home's seal although a key to check it exists."""
     LARGE = "large"
     """Unpack more than the limits."""
 
@@ -55,24 +56,25 @@ Allowed = Collection[RestoreException]
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A backup that was restored."""
+    """A completed restore."""
 
     home: Path
     files: int
     made_at: str
     version: str
-    """Of the program that made the backup."""
+    """Version of the program that made the backup."""
     secrets: tuple[str, ...]
-    """Settings whose secrets are not there: they are never part of a backup."""
+    """Settings whose secrets are missing: they are never part of a backup."""
     seal: SealState
     disabled: tuple[str, ...]
-    """Hooks and commands that do not run until the owner enables them."""
+    """Hooks and commands disabled until the owner enables them."""
 
 
 def examine_restore(file: Path, home: Home, allowed: Allowed, progress: Progress) -> RestorePlan:
-    """Return what restoring *file* to *home* would do, writing nothing.
+    """Return the effects of restoring *file* to *home*, writing nothing.
 
-    Raises BackupError for a file that is no whole backup, ConfigError for settings that this version does not know.
+    Raises BackupError for a file that is not a complete backup, ConfigError for settings that this version does not
+    know.
     """
     contents = examine(file, read_key(home.path / KEY_NAME), _limits(allowed), progress)
     if contents.head.state > VERSION:
@@ -86,10 +88,10 @@ def examine_restore(file: Path, home: Home, allowed: Allowed, progress: Progress
 def restore_backup(
     file: Path, home: Home, environ: Mapping[str, str], progress: Progress, allowed: Allowed = ()
 ) -> Restored:
-    """Make *home* as it was when *file* was made; the index comes back from the files at the next start.
+    """Restore *home* from *file*; the index is rebuilt from the files at the next start.
 
-    Hooks and commands of tool servers are there and disabled. Raises BackupError for another format, a changed byte, a
-    wrong seal, a home or an outside workspace that is not empty: before anything is written. Raises HomeLockedError,
+    Hooks and commands of tool servers are included but disabled. Raises BackupError for another format, a changed byte,
+    a wrong seal, a home or an outside workspace that is not empty: before anything is written. Raises HomeLockedError,
     and ConfigError for settings that this version does not know.
     """
     plan = examine_restore(file, home, allowed, lambda done, total: progress(done, 2 * total))
@@ -132,7 +134,7 @@ def _refuse_other_seal(file: Path, seal: SealState) -> None:
 
 
 def _refuse_unless_empty(home: Home) -> None:
-    """Nothing may be there but what an attempt to restore, or an empty disk, brings along, and a key."""
+    """Require an empty home, except for the traces of an attempted restore or an empty disk, and a key."""
     try:
         found = {path.name for path in home.path.iterdir()} - _NOT_OURS - {"run", KEY_NAME}
         if not any(home.agents.iterdir() if home.agents.is_dir() else ()):
@@ -169,7 +171,7 @@ def _refuse_if_taken(outside: Mapping[str, Path]) -> None:
 
 
 def _unpack(file: Path, fresh: Path, plan: RestorePlan, limits: ArchiveLimits, progress: Progress) -> None:
-    """Write every file of the backup below *fresh*; each must be what it was when the plan was made."""
+    """Write every file of the backup below *fresh*; each must match the plan."""
     fresh.mkdir(mode=FOLDER_MODE)
     total, expected = file.stat().st_size, dict(plan.contents.files)
     with reading(file, limits) as backup:
@@ -200,7 +202,7 @@ def _write(fresh: Path, member: ArchiveMember, source: MemberReader) -> FileDige
 
 
 def _make(folder: Path) -> None:
-    """Make *folder* and what is missing above it, closed to others; `parents=True` would leave those open."""
+    """Make *folder* and its missing parents, closed to others; `parents=True` would leave those open."""
     with _writing(folder):
         if not folder.is_dir():
             _make(folder.parent)
@@ -215,7 +217,7 @@ def _writing(target: Path) -> Iterator[None]:
         raise disk_trouble(target, exc) from exc
 
 
-# --- what must not run, or let anybody in, because a backup says so
+# --- code and logins that a backup must not bring to life
 
 
 def _disarm(fresh: Path, plan: RestorePlan) -> None:
@@ -235,7 +237,7 @@ def _disarm(fresh: Path, plan: RestorePlan) -> None:
 
 
 def _check_state(state: Path, seal: SealState) -> None:
-    """Refuse a database that acts by itself; sign everybody out of the page if somebody else may have written it."""
+    """Reject a database that acts by itself; sign out all browsers if somebody else may have written it."""
     try:
         with closing(sqlite3.connect(f"{state.as_uri()}?mode=rw", uri=True)) as db, db:
             acting = db.execute("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')").fetchall()
@@ -247,11 +249,11 @@ def _check_state(state: Path, seal: SealState) -> None:
         raise BackupError(f"the backup's state cannot be used ({exc}); nothing was restored") from exc
 
 
-# --- their place
+# --- final places
 
 
 def _put_in_place(fresh: Path, home: Home, outside: Mapping[str, Path]) -> None:
-    """Move everything to where it belongs; what disables code comes first, the agents, who make a home, last."""
+    """Move everything into place; the files that disable code come first, the agents, which make a home, last."""
     os.sync()
     for kept in sorted((fresh / OUTSIDE).iterdir() if (fresh / OUTSIDE).is_dir() else ()):
         _place_workspace(kept, workspace_in(Home(fresh), outside, kept.name))
@@ -263,7 +265,7 @@ def _put_in_place(fresh: Path, home: Home, outside: Mapping[str, Path]) -> None:
 
 
 def _place_workspace(kept: Path, place: Path) -> None:
-    """Put a workspace that was kept apart where it belongs; an older one that lay there stays beside it."""
+    """Move a separately stored workspace into place; an older one there stays beside it."""
     if place.is_relative_to(kept.parents[1]):
         _make(place.parent)
         if place.exists():

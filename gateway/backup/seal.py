@@ -1,7 +1,7 @@
 """The seal behind a backup: the sha256 of every byte before it, and that digest signed with a key of the home.
 
-The digest shows damage. The signature (HMAC-SHA256) shows that whoever made the file had the key, which lies in the
-home, is never part of a backup, and is read by no agent's tools.
+The digest shows damage. The signature (HMAC-SHA256) proves that the maker of the file had the key, which is stored in
+the home, is never part of a backup, and is not readable by agents' tools.
 """
 
 import hashlib
@@ -33,21 +33,21 @@ _READ_AT_ONCE = 1 << 20
 
 
 class SealState(StrEnum):
-    """What the seal of a backup shows."""
+    """The state of a backup's seal."""
 
     VALID = "valid"
     """Made with the key of this home."""
     OTHER = "other"
     """Made with another key, or forged."""
     ABSENT = "absent"
-    """Made by a version without seals, or by somebody else."""
+    """Made by a version without seals, or by another program."""
     NO_KEY = "no_key"
-    """There is a seal, and no key to check it with."""
+    """Sealed, but there is no key to check it with."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupKey:
-    """What a home seals its backups with."""
+    """The key with which a home seals its backups."""
 
     secret: bytes
 
@@ -56,7 +56,7 @@ class BackupKey:
 
     @property
     def name(self) -> str:
-        """Tell this key from others without telling what it is."""
+        """A name that identifies the key without revealing it."""
         return hashlib.sha256(_CONTEXT + b"name" + self.secret).hexdigest()[:16]
 
     def signature(self, digest: str) -> str:
@@ -78,7 +78,7 @@ def read_key(file: Path) -> BackupKey | None:
 
 
 def key_of(home: Home) -> BackupKey:
-    """Return the key of *home*, made now if it has none. Raises BackupError; OSError where it cannot be written."""
+    """Return the key of *home*, created now if it has none. Raises BackupError; OSError if it cannot be written."""
     file = home.path / KEY_NAME
     if (found := read_key(file)) is not None:
         return found
@@ -91,7 +91,7 @@ def key_of(home: Home) -> BackupKey:
 
 
 def write_key(file: Path, key: BackupKey) -> None:
-    """Write *key* to *file*, for its owner alone. Raises FileExistsError: a key is never replaced."""
+    """Write *key* to *file*, readable by its owner only. Raises FileExistsError: a key is never replaced."""
     fresh = file.with_name(f".{file.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
     try:
@@ -106,12 +106,12 @@ def write_key(file: Path, key: BackupKey) -> None:
 
 
 def seal(digest: str, key: BackupKey) -> bytes:
-    """Return a gzip member that tells *digest* and its signature, the same bytes in every version of zlib."""
+    """Return a gzip member with *digest* and its signature, the same bytes in every version of zlib."""
     return _stored(_DIGEST.format(digest) + _SIGNED.format(key.name, key.signature(digest)))
 
 
 def check_seal(file: Path, key: BackupKey | None) -> SealState | None:
-    """Return what the seal behind *file* shows; `None` for a file that is not what was written. Raises OSError."""
+    """Return the state of the seal behind *file*; `None` if the file was changed. Raises OSError."""
     with file.open("rb") as raw:
         size = raw.seek(0, os.SEEK_END)
         longest = len(_stored(_DIGEST.format("0" * 64) + _SIGNED.format("0" * 16, "0" * 64)))
@@ -144,7 +144,7 @@ def _digest(raw: BinaryIO, size: int) -> str:
 
 
 def _stored(text: str) -> bytes:
-    """Return a gzip member with *text* only stored: no version of zlib writes it differently."""
+    """Return a gzip member with *text* stored uncompressed: no version of zlib writes it differently."""
     content = text.encode()
     stored = b"\x01" + struct.pack("<HH", len(content), len(content) ^ 0xFFFF) + content
     return b"\x1f\x8b\x08" + bytes(6) + b"\xff" + stored + struct.pack("<II", zlib.crc32(content), len(content))

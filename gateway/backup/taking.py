@@ -1,4 +1,4 @@
-"""This file takes a backup of a home, whether its gateway runs or not."""
+"""Takes a backup of a home, with or without a running gateway."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -20,16 +20,16 @@ from gateway.stores.sqlite.schema import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A backup that was made."""
+    """A completed backup."""
 
     file: Path
     bytes: int
     files: int
     agents: tuple[str, ...]
     left_out: tuple[str, ...]
-    """Secrets, by the setting that names each one: they are to be put in place again by hand."""
+    """Secrets, by the settings that name them: they must be restored by hand."""
     elsewhere: tuple[str, ...]
-    """What another server keeps, by the setting that names it: it has backups of its own."""
+    """Data on another server, by the settings that name it: it needs its own backups."""
 
 
 @dataclass(slots=True)
@@ -47,9 +47,9 @@ class _Told:
 
 
 def take_backup(home: Home, config: Config, target: Path, progress: Progress) -> Taken:
-    """Write everything that the gateway of *home* knows, but its search index and its secrets, to *target*.
+    """Write the whole state of the gateway of *home*, except its search index and secrets, to *target*.
 
-    Raises BackupError, StoreError and HistoryUnusableError; there is then no such file.
+    Raises BackupError, StoreError and HistoryUnusableError; in that case no file is left.
     """
     if not home.exists:
         raise StrandlineError(f"there is no home at {home.path}")
@@ -90,7 +90,7 @@ def _write(writer: Writer, files: Iterable[tuple[str, Path]], told: _Told) -> No
                 continue
             with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as source:
                 told.add(writer.file(name, source))
-        except FileNotFoundError:  # deleted, or renamed by who writes it, since its folder was listed
+        except FileNotFoundError:  # deleted, or renamed by its writer, since its folder was listed
             continue
 
 

@@ -1,4 +1,4 @@
-"""This file keeps what replies enclose, from the turn that asked for it to the platform's receipt."""
+"""Storage of files sent with replies, from the turn's request to the platform's receipt."""
 
 import os
 import time
@@ -26,25 +26,25 @@ from workspaces.secrets import redact_bytes
 log = structlog.get_logger()
 
 LOST = "enclosure_lost"
-"""Counted when the content of a file that was to be sent is not there any more: a home restored without it."""
+"""Counted when the content of a file to send is missing: a home restored without it."""
 MOST_A_TURN = 10
-"""Files that one answer brings; our choice."""
+"""Most files of one answer; our choice."""
 LARGEST = 50 * 1024 * 1024
-"""Largest file that is copied where a channel names no limit of its own."""
+"""Largest file copied for a channel without a limit of its own."""
 STALE_AFTER = timedelta(days=2)
-"""Age from which content that no reply waits for is removed: a turn gives up after one day."""
+"""Age from which unreferenced content is removed: a turn gives up after one day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one platform message is to show; the content of its file is read when its turn comes."""
+    """The content of one platform message; its file is read when it is sent."""
 
     body: Body
     file: Enclosure | None = None
 
 
 class Enclosures:
-    """The contents of enclosed files, each a file of its own in the folder of its agent, outside the workspace."""
+    """Contents of outgoing files, one file each in the folder of its agent, outside the workspace."""
 
     def __init__(
         self,
@@ -53,17 +53,14 @@ class Enclosures:
         run: Run,
         count: Callable[[str], Awaitable[None]],
     ) -> None:
-        """*folders*, by agent, are made when they are needed; *run* does blocking work."""
+        """*folders*, by agent, are created on demand; *run* does blocking work."""
         self._folders = folders
         self._adapters = adapters
         self._run = run
         self._count = count
 
     async def enclose(self, asked: Asked, path: PurePosixPath, caption: str) -> int:
-        """Copy the file at *path*, if the turn may read it, note it in the journal, and return its size.
-
-        Raises ToolError, WorkspaceError and StoreError.
-        """
+        """Copy the file at *path*, if the turn may read it, record it in the journal, and return its size."""
         agent, turn_id = asked.agent, asked.row.turn_id
         enclosed = enclosed_by(asked.transcript.records.of(turn_id), agent.id)
         if len(enclosed) >= MOST_A_TURN:
@@ -81,18 +78,18 @@ class Enclosures:
         return size
 
     def _most(self, address: Address) -> int:
-        """Return how large a file the channel takes; one that takes none is told of it in words, whatever its size."""
+        """Return the channel's largest file; a channel without files gets a text notice, whatever the size."""
         adapter = self._adapters.get((address.channel, address.account))
         if isinstance(adapter, SendsFiles):
             return adapter.upload_limit
         return LARGEST
 
     def place(self, agent: str, key: str) -> Path:
-        """Return where the content called *key* lies."""
+        """Return the path of the content *key*."""
         return self._folders[AgentId(agent)] / key
 
     async def loaded(self, part: Part) -> Body:
-        """Return what *part* shows, with the content of its file; a content that is lost is said in words."""
+        """Return the body of *part*, with the content of its file; a notice replaces missing content."""
         if part.file is None:
             return part.body
         try:
@@ -110,7 +107,7 @@ class Enclosures:
                 await self._run(self.place(file.agent, file.key).unlink)
 
     async def sweep(self, waiting: Iterable[OutboxRow]) -> int:
-        """Remove what crashes left behind; what the replies in *waiting* enclose stays. Return how many files."""
+        """Remove the leftovers of crashes, except the files of the replies in *waiting*. Return the number of files."""
         files, removed = [file for row in waiting for file in row.outgoing.files], 0
         for agent, folder in self._folders.items():
             needed = {file.key for file in files if file.agent == agent}
@@ -119,7 +116,7 @@ class Enclosures:
 
 
 def enclosed_by(turn: Iterable[Record], agent: AgentId) -> tuple[Enclosure, ...]:
-    """Return the files that go out with the answer of a *turn*, by its journal."""
+    """Return the files to send with the answer of a *turn*, by its journal."""
     return tuple(
         Enclosure(agent, note.key, note.path, note.size, note.caption)
         for record in turn
@@ -153,7 +150,7 @@ def _lost(file: Enclosure) -> str:
 
 
 def write_durably(place: Path, pieces: Iterable[bytes]) -> int:
-    """Write *pieces* into a new file at *place*, there whole or not at all, and return its size. Raises OSError."""
+    """Write *pieces* to a new file at *place*, completely or not at all, and return its size. Raises OSError."""
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     staged = place.with_name(f"{place.name}.new")
     size = 0

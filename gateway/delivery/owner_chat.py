@@ -1,6 +1,6 @@
-"""This file knows the owner's direct chats: where an agent says what nobody's message asked for.
+"""The owner's direct chats, for agents' unprompted messages.
 
-A chat is learned from what the owner writes there, never from a group; who is the owner is asked again each time.
+A chat is learned from the owner's messages there, never from a group; the owner is checked again each time.
 """
 
 import json
@@ -14,7 +14,7 @@ from gateway.stores.ports import Store
 from workspaces.access import AgentId
 
 KEY = "owner_chats"
-"""Of the store: a list of chats, the latest first."""
+"""Key in the store: a list of chats, latest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,41 +23,41 @@ class OwnerChat:
 
     agent: str
     person: str
-    """Which of the owner's Persons, as `<channel>:<numeric id>`."""
+    """The owner's Person there, as `<channel>:<numeric id>`."""
     address: Address
 
     @property
     def account(self) -> tuple[str, str]:
-        """By which of our accounts it is reached."""
+        """Our account in that chat."""
         return self.address.channel, self.address.account
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What the configuration says about where the owner can be reached."""
+    """The configured ways to reach the owner."""
 
     bots: frozenset[tuple[str, str]]
-    """Accounts, by channel and name, that reach them wherever they are."""
+    """Accounts, by channel and name, that reach them anywhere."""
     pages: frozenset[tuple[str, str]] = frozenset()
-    """Accounts that reach them while they look there."""
+    """Accounts that reach them only while they are looking."""
     assumed: tuple[OwnerChat, ...] = ()
-    """Chats whose address is known before anybody wrote: Telegram's have the person's own id."""
+    """Chats with an address known in advance: Telegram's have the person's own id."""
     pinned: tuple[str, str] | None = None
-    """The only account that the owner wants to be told by."""
+    """The only account that the owner chose for this."""
 
 
 class OwnerChats:
-    """Where each agent reaches its owner."""
+    """The owner's chat with each agent."""
 
     def __init__(self, store: Store, routes: Routes, reach: Reach, last: Callable[[AgentId], Address]) -> None:
-        """*last* gives the chat of an agent that is always there, whether somebody looks or not."""
+        """*last* returns an agent's chat that always exists, whether or not somebody reads it."""
         self._store = store
         self._routes = routes
         self._reach = reach
         self._last = last
 
     async def learn(self, message: InboundMessage) -> None:
-        """Remember where *message* came from if the owner wrote it in a direct chat. Raises StoreError."""
+        """Remember the chat of *message* if the owner wrote it in a direct chat. Raises StoreError."""
         chat = self._chat_of(message)
         if chat is None:
             return
@@ -67,7 +67,7 @@ class OwnerChats:
             await self._store.put(KEY, _encoded([chat, *others]))
 
     async def of(self, agent: AgentId) -> Address | None:
-        """Return the owner's chat for what *agent* says unasked; `None` if none is known where they want it."""
+        """Return the owner's chat for unprompted messages of *agent*; `None` if none is known at the chosen account."""
         owners = self._routes.policy.owners
         known = [each for each in (*await self._learned(), *self._reach.assumed) if each.person in owners]
         found = choose(known, agent, self._reach)
@@ -91,7 +91,7 @@ class OwnerChats:
 
 
 def choose(known: Sequence[OwnerChat], agent: str, reach: Reach) -> Address | None:
-    """Return the best of the chats, the latest first: the agent's own before another's, a bot's before a page's."""
+    """Return the best of the chats, latest first: the agent's own before another's, a bot's before a page's."""
     if reach.pinned is not None:
         return _first(known, agent, {reach.pinned})
     own = [each for each in known if each.agent == agent]

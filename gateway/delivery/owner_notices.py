@@ -1,4 +1,4 @@
-"""This file tells the owner what no conversation of theirs caused: a disk that is full, a reply nobody took."""
+"""Notices to the owner about events outside of their conversations: a full disk, an undeliverable reply."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -14,25 +14,25 @@ from gateway.stores.rows import OutboxRow, Outgoing
 log = structlog.get_logger()
 
 EXPOSED = "secret_received"
-"""Counted for a message that held a known secret."""
+"""Counted for a message that contained a known secret."""
 
 Find = Callable[[], Awaitable[Address | None]]
-"""Gives the owner's direct chat; `None` if none is known where they want to be told. Raises StoreError."""
+"""Returns the owner's direct chat; `None` if none is known at the chosen account. Raises StoreError."""
 
 
 class Notices:
-    """Puts what the owner must know into the outbox, once for each key."""
+    """Puts notices to the owner into the outbox, once for each key."""
 
     def __init__(self, store: Store, owner: Address, find: Find | None = None) -> None:
-        """*owner* is where they are told while *find* knows no chat of theirs: at the terminal."""
+        """*owner* is the address used while *find* knows no chat of theirs: the terminal."""
         self._store = store
         self._owner = owner
         self._find = find
         self.wake: Callable[[Sequence[OutboxRow]], None] = _leave
-        """Told of each notice that now waits to be sent."""
+        """Called with each notice that waits to be sent."""
 
     async def tell(self, key: str, said: str, where: Address | None = None, buttons: tuple[Button, ...] = ()) -> None:
-        """Tell the owner *said*, unless they were told under the same *key*; in their chat unless it says *where*.
+        """Send the owner *said*, unless the same *key* was used before; in their chat unless *where* is given.
 
         Raises StoreError.
         """
@@ -41,10 +41,10 @@ class Notices:
             self.wake([notice])
 
     async def dead_letter(self, row: OutboxRow, why: str) -> None:
-        """Tell the owner that a reply can never be delivered; not where it could not. Raises StoreError.
+        """Notify the owner that a reply can never be delivered, in another chat than its own. Raises StoreError.
 
-        A notice that their chat did not take is told again at the terminal; of any other one they are not told, for
-        a notice about a notice would never end.
+        A notice that their chat rejected is repeated at the terminal; failures of other notices are not reported, as a
+        notice about a notice would never end.
         """
         there = await self._owners_chat()
         is_lost = there == row.outgoing.address != self._owner
@@ -55,7 +55,7 @@ class Notices:
             await self.tell(f"dead:{row.id}", said, self._owner if is_lost else there)
 
     async def moved(self, chat: Address, now: str) -> None:
-        """Tell the owner that *chat* has the id *now*; where that cannot be stored, the log has it."""
+        """Notify the owner that *chat* has the id *now*; if that cannot be stored, log it."""
         table = f"[channels.{chat.channel}.{chat.account}]"
         said = (
             f"The group {chat.chat} became a supergroup, and its id is {now} now. Its conversation goes on. So that it "
@@ -69,7 +69,8 @@ class Notices:
             log.error("owner not told of a chat that moved", detail=str(exc))
 
     async def missed(self, chat: Address, since: datetime) -> None:
-        """Tell the owner, once for each *since*, that in *chat* more was said while we were away than was fetched."""
+        """Notify the owner, once for each *since*, that *chat* had more messages during our downtime than were
+        fetched."""
         log.warning("more was missed than is fetched", chat=str(chat))
         said = (
             f"While I was away (since {since:%Y-%m-%d %H:%M} UTC) more was written on {chat.channel} than I read "
@@ -82,7 +83,7 @@ class Notices:
             log.error("owner not told of what was missed", detail=str(exc))
 
     async def exposed(self, message: InboundMessage) -> None:
-        """Tell the owner, and nobody else, that *message* held a secret of ours. Raises StoreError."""
+        """Notify the owner, and nobody else, that *message* contained a secret of ours. Raises StoreError."""
         await self._store.count(EXPOSED)
         chat = message.address
         said = (
@@ -99,4 +100,4 @@ class Notices:
 
 
 def _leave(_: Sequence[OutboxRow]) -> None:
-    """Leave a notice in the outbox: what is there is sent at the next start."""
+    """Leave a notice in the outbox: the next start sends it."""

@@ -1,4 +1,4 @@
-"""This file tells the owner in their own chat that somebody asks to be let in: one notice for many."""
+"""Notices to the owner, in their own chat, of pairing requests: one notice for many."""
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
@@ -12,35 +12,35 @@ from gateway.stores.ports import Store
 from workspaces.access import AgentId
 
 TOLD = "pairing_told"
-"""Counted for a request of which the owner was told by itself."""
+"""Counted for a request with a notice of its own."""
 HELD_BACK = "pairing_held_back"
-"""Counted for one of which they were told only that there are more."""
+"""Counted for a request included only in a notice of further ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """What the owner is told of a request."""
+    """A notice of a request."""
 
     key: str
-    """They are told once under it."""
+    """Its key, used once."""
     said: str
     buttons: tuple[Button, ...]
     is_for_one: bool
-    """It is about this request alone."""
+    """It concerns this request alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doorbell:
-    """Rings for each who asks while nobody else waits; for all others together, once an hour."""
+    """Sends a notice for a single waiting request; one notice for all others together, once an hour."""
 
     store: Store
     notices: Notices
     routes: Routes
     owner: Callable[[AgentId], Awaitable[Address | None]]
-    """Gives the owner's direct chat with an agent, or the best there is."""
+    """Returns the owner's direct chat with an agent, or the best there is."""
 
     async def __call__(self, message: InboundMessage, request: PairingRequest) -> None:
-        """Tell the owner of *request*, which *message* caused. Raises StoreError."""
+        """Notify the owner of *request*, which *message* caused. Raises StoreError."""
         ring = ring_for(request, await self.store.pairings.waiting())
         there = await self.owner(route(message, self.routes).key.agent)
         await self.notices.tell(ring.key, ring.said, there, ring.buttons)
@@ -51,9 +51,9 @@ class Doorbell:
 
 
 def ring_for(request: PairingRequest, waiting: Collection[PairingRequest]) -> Ring:
-    """Return what the owner is told of *request*, by who is *waiting* besides; pure.
+    """Return the notice of *request*, given the others *waiting*; pure.
 
-    A flood of strangers makes two notices an hour, unless the owner decides about those who wait.
+    A flood of strangers causes two notices an hour, unless the owner decides about the waiting ones.
     """
     visitor, code = request.visitor, shown(request.code)
     if any(each.code != request.code for each in waiting):

@@ -48,7 +48,8 @@ class Rendering:
     threads: Threads = field(default_factory=lambda: Threads("rendering", 2))
 
     async def parts(self, adapter: Adapter, row: OutboxRow, text: str) -> list[Part]:
-        """Return the messages of the reply in *row*, which reads *text*; its first `parts_sent` messages were sent.
+        """Return the messages of the reply in *row*, with *text* as its content; its first `parts_sent` messages were
+        sent.
 
         A text over `answer_chars` is cut: its end goes out as a file, or a notice says where it can be read. If the
         formatting fails or takes longer than `deadline_s`, the whole text follows, unformatted.

@@ -1,4 +1,4 @@
-"""This file says how long a reply waits for its next try, and what a reply that comes late says of itself."""
+"""Retry policy for outgoing messages, and the notice on late replies."""
 
 import random
 from collections.abc import Callable
@@ -10,39 +10,39 @@ from gateway.runtime.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class Pacing:
-    """The times that delivery keeps; the defaults are our choice unless a source is named."""
+    """Intervals of delivery; the defaults are our choice unless a source is named."""
 
     clock: Clock
     jitter: Callable[[], float] = random.random
-    """Returns a number from 0 to 1, so that addresses that failed together do not all come back together."""
+    """Returns a number from 0 to 1, so that addresses that failed together do not all retry together."""
     first_retry_s: float = 1.0
     longest_retry_s: float = 300.0
     refused_account_s: float = 900.0
-    """Until an account is tried again that cannot work as configured: somebody has to mend it first."""
+    """Delay before a misconfigured account is tried again: somebody has to fix it first."""
     send_timeout_s: float = 60.0
     turn_s: float = 2.0
-    """How long one send may keep the other chats of its account waiting."""
+    """Seconds that one send may block the other chats of its account."""
     unsure_tries: int = 8
-    """A part whose sends end unsure so often in a row is given up: each of them may have arrived."""
+    """Uncertain sends in a row after which a part is given up: each of them may have arrived."""
     late_after: timedelta = timedelta(minutes=10)
-    """Age from which a reply says when it was written (a promise of the README)."""
+    """Age from which a reply states when it was written (a promise of the README)."""
     at_once: int = 256
 
     def retry_s(self, attempts: int) -> float:
-        """Return the seconds to wait after *attempts* tries: twice as long each time, between half and all of it."""
+        """Return the seconds to wait after *attempts* attempts: doubled each time, between half and all of it."""
         longest = min(self.longest_retry_s, self.first_retry_s * 2.0 ** min(attempts, 30))
         return max(self.first_retry_s, longest * (1 + self.jitter()) / 2)
 
     def seconds_until(self, moment: datetime | None) -> float:
-        """Return how far away *moment* is; 0 if it is past or there is none."""
+        """Return the seconds until *moment*; 0 if it is past or there is none."""
         return max(0.0, (moment - self.clock.now()).total_seconds()) if moment else 0.0
 
     def is_late(self, written_at: datetime, sent_at: datetime) -> bool:
-        """Say whether a reply of *written_at* that goes out at *sent_at* must say so."""
+        """Return whether a reply of *written_at* sent at *sent_at* must state its age."""
         return sent_at - written_at > self.late_after
 
 
 def late_note(written_at: datetime, sent_at: datetime) -> str:
-    """Return the sentence that a late reply begins with; it names the day unless that is the day of sending."""
+    """Return the opening sentence of a late reply; it names the day unless that is the day of sending."""
     when = f"{written_at:%H:%M}" if written_at.date() == sent_at.date() else f"{written_at:%H:%M on %Y-%m-%d}"
     return f"(This answer was written at {when} UTC; it could not be sent earlier.)"

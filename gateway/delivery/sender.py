@@ -1,4 +1,4 @@
-"""This file delivers replies: outbox to adapter, in order for each address, tried again by the kind of error."""
+"""Delivers replies from the outbox to adapters, in order for each address, with retries by the kind of error."""
 
 import asyncio
 import hashlib
@@ -41,11 +41,11 @@ log = structlog.get_logger()
 AccountKey = tuple[str, str]
 """Channel and account, as addresses name them."""
 OnDead = Callable[[OutboxRow, str], Awaitable[None]]
-"""Told of a reply that is given up, with the reason; after a crash perhaps again, so it keeps a key."""
+"""Called with an abandoned reply and the reason; after a crash perhaps again, so it needs a key."""
 
 
 class Adapters:
-    """The accounts that replies go out by: configured from the start, usable once they are loaded."""
+    """The accounts that send replies: configured from the start, usable once loaded."""
 
     def __init__(self, configured: Iterable[AccountKey]) -> None:
         self._configured = frozenset(configured)
@@ -54,7 +54,7 @@ class Adapters:
     def of(self, address: Address) -> Adapter:
         """Return the adapter that sends to *address*.
 
-        Raises ChannelUnavailableError while it is being loaded, SendRefusedError if nobody configured it.
+        Raises ChannelUnavailableError while it is being loaded, SendRefusedError if it is not configured.
         """
         key = (address.channel, address.account)
         if adapter := self.loaded.get(key):
@@ -66,19 +66,19 @@ class Adapters:
 
 @dataclass(slots=True)
 class _Job:
-    """A reply on its way; `row` follows what the store knows of it."""
+    """A reply being delivered; `row` follows the store's record of it."""
 
     row: OutboxRow
     unsure: int = 0
-    """Sends of the present part in a row that may or may not have arrived."""
+    """Consecutive sends of the current part that may or may not have arrived."""
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Delivery:
-    """Sends what the outbox holds, one reply at a time for each address, addresses side by side.
+    """Sends the replies in the outbox, one at a time for each address, addresses concurrently.
 
-    Nothing is lost: a row leaves only when the platform confirmed its last part or refused it for good. A part goes
-    out again only when it certainly did not arrive, or when nobody can know; the latter is recorded as unsure.
+    Nothing is lost: a row leaves only when the platform confirmed its last part or rejected it for good. A part is sent
+    again only if it certainly did not arrive, or if that is unknown; the latter is recorded as unsure.
     """
 
     def __init__(
@@ -101,10 +101,10 @@ class Delivery:
         self._has_recovered = False
         self._is_open = True
         self.on_sent: Callable[[Address], None] | None = None
-        """Told where each part of a reply went that the platform confirmed."""
+        """Called with the address of each part that the platform confirmed."""
         self.hooks = Hooks()
         self.enclosures: Enclosures | None = None
-        """Where the files lie that replies enclose; set where there may be any."""
+        """Storage of the replies' files; set if there may be any."""
 
     @property
     def waiting(self) -> int:
@@ -112,7 +112,7 @@ class Delivery:
         return len(self._jobs)
 
     def wake(self, rows: Iterable[OutboxRow]) -> None:
-        """Send *rows*, which were just committed, after what their addresses already wait for."""
+        """Send *rows*, just committed, after the replies that their addresses already wait for."""
         for row in rows:
             if self._is_open and row.id not in self._jobs:
                 self._jobs[row.id] = job = _Job(row)
@@ -120,10 +120,10 @@ class Delivery:
                     self._lanes.submit(row.outgoing.address, job)
 
     async def recover(self, is_ours: Callable[[Address], bool]) -> int:
-        """Take up, at start, what an earlier run left for addresses that are ours; return how many replies.
+        """Resume, at start, the replies that an earlier run left for addresses that are ours; return their number.
 
-        A part that was on its way when that run ended is recorded as unsure and sent again. Nothing is sent before:
-        what was woken meanwhile follows what is older. Raises StoreError.
+        A part being sent when that run ended is recorded as unsure and sent again. Nothing is sent before: rows woken
+        meanwhile follow the older ones. Raises StoreError.
         """
         unfinished = [row for row in await self._outbox.unfinished() if is_ours(row.outgoing.address)]
         rows = [await self._settled(row) for row in unfinished]
@@ -134,18 +134,21 @@ class Delivery:
         return len(rows)
 
     def wake_channel(self, channel: str, account: str) -> None:
-        """Try again, at once, all that waits for this account: it was loaded, or somebody began to read."""
+        """Retry, at once, all replies waiting for this account: it was loaded, or a reader connected."""
         self._lanes.wake(lambda address: (address.channel, address.account) == (channel, account))
 
     async def finished(self, row: OutboxId) -> None:
-        """Return once the reply is delivered or given up, or left for the next run; at once if it is not under way."""
+        """Return once the reply is delivered or given up, or left for the next run.
+
+        At once if it is not being delivered.
+        """
         if job := self._jobs.get(row):
             await job.done.wait()
 
     async def drain(self, grace_s: float) -> list[OutboxRow]:
-        """Send what can be sent now, for *grace_s* seconds, and stop; return the replies that were cut off.
+        """Send all sendable replies, for *grace_s* seconds, and stop; return the interrupted ones.
 
-        What is left stays in the outbox for the next run.
+        The rest stays in the outbox for the next run.
         """
         self._is_open = False
         cut = await self._lanes.drain(grace_s, finish_queued=True)
@@ -162,7 +165,7 @@ class Delivery:
 
     async def _deliver(self, job: _Job) -> RetryLater | None:
         if wait_s := self._pacing.seconds_until(job.row.not_before):
-            job.row = replace(job.row, not_before=None)  # whatever ends the wait, the next try is a real one
+            job.row = replace(job.row, not_before=None)  # whatever ends the wait, the next attempt is a real one
             return RetryLater(wait_s, next_wakes=False)
         try:
             await self._send(job)
@@ -201,14 +204,14 @@ class Delivery:
         return part.body if self.enclosures is None else await self.enclosures.loaded(part)
 
     def _text(self, row: OutboxRow, begun_at: datetime) -> str:
-        """Return the whole reply; what it says of its age depends on its stored times only, so parts keep their cut."""
+        """Return the whole reply; its stated age depends on its stored times only, so parts keep their cut."""
         text = redact(row.outgoing.text)
         if not text.strip() or not self._is_late(row, begun_at):
             return text
         return f"{late_note(row.created_at, begun_at)}\n\n{text}"
 
     def _is_late(self, row: OutboxRow, at: datetime) -> bool:
-        """Say whether a person must be told how old *row* is that is sent *at* that time."""
+        """Return whether a reply *row* sent *at* that time must state its age to a person."""
         is_read_by_a_person = row.outgoing.address.channel not in CHANNELS
         return is_read_by_a_person and self._pacing.is_late(row.created_at, at)
 
@@ -233,7 +236,7 @@ class Delivery:
     async def _turn(self, account: AccountKey) -> AsyncIterator[None]:
         """Let the sends of one account out one by one: a crash then leaves one of them in doubt, not one a chat.
 
-        A send that takes long gives up its turn while it goes on, so that a stuck chat does not hold up the others.
+        A slow send gives up its turn while it continues, so that a stuck chat does not block the others.
         """
         lock = self._turns[account]
         await lock.acquire()
@@ -275,7 +278,7 @@ class Delivery:
         return RetryLater(self._pacing.retry_s(job.unsure - 1), next_wakes=False)
 
     async def _bury(self, job: _Job, why: str) -> None:
-        """Give the reply up; whoever must know is told first, so that a crash between the two hides nothing."""
+        """Give the reply up; notify its observers first, so that a crash between the two hides nothing."""
         log.error("reply given up", outbox=job.row.id, channel=job.row.outgoing.address.channel, why=why)
         await self._kept(partial(self._on_dead, job.row, why))
         await self._kept(partial(self._outbox.bury, job.row.id, why))
@@ -285,7 +288,7 @@ class Delivery:
         job.done.set()
 
     async def _kept(self, write: Callable[[], Awaitable[None]]) -> None:
-        """Do *write*, however long the store refuses: what was sent or not sent is known here alone until then."""
+        """Repeat *write* until the store accepts it: until then only this process knows the outcome of the send."""
         attempts = 0
         while True:
             try:
@@ -299,7 +302,7 @@ class Delivery:
 
 
 def _messages(row: OutboxRow, bodies: Sequence[Body], *, is_last: bool) -> list[OutboundMessage]:
-    """Return the part, and what goes before it, as messages; keys are the same for every try."""
+    """Return the part, and the messages before it; keys are the same for every attempt."""
     part, address = row.parts_sent, row.outgoing.address
     reply_to = row.outgoing.reply_to if part == 0 else None
     *before, body = bodies
@@ -310,12 +313,13 @@ def _messages(row: OutboxRow, bodies: Sequence[Body], *, is_last: bool) -> list[
 
 
 def is_part_of(message: OutboundMessage, row: OutboxRow) -> bool:
-    """Say whether *message* is a part of the reply in *row*."""
+    """Return whether *message* is a part of the reply in *row*."""
     return message.key.partition(".")[0] == _key_of(row)
 
 
 def _key_of(row: OutboxRow) -> str:
-    """Return the mark of a reply, made of itself alone: its number would tell a chat how much is said in others."""
+    """Return the mark of a reply, derived from itself alone: its number would reveal to a chat the traffic in
+    others."""
     facts = (str(row.outgoing.address), row.created_at.astimezone(UTC).isoformat(), row.outgoing.text)
     return hashlib.blake2b("\0".join(facts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 

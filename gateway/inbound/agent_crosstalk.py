@@ -1,4 +1,4 @@
-"""This file lets agents that sit in one group hear each other, where their platform hides bots from bots."""
+"""Makes agents in one group hear each other on platforms that hide bots from bots."""
 
 import asyncio
 import re
@@ -19,28 +19,29 @@ from gateway.stores.rows import InboxRow, OutboxRow
 log = structlog.get_logger()
 
 HIDING = frozenset({"telegram"})
-"""Platforms that show no bot what another bot writes, whatever it may do (the Bot API's own rule)."""
+"""Platforms that show a bot no messages of other bots, whatever its rights (the Bot API's own rule)."""
 WAITING = 1_000
-"""Replies that wait to be told; what comes while so many do is not told. Our choice."""
+"""Replies waiting to be passed on; further ones are dropped. Our choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What one of our agents said in a group."""
+    """A message of one of our agents in a group."""
 
     agent: str
     reply: OutboxRow
 
 
 class Neighbours:
-    """Tells each agent of a group what the others said there: as context, or as a message where the group says so."""
+    """Passes agents' messages in a group to the other agents there: as context, or as a message if the group allows
+    it."""
 
     def __init__(self, routes: Routes, store: Store, now: Callable[[], datetime]) -> None:
         self._routes, self._store, self._now = routes, store, now
         self._said: asyncio.Queue[_Said] = asyncio.Queue(WAITING)
 
     def committed(self, row: InboxRow, replies: Sequence[OutboxRow]) -> None:
-        """Take note of what the turn of *row* says, if others of us sit there; `work` tells them."""
+        """Queue the replies of the turn of *row*, if other agents of ours are there; `work` passes them on."""
         address = row.message.address
         if row.message.kind is not ChatKind.GROUP or not any(self._others(address)):
             return
@@ -50,7 +51,7 @@ class Neighbours:
                 self._said.put_nowait(_Said(agent, reply))
 
     async def work(self, receive: Receive) -> None:
-        """Tell the neighbours what was said, until cancelled; *receive* takes what is said to one like any message."""
+        """Pass on queued messages until cancelled; *receive* accepts a message addressed to an agent like any other."""
         while True:
             said = await self._said.get()
             for other, group in self._others(said.reply.outgoing.address):
@@ -61,11 +62,11 @@ class Neighbours:
             self._said.task_done()
 
     async def told(self) -> None:
-        """Return once all that was noted is told."""
+        """Return once all queued messages are passed on."""
         await self._said.join()
 
     def _others(self, address: Address) -> Iterator[tuple[Address, GroupPolicy]]:
-        """Give the same chat as each other account of ours hears it, where it does not hear bots by itself."""
+        """Yield the address of the same chat for each other account of ours, if that does not hear bots itself."""
         for (channel, account), policy in self._routes.policy.accounts.items():
             group = policy.groups.get(address.chat)
             if channel != address.channel or account == address.account or group is None:
@@ -87,7 +88,7 @@ class Neighbours:
 
 
 def _is_to(text: str, account: str, *, is_mention_needed: bool) -> bool:
-    """Say whether one agent speaks to another: by `@` and the account's name, or to all; an order is for nobody."""
+    """Return whether one agent addresses another: by `@` and the account's name, or all; commands are for none."""
     if text.lstrip().startswith("/"):
         return False
     return (

@@ -1,4 +1,4 @@
-"""This file keeps what waits in memory within bounds: what is more stays in the inbox until there is room for it."""
+"""Limits the messages waiting in memory: the rest stays in the inbox until there is room."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,36 +20,36 @@ from workspaces.access import AgentId
 log = structlog.get_logger()
 
 PAGE = 500
-"""Messages that are read at a time."""
+"""Messages read at a time."""
 AGAIN_S = 1.0
-"""How long a store that cannot be read is left alone. Our choice."""
+"""Seconds before an unreadable store is read again. Our choice."""
 
 Read = Callable[[InboxId, int], Awaitable[Sequence[InboxRow]]]
-"""Reads so many unanswered messages after one, oldest first."""
+"""Reads that many unanswered messages after one, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many messages wait in memory."""
+    """Limits of messages waiting in memory."""
 
     session: int = 100
     every: int = 10_000
-    """Of all sessions together; each has room for one in any case, so that no chat can keep another out."""
+    """Of all sessions together; each always has room for one, so that no chat can keep another out."""
 
 
 @dataclass(slots=True)
 class _Rest:
-    """What of a session lies in the inbox alone."""
+    """The messages of a session that are only in the inbox."""
 
     first: InboxId
-    """No message before this one is missing in memory."""
+    """First message that may be missing in memory."""
     newest: InboxId
     count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """What waits for one agent."""
+    """The waiting messages of one agent."""
 
     messages: int = 0
     oldest: datetime | None = None
@@ -57,13 +57,13 @@ class Depth:
 
 @dataclass(slots=True)
 class Backlog:
-    """Hands messages to their lanes in their order, as many as there is room for."""
+    """Passes messages on to their lanes in order, as many as there is room for."""
 
     queues: Queues[SessionKey, Item]
     submit: Callable[[SessionKey, InboxRow], None]
     read: Read
     key_of: Callable[[InboxRow], SessionKey | None]
-    """Says which session a message belongs to; `None` if it is not for this run."""
+    """Returns the session of a message; `None` if it is not for this run."""
     bounds: Bounds = field(default_factory=Bounds)
     _rests: dict[SessionKey, _Rest] = field(default_factory=dict)
     _wanted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -72,7 +72,7 @@ class Backlog:
         self.queues.on_done = self._heed
 
     def take(self, key: SessionKey, row: InboxRow) -> None:
-        """Hand *row* on, or leave it in the inbox behind what is left there of its session."""
+        """Pass *row* on, or leave it in the inbox behind others of its session."""
         rest = self._rests.get(key)
         if rest is None and self._has_room(key):
             self.submit(key, row)
@@ -82,7 +82,7 @@ class Backlog:
             rest.newest, rest.count = row.id, rest.count + 1
 
     async def refill(self, clock: Clock) -> Never:
-        """Read what was left in the inbox whenever there is room for it, until cancelled."""
+        """Read messages left in the inbox whenever there is room, until cancelled."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
@@ -94,7 +94,7 @@ class Backlog:
                 self._wanted.set()
 
     def depths(self) -> Mapping[AgentId, Depth]:
-        """Return what waits for each agent, in memory and behind it."""
+        """Return the number of each agent's waiting messages, in memory and behind it."""
         found: dict[AgentId, Depth] = {}
         for key, held, oldest in self.queues:
             since = oldest.received_at if isinstance(oldest, InboxRow) else None
@@ -109,7 +109,7 @@ class Backlog:
         return held == 0 or (held < self.bounds.session and self.queues.total < self.bounds.every)
 
     def _heed(self, key: SessionKey) -> None:
-        """Read on when half of the room is free, so that each reading brings many."""
+        """Continue reading when half of the room is free, so that each read brings many."""
         if not self._rests:
             return
         held, is_half_free = self.queues.held(key), self.queues.total <= self.bounds.every // 2
@@ -121,10 +121,10 @@ class Backlog:
             self._wanted.set()
 
     async def _read_on(self) -> None:
-        """Go through the inbox once, from the first message that is missing, until no session can take more.
+        """Read the inbox once, from the first missing message, until no session has room.
 
-        A session that is found full takes no later message in this pass, and one that was not behind when it began
-        takes none: so none is passed over.
+        A session found full takes no later message in this pass, and one that was not behind at its start takes none:
+        so none is skipped.
         """
         open_ = set(self._rests)
         after = min((self._rests[key].first for key in open_), default=InboxId(1)) - 1
@@ -151,7 +151,7 @@ class Backlog:
         rest.first, rest.count = InboxId(row.id + 1), max(rest.count - 1, 0)
 
     def _close(self, offered: Mapping[SessionKey, InboxId], open_: set[SessionKey]) -> None:
-        """Let go of the sessions that have all in memory now; where more came meanwhile, look again."""
+        """Forget the sessions that have everything in memory now; look again if more arrived meanwhile."""
         for key in open_:
             if self._rests[key].newest == offered[key]:
                 del self._rests[key]
@@ -161,18 +161,18 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Takes each stored message to where it waits; what is not to wait has its effect first."""
+    """Passes each stored message to its queue; messages that must not wait take effect first."""
 
     queueing: Queueing
     backlog: Backlog
     lanes: Lanes[SessionKey, Item]
     is_stop: Callable[[InboxRow], bool]
-    """Says whether a message is `/stop`, by somebody who may give it."""
+    """Returns whether a message is an authorised `/stop`."""
     cancel: Callable[[SessionKey], int] = lambda _: 0
-    """Ends the helpers of a session, and says how many."""
+    """Cancels the subagents of a session, and returns their number."""
 
     def __call__(self, key: SessionKey, row: InboxRow) -> None:
-        """Hand on *row*, which was just stored or found at a start."""
+        """Pass on *row*, which was just stored or found at a start."""
         if not self.is_stop(row):
             self.queueing.arrived(key, row)
             self.backlog.take(key, row)

@@ -1,7 +1,6 @@
-"""This file decides what an edit of an earlier message means. It is pure.
+"""Effects of edited messages, as pure functions.
 
-What still waits is answered as it reads now, in its own place; what was answered is corrected by a message that says
-so.
+A waiting message is answered in its latest version, in its own place; one already answered is followed by a correction.
 """
 
 import hashlib
@@ -17,27 +16,27 @@ from gateway.stores.rows import InboxRow
 from gateway.transcripts.codec import Record
 
 LATE_AFTER = timedelta(hours=48)
-"""As long as Telegram lets people edit."""
+"""As long as Telegram allows edits."""
 _QUOTED_CHARS = 500
 _CORRECTS = "an earlier message of mine, which this one corrects"
 
 
 class Void(StrEnum):
-    """Why an edit needs no turn; the value is the reason code that is counted."""
+    """The reason that an edit needs no turn; the value is the counted reason code."""
 
     EDITED = "edited"
-    """The message was answered as it reads now, or its text did not change."""
+    """The message was answered in this version, or its text did not change."""
     EDIT_LATE = "edit_late"
-    """It comes so late that it is left alone."""
+    """It is too late and ignored."""
 
 
 def source_of(message: InboundMessage) -> str:
-    """Return the marks of which message it is and how it reads; an edit is the message that it changes."""
+    """Return an id of the message and its version; an edit has its original's."""
     return f"{_mark(message_key(message.address, _first(message)))}.{_mark(message.text.strip())}"
 
 
 def as_edited(row: InboxRow, waiting: Iterable[object]) -> InboxRow:
-    """Return *row* as its sender last edited it, by what is *waiting* behind it."""
+    """Return *row* in its latest version, by the edits *waiting* behind it."""
     edits = _edits_of(row.message, waiting)
     return replace(row, message=replace(row.message, text=edits[-1].text)) if edits else row
 
@@ -45,9 +44,9 @@ def as_edited(row: InboxRow, waiting: Iterable[object]) -> InboxRow:
 def why_void(
     message: InboundMessage, records: Sequence[Record], waiting: Iterable[object], now: datetime
 ) -> Void | None:
-    """Return why an edit needs no turn; `None` where it needs one, and for what is no edit.
+    """Return the reason that an edit needs no turn; `None` if it needs one, and for other messages.
 
-    What is *waiting* behind it may be a newer edit of the same message.
+    A newer edit of the same message may be *waiting* behind it.
     """
     if message.via is not Via.EDIT:
         return None
@@ -59,7 +58,7 @@ def why_void(
 
 
 def as_correction(message: InboundMessage, records: Sequence[Record]) -> InboundMessage:
-    """Return an edit with the words that it corrects, where they are known; anything else as it is."""
+    """Return an edit with the words that it corrects, if known; other messages unchanged."""
     newest = next(_versions(message, records), None) if message.via is Via.EDIT else None
     if newest is None:
         return message
@@ -69,7 +68,7 @@ def as_correction(message: InboundMessage, records: Sequence[Record]) -> Inbound
 
 
 def _edits_of(message: InboundMessage, waiting: Iterable[object]) -> list[InboundMessage]:
-    """Return the edits among what is *waiting* of *message*, or of what that itself edits."""
+    """Return the *waiting* edits of *message*, or of the message that it edits itself."""
     return [item.message for item in waiting if isinstance(item, InboxRow) and _edits(item.message, message)]
 
 
@@ -79,12 +78,12 @@ def _edits(later: InboundMessage, message: InboundMessage) -> bool:
 
 
 def _first(message: InboundMessage) -> str:
-    """Return the platform's id of *message* as it was first sent."""
+    """Return the platform's id of the first version of *message*."""
     return message.target if message.via is Via.EDIT and message.target else message.id
 
 
 def _versions(message: InboundMessage, records: Sequence[Record]) -> Iterator[UserEntry]:
-    """Give how the message that is edited read in the conversation, the newest first."""
+    """Yield the versions of the edited message in the conversation, newest first."""
     mark = source_of(message).partition(".")[0]
     for record in reversed(records):
         if isinstance(record.entry, UserEntry) and record.entry.source.partition(".")[0] == mark:

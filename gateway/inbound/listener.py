@@ -1,4 +1,4 @@
-"""This file keeps every bot account listening: it loads the adapter, waits out outages, and says how it stands."""
+"""Keeps every bot account listening: loads the adapter, waits out outages, and reports its state."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,37 +17,37 @@ LONGEST_WAIT_S = 60.0
 
 
 class ListeningState(StrEnum):
-    """How a bot account stands."""
+    """The state of a bot account."""
 
     LOADING = "loading"
     LISTENING = "listening"
     WAITING = "waiting"
-    """It cannot receive now and tries again by itself."""
+    """It cannot receive now and retries by itself."""
     REFUSED = "refused"
-    """It cannot work as configured; the other accounts go on."""
+    """It cannot work as configured; the other accounts continue."""
 
 
 @dataclass(slots=True)
 class Account:
-    """One bot account: how to make its adapter, and how it stands."""
+    """One bot account: its adapter's constructor, and its state."""
 
     channel: str
     account: str
     build: Callable[[], Awaitable[Adapter]]
-    """Loads what the adapter needs and makes it. Raises ConfigError."""
+    """Loads and creates the adapter. Raises ConfigError."""
     state: ListeningState = ListeningState.LOADING
     detail: str = ""
     may_listen: Callable[[str, str], Awaitable[None]] | None = None
-    """Called with channel and account before each time that it listens; returns once no other gateway does."""
+    """Called with channel and account before each attempt to listen; returns once no other gateway does."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """What addresses say of this account."""
+        """The account's part of addresses."""
         return self.channel, self.account
 
 
 async def listen(account: Account, receive: Receive, loaded: Callable[[Adapter], None]) -> None:
-    """Listen on *account* until cancelled; *loaded* is told of the adapter before it listens.
+    """Listen on *account* until cancelled; *loaded* receives the adapter before it listens.
 
     Returns only when the account cannot work as configured.
     """

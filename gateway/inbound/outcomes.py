@@ -1,4 +1,4 @@
-"""This file tells whoever waits for a message's turn what it came to."""
+"""Reports the outcome of a message's turn to its waiters."""
 
 import asyncio
 from collections import OrderedDict, defaultdict
@@ -9,25 +9,25 @@ from adapters import http, terminal
 from gateway.stores.rows import InboxRow, OutboxRow
 
 ASKED = frozenset({http.CHANNEL, terminal.CHANNEL})
-"""The channels whose readers may ask when the turn is over already; who waits for another's asks before."""
+"""The channels whose readers may ask after the turn is over; others subscribe before it."""
 KEPT = 1_000
-"""Outcomes that are remembered of these; the oldest are forgotten."""
+"""Outcomes remembered for these; the oldest are evicted."""
 
 Outcome = Sequence[OutboxRow]
-"""What the turn of a message committed: an answer, silence, or the notice that it must wait."""
+"""The committed result of a message's turn: an answer, silence, or the notice that it must wait."""
 
 
 class Outcomes:
-    """What the latest turns came to, by the message that they answered."""
+    """The outcomes of the latest turns, by the message answered."""
 
     def __init__(self) -> None:
         self._told: OrderedDict[str, Outcome] = OrderedDict()
         self.listeners: list[Callable[[InboxRow, Outcome], None]] = []
-        """Told, at once and in the event loop, what every turn committed; whoever composes the gateway adds them."""
+        """Called at once, in the event loop, with every turn's result; the composer of the gateway adds them."""
         self._waiting: defaultdict[str, list[Callable[[Outcome], None]]] = defaultdict(list)
 
     def tell(self, row: InboxRow, replies: Outcome) -> None:
-        """Say what the turn of *row* committed; the first that is told of a message stands."""
+        """Set the outcome of the turn of *row*; the first outcome of a message stands."""
         for listener in self.listeners:
             listener(row, replies)
         message_id = row.message.id
@@ -41,14 +41,14 @@ class Outcomes:
             self._told.popitem(last=False)
 
     async def of(self, message_id: str) -> Outcome:
-        """Return what the turn of the message came to, when it has; it stays known for a while."""
+        """Return the outcome of the message's turn once it is known; it stays known for a while."""
         told: asyncio.Queue[Outcome] = asyncio.Queue()
         with self.awaited(message_id, told.put_nowait):
             return await told.get()
 
     @contextmanager
     def awaited(self, message_id: str, hear: Callable[[Outcome], None]) -> Iterator[None]:
-        """Let *hear* be told once, at once and in the event loop, if the turn ends before the block does, or has."""
+        """Call *hear* once, at once and in the event loop, if the turn ends before the block does, or has ended."""
         if message_id in self._told:
             hear(self._told[message_id])
         self._waiting[message_id].append(hear)
@@ -60,5 +60,5 @@ class Outcomes:
                 del self._waiting[message_id]
 
     def known(self, message_id: str) -> Outcome:
-        """Return what the turn of the message came to, nothing if that is not known yet."""
+        """Return the outcome of the message's turn, or nothing if it is not known yet."""
         return self._told.get(message_id, ())

@@ -1,4 +1,4 @@
-"""This file decides what becomes of a message that comes while another one waits or is answered."""
+"""Decides how a message is handled that arrives while another one waits or is answered."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -19,54 +19,54 @@ from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import AgentId
 
 Item = InboxRow | Due
-"""What the lane of a session works on."""
+"""An item of a session's lane."""
 STOPS_KEPT = 1_000
-"""Sessions of which the last `/stop` is remembered; older ones had their answer long ago."""
+"""Sessions whose last `/stop` is remembered; older ones had their answer long ago."""
 
 
 class QueueMode(StrEnum):
-    """What a message does that comes while its sender's last one is being answered."""
+    """Handling of a message that arrives while its sender's last one is being answered."""
 
     FOLLOW_UP = "follow_up"
-    """It waits, and has a turn of its own."""
+    """It waits for a turn of its own."""
     COLLECT = "collect"
-    """It waits, and is answered together with all that waits by then."""
+    """It waits, and is answered together with all messages waiting by then."""
     STEER = "steer"
-    """The turn that runs reads it before the model's next step; what comes too late for that is collected."""
+    """The running turn reads it before the model's next step; messages too late for that are collected."""
     INTERRUPT = "interrupt"
-    """The turn that runs ends without an answer; all that waits is answered together."""
+    """The running turn ends without an answer; all waiting messages are answered together."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueRules:
-    """What the configuration says about messages that wait."""
+    """The configured handling of waiting messages."""
 
     mode: QueueMode = QueueMode.FOLLOW_UP
     of_agents: Mapping[AgentId, QueueMode] = field(default_factory=lambda: MappingProxyType({}))
     debounce: timedelta = timedelta(0)
-    """Messages of one sender that come faster one after the other are answered together, in any mode."""
+    """Messages of one sender in quicker succession are answered together, in any mode."""
     at_most: int = 20
-    """How many messages one turn answers; the reference system's cap."""
+    """Most messages that one turn answers; the reference system's cap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What a `/stop` ended."""
+    """The effects of a `/stop`."""
 
     by: InboxId
-    """The message that gave it: what came before is stopped."""
+    """Its message: earlier ones are stopped."""
     turn: bool = False
     """Whether a turn had begun."""
     cleared: int = 0
-    """How many messages waited behind it."""
+    """Number of messages that waited behind it."""
     helpers: int = 0
-    """How many helpers worked for the session."""
+    """Number of subagents working for the session."""
 
 
 def belongs(first: InboundMessage, later: InboundMessage) -> bool:
-    """Say whether one turn may answer both: typed by the same sender in the same place, and no commands.
+    """Return whether one turn may answer both: from the same sender in the same place, and no commands.
 
-    So the turn's access, which comes from the first, is the other's too.
+    So the turn's access, derived from the first, applies to the other too.
     """
     is_same = first.address == later.address and first.kind is later.kind
     is_theirs = first.sender.id == later.sender.id and bool(first.sender.id)
@@ -80,24 +80,24 @@ def _is_plain(message: InboundMessage) -> bool:
 
 @dataclass(slots=True)
 class Current:
-    """The turn that a session's lane works on."""
+    """The running turn of a session's lane."""
 
     row: InboxRow
     mode: QueueMode
     halt: Halt = field(default_factory=Halt)
     take: Callable[[Collection[str], bool], list[InboxRow]] = lambda _known, _more: []
-    """Takes messages that wait into the turn: those whose ids are known as its own, and more if told so."""
+    """Takes waiting messages into the turn: those whose ids are its own, and more if so requested."""
     is_overtaken: Callable[[], bool] = lambda: False
-    """Says whether a message waits already that interrupts the turn."""
+    """Returns whether a waiting message interrupts the turn."""
 
     @property
     def why_halted(self) -> str:
-        """The reason code for the ledger."""
+        """Return the reason code for the ledger."""
         return "stopped" if self.halt.now.is_set() else "interrupted"
 
 
 class Queueing:
-    """Knows what each lane works on, and what waits behind it; in the lane or, where it says so, beside it."""
+    """Knows the running turn of each lane and the messages behind it; called in the lane, or beside it where noted."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Queueing:
         chosen: Callable[[SessionKey], QueueMode | None] = lambda _: None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        """*chosen* tells which mode somebody chose for a session, if they did."""
+        """*chosen* returns the mode chosen for a session, if any."""
         self.rules = rules
         self.queues: Queues[SessionKey, Item] = queues or Queues()
         self._chosen = chosen
@@ -115,13 +115,13 @@ class Queueing:
         self._stops: OrderedDict[SessionKey, Stopped] = OrderedDict()
 
     def mode(self, key: SessionKey) -> QueueMode:
-        """Return what holds in a session."""
+        """Return the mode of a session."""
         return self._chosen(key) or self.rules.of_agents.get(key.agent, self.rules.mode)
 
     # --- beside the lane, as messages arrive
 
     def arrived(self, key: SessionKey, row: InboxRow) -> None:
-        """Interrupt the turn that runs, if *row* is to do that."""
+        """Interrupt the running turn, if the mode of *row* requires it."""
         current = self._running.get(key)
         if current is None or self.mode(key) is not QueueMode.INTERRUPT or row.id <= current.row.id:
             return
@@ -129,9 +129,9 @@ class Queueing:
             current.halt.after_tool()
 
     def stop(self, key: SessionKey, by: InboxId, helpers: int = 0) -> None:
-        """End the turn that runs at once, and all that came before the message *by*; again: nothing.
+        """Cancel the running turn, and all messages before the message *by*; a repetition has no effect.
 
-        So many *helpers* of the session end with it.
+        *helpers* is the number of the session's subagents cancelled with it.
         """
         last = self._stops.get(key)
         if last is not None and last.by >= by:
@@ -145,19 +145,19 @@ class Queueing:
             current.halt.at_once()
 
     def stopped(self, key: SessionKey, by: InboxId) -> Stopped:
-        """Return what the `/stop` of the message *by* ended."""
+        """Return the effects of the `/stop` in the message *by*."""
         found = self._stops.get(key)
         return found if found is not None and found.by == by else Stopped(by)
 
     # --- in the lane
 
     def is_stopped(self, key: SessionKey, row: InboxRow) -> bool:
-        """Say whether a later message stops *row*."""
+        """Return whether a later message stops *row*."""
         found = self._stops.get(key)
         return found is not None and row.id < found.by
 
     def clear(self, key: SessionKey, row: InboxRow) -> list[InboxRow]:
-        """Take *row*, which is stopped, and all that is stopped behind it."""
+        """Take *row*, which is stopped, and all stopped messages behind it."""
 
         def fits(item: Item) -> bool:
             return isinstance(item, InboxRow) and self.is_stopped(key, item)
@@ -167,7 +167,7 @@ class Queueing:
         return rows
 
     def pause_s(self, key: SessionKey, row: InboxRow) -> float:
-        """Return how long *row* is to wait for more from its sender."""
+        """Return how many seconds *row* waits for further messages from its sender."""
         if not self.rules.debounce or not _is_plain(row.message) or self.is_stopped(key, row):
             return 0
         last, count = row, 1
@@ -182,7 +182,7 @@ class Queueing:
 
     @contextmanager
     def running(self, key: SessionKey, row: InboxRow) -> Iterator[Current]:
-        """Give the turn of *row*, which runs until the block ends."""
+        """Yield the turn of *row*, which runs until the block ends."""
         current = Current(row, self.mode(key))
         last, count = row, 1
 
@@ -217,11 +217,11 @@ class Queueing:
                 self._stops[key] = replace(self._stops[key], turn=True)
 
     def is_running(self, key: SessionKey) -> bool:
-        """Say whether a turn of the session runs."""
+        """Return whether a turn of the session runs."""
         return key in self._running
 
     def answered(self, key: SessionKey, row: InboxRow) -> list[InboxRow]:
-        """Return *row* and what was taken into its turn."""
+        """Return *row* and the messages that its turn has taken in."""
         others = (item for item in self.queues.in_hand(key) if isinstance(item, InboxRow) and item.id != row.id)
         return [row, *others]
 

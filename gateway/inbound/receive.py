@@ -1,4 +1,4 @@
-"""This file takes a message in: admitted, made durable, routed, handed to its lane."""
+"""Receives messages: admits them, makes them durable, routes them, and passes them on to their lanes."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,32 +16,32 @@ from gateway.stores.rows import FIRST, InboxRow
 from workspaces.secrets import redact_all
 
 PAGE = 500
-"""Messages of an earlier run that are read at a time."""
+"""Messages of an earlier run read at a time."""
 
 
 async def _unheeded(_: InboundMessage) -> None:
-    """Learn nothing."""
+    """No-op listener."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reception:
-    """The one way in."""
+    """The only entry for messages."""
 
     routes: Routes
     store: Store
     submit: Callable[[SessionKey, InboxRow], None]
-    """Hands a stored message to the lane of its session."""
+    """Passes a stored message on to the lane of its session."""
     door: Doorkeeper
     learn: Callable[[InboundMessage], Awaitable[None]] = _unheeded
-    """Told of each message that is admitted, before it is taken in."""
+    """Called with each admitted message, before it is stored."""
     hooks: Hooks = field(default_factory=Hooks)
     exposed: Callable[[InboundMessage], Awaitable[None]] = _unheeded
-    """Told of each message that held a known secret, without it; whether it is admitted or not."""
+    """Called with each message that contained a known secret, redacted; admitted or not."""
 
     async def receive(self, message: InboundMessage) -> str | None:
-        """Take *message* in without known secrets, or refuse it and return why; on return it is durable.
+        """Store *message* without known secrets, or refuse it and return the reason; on return it is durable.
 
-        Raises StoreError when it cannot be kept.
+        Raises StoreError if it cannot be stored.
         """
         if (clean := redact_all(message)) is not message:
             await self.exposed(message := clean)
@@ -55,14 +55,14 @@ class Reception:
         if row is None:
             await self.store.count("duplicate")
             return None
-        if context.heard:  # only now that it is in the message: a crash before shows it twice, and loses nothing
+        if context.heard:  # only now that the message includes it: a crash before shows it twice, and loses nothing
             await self.store.overheard.forget(message.address, context.last)
         note_received(self.hooks, message, self.routes)
         self.took_in(row)
         return None
 
     async def enter(self, message: InboundMessage) -> bool:
-        """Take in what the gateway itself asks of an agent; say whether it was new. Raises StoreError."""
+        """Store the gateway's own request to an agent; return whether it was new. Raises StoreError."""
         if not is_inner(message):
             raise ValueError(f"{message.address} is somebody's chat, not the gateway's own")
         row = await self.store.inbox.append(message)
@@ -71,12 +71,13 @@ class Reception:
         return row is not None
 
     def took_in(self, row: InboxRow) -> None:
-        """Hand on a message that was just stored, unless it comes back in its order among what others take in."""
+        """Pass on a message that was just stored, unless a shared inbox returns it in order with other gateways'
+        messages."""
         if not _gives_back(type(self.store.inbox)):
             self._hand_on(row)
 
     async def recover(self, is_ours: Callable[[Address], bool]) -> int:
-        """Hand on the messages from addresses that are ours, taken in before and not answered; return how many."""
+        """Pass on the stored, unanswered messages from addresses that are ours; return their number."""
         if isinstance(self.store.inbox, Arrivals):
             return 0  # `follow` begins with them
         count, last = 0, FIRST
@@ -88,7 +89,7 @@ class Reception:
         return count
 
     async def follow(self, is_ours: Callable[[Address], bool]) -> None:
-        """Hand on what any of several gateways takes in for our agents, as long as this runs."""
+        """Pass on the messages that any of several gateways stores for our agents, for as long as this runs."""
         if isinstance(self.store.inbox, Arrivals):
             async for row in self.store.inbox.arrivals():
                 if is_ours(row.message.address):
@@ -100,5 +101,5 @@ class Reception:
 
 @cache
 def _gives_back(inbox: type[Inbox]) -> bool:
-    """Say whether such an *inbox* gives all that it takes in back in order; Python takes long to see what it can do."""
+    """Return whether *inbox* returns all its messages in order; Python takes long to check a protocol."""
     return issubclass(inbox, Arrivals)

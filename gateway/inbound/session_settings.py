@@ -1,4 +1,4 @@
-"""This file keeps what people chose for a session, until it ends: how its messages queue, and which model answers."""
+"""The settings that people choose for a session, until it ends: its queue mode and model."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from workspaces.access import AgentId
 
 
 class Choice(BaseModel):
-    """What was chosen for one session; `None` leaves it to the configuration."""
+    """The settings chosen for one session; `None` leaves it to the configuration."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,33 +27,33 @@ class Choice(BaseModel):
 
 
 class Choices:
-    """All that was chosen, in memory and in the store; one value an agent, as few sessions have any."""
+    """All chosen settings, in memory and in the store; one value per agent, as few sessions have any."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._chosen: dict[SessionKey, Choice] = {}
 
     async def load(self, agents: Iterable[AgentId]) -> None:
-        """Read what was chosen before for sessions of *agents*. Raises StoreError."""
+        """Load the stored settings for sessions of *agents*. Raises StoreError."""
         for agent in agents:
             kept = _read(await self._store.get(_place(agent)))
             self._chosen |= {SessionKey(agent, name): choice for name, choice in kept.items()}
 
     def of(self, key: SessionKey) -> Choice:
-        """Return what holds for a session."""
+        """Return the settings of a session."""
         return self._chosen.get(key, Choice())
 
     def mode(self, key: SessionKey) -> QueueMode | None:
-        """Return how messages queue, if that was chosen."""
+        """Return the chosen queue mode, if any."""
         return self.of(key).mode
 
     def voice(self, key: SessionKey, agent: Agent) -> Agent:
-        """Return *agent* with the model that was chosen for the session, if it is still configured."""
+        """Return *agent* with the model chosen for the session, if it is still configured."""
         model = agent.others.get(self.of(key).model or "")
         return agent if model is None else replace(agent, model=model)
 
     async def choose(self, key: SessionKey, choice: Choice) -> None:
-        """Let *choice* hold for a session from now on. Raises StoreError."""
+        """Set *choice* for a session from now on. Raises StoreError."""
         of_agent = {each.name: chosen for each, chosen in self._chosen.items() if each.agent == key.agent}
         of_agent[key.name] = choice
         kept = {name: chosen for name, chosen in of_agent.items() if chosen != Choice()}
@@ -64,7 +64,7 @@ class Choices:
             self._chosen[key] = choice
 
     async def ended(self, session: Session, why: Ending | Pause) -> Sequence[PurePosixPath]:
-        """Let go of what was chosen for a session that ends. Raises StoreError."""
+        """Drop the settings of a session that ends. Raises StoreError."""
         if isinstance(why, Ending) and self.of(session.key) != Choice():
             await self.choose(session.key, Choice())
         return ()

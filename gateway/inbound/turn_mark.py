@@ -1,6 +1,6 @@
-"""This file marks turns: by its mark a turn is named where people can see it, and it tells nothing of other chats.
+"""Marks of turns: visible ids that reveal nothing about other chats.
 
-A reply to the question what a turn's note should say is `/correct` with that mark and these words.
+A reply to our question for a note's new text is `/correct` with that mark and the reply's words.
 """
 
 import hashlib
@@ -10,13 +10,14 @@ from adapters.channel import InboundMessage, Via
 from gateway.stores.codec import address_key, message_key
 
 _BYTES = 6
-"""Of a mark: among a hundred thousand turns of one conversation the chance of two alike is one in fifty thousand."""
+"""Length of a mark: among a hundred thousand turns of one conversation the chance of a collision is one in fifty
+thousand."""
 QUESTION = "Reply to this with what it should say, or write `/correct {mark}` and the words."
 _ASKED = re.compile(r"Reply to this with what it should say, or write `?(/correct [0-9a-f]{12})`? and the words\.")
 
 
 def mark_of(message: InboundMessage) -> str:
-    """Return the mark of the turn that answers *message*: 12 hex digits, made of where it came from and of its id."""
+    """Return the mark of the turn that answers *message*: 12 hex digits, derived from its origin and its id."""
     return _hashed(message_key(message.address, message.id))
 
 
@@ -30,7 +31,7 @@ def _hashed(facts: str) -> str:
 
 
 def answered(message: InboundMessage) -> str | None:
-    """Return the command that *message* gives by replying to the question what a note should say; pure."""
+    """Return the command that *message* gives by replying to our question for a note's new text; pure."""
     quote = message.quote
     if message.via is not Via.TEXT or quote is None or not quote.is_ours or not message.text.strip():
         return None
