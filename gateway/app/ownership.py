@@ -1,4 +1,4 @@
-"""Ownership of a home: while one process has it, no other works in the home or in its agents' workspaces."""
+"""Ownership of a home: while one process owns it, no other works in the home or in its agents' workspaces."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,11 +11,12 @@ from gateway.home import Home
 
 @contextmanager
 def own(home: Home, purpose: str, *, create: bool = False) -> Iterator[Config]:
-    """Own *home* and its agents' workspaces while the block runs; *purpose* tells others what for. Gives the settings.
+    """Own *home* and its agents' workspaces while the block runs; other processes see the *purpose*. Yields the
+    settings.
 
-    Missing workspaces are made, empty, if *create* says so. Among gateways on one Redis a workspace is locked when its
-    agent is claimed, and not here. Raises ConfigError, HomeLockedError, WorkspaceLockedError and StoreError before
-    anything is written, unless another process makes a missing workspace at the same moment.
+    With *create*, missing workspaces are created, empty. Among gateways on one Redis a workspace is locked when its
+    agent is claimed, and not here. Raises ConfigError, HomeLockedError, WorkspaceLockedError and StoreError before any
+    write, unless another process makes a missing workspace at the same moment.
     """
     with home.folder_lock(), ExitStack() as stack:
         config = read_config(home.config_file)

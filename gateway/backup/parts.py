@@ -18,7 +18,7 @@ from gateway.home import Home
 from workspaces.access import AgentId
 
 _NOT_OF_AN_AGENT = ("index", "incoming", "sessions", "bundles", "history.git", "history.git.lock", "workspace.holder")
-"""Rebuilt, read apart, of a process, or copies of what is there anyway."""
+"""Rebuilt, read separately, belonging to a process, or copies of other files."""
 
 
 @dataclass(frozen=True, slots=True)

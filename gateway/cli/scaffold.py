@@ -32,10 +32,10 @@ class Wishes:
 
 @contextmanager
 def prepared(home: Home, wishes: Wishes, purpose: str) -> "Iterator[tuple[Config, bool]]":
-    """Own *home* while the block runs; make what is missing there, and change nothing that is there.
+    """Own *home* while the block runs; create missing files there and change no existing ones.
 
-    Gives the settings, and whether they are new. *purpose* tells others what the home is in use for. Raises
-    ConfigError, HomeLockedError and WorkspaceLockedError before anything is written, and WorkspaceError.
+    Yields the settings, and whether they are new. *purpose* describes the use of the home to other processes. Raises
+    ConfigError, HomeLockedError and WorkspaceLockedError before any write, and WorkspaceError.
     """
     from gateway.app.ownership import own
     from gateway.config import read_config
@@ -50,7 +50,7 @@ def prepared(home: Home, wishes: Wishes, purpose: str) -> "Iterator[tuple[Config
 
 
 def _make_workspaces(home: Home, config: "Config") -> None:
-    """Make what is missing in each agent's workspace; among several gateways, where none works."""
+    """Create missing files in each agent's workspace; among several gateways, where none runs the agent."""
     from gateway.cluster.workspace_locks import workspace_locks, workspaces_of
     from gateway.errors import WorkspaceLockedError
     from workspaces.access import AgentId

@@ -77,7 +77,7 @@ class Share:
     strays: dict[str, str] = field(default_factory=dict)
     """Agents without a gateway that we cannot run, with the reason and the remedy."""
     locked: dict[str, str] = field(default_factory=dict)
-    """Agents whose files somebody else had locked at the last claim, and who; claimed by another, they leave again."""
+    """Agents whose files were locked at the last claim, with the holder; they leave again once claimed by another."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when our membership has changed or the lease is lost: this run ends, and the next one starts with the new
     state."""
@@ -157,7 +157,7 @@ class Share:
         return taken
 
     def told(self) -> tuple[str, ...]:
-        """Return, for each agent that has no gateway because we cannot use its files, why and how to mend it."""
+        """Return, for each agent without a gateway whose files we cannot use, the reason and the remedy."""
         return tuple(
             f"agent {agent} has no gateway, and this one cannot take it: {why}" for agent, why in self.strays.items()
         )

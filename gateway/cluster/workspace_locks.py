@@ -1,4 +1,4 @@
-"""One gateway at a time works in an agent's workspace, whichever homes name it: the locks, and whom a refusal names."""
+"""Locks of agents' workspaces: one gateway at a time works in one, whichever homes name it."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -20,8 +20,8 @@ def workspaces_of(home: Home, config: Config) -> dict[str, Path]:
 def workspace_locks(home: Home, workspaces: Mapping[str, Path], *, create: bool = False) -> Iterator[None]:
     """Keep the gateways of other homes out of these *workspaces*, by agent, while the block runs.
 
-    Missing folders are made if *create* says so, else left out. A folder is refused that lies in a locked one, or
-    contains one. Raises WorkspaceLockedError and StoreError, before more is written than those folders.
+    Missing folders are created with *create*, else left out. A folder is refused that lies in a locked one, or
+    contains one. Raises WorkspaceLockedError and StoreError, before any write but those folders.
     """
     with ExitStack() as stack:
         found = {agent: _made(folder) if create else folder for agent, folder in workspaces.items()}
@@ -35,9 +35,10 @@ def workspace_locks(home: Home, workspaces: Mapping[str, Path], *, create: bool 
 
 @contextmanager
 def agent_lock(home: Home, agent: str) -> Iterator[None]:
-    """Keep other gateways of a cluster out of all that *agent* has, but a workspace elsewhere, while the block runs.
+    """Keep other gateways of a cluster out of the folder of *agent* while the block runs; not out of a workspace
+    elsewhere.
 
-    Raises WorkspaceLockedError, and OSError for a folder that cannot be made or locked.
+    Raises WorkspaceLockedError, and OSError for a folder that cannot be created or locked.
     """
     root = home.agent(agent).root
     root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
@@ -50,7 +51,7 @@ def agent_lock(home: Home, agent: str) -> Iterator[None]:
 
 
 def _take(stack: ExitStack, home: Home, agent: str, workspace: Path) -> None:
-    """Lock *workspace*, and look around then: of two that overlap and begin at once, one at least sees the other."""
+    """Lock *workspace*, then look for overlaps: of two that overlap and begin at once, at least one sees the other."""
     try:
         stack.enter_context(folder_lock(workspace))
     except FolderLockedError as exc:
@@ -98,16 +99,16 @@ def _locked(agent: str, workspace: Path, place: Path) -> WorkspaceLockedError:
     )
 
 
-# --- whom a refusal names
+# --- the holder's name
 
 
 def _holder_file(folder: Path) -> Path:
-    """Beside the folder, as it is no part of what the agent has."""
+    """Return a file beside the folder, as it is not part of the agent's files."""
     return folder.with_name(f"{folder.name}.holder")
 
 
 def _holder_of(place: Path) -> str:
-    """Say who has locked *place*: one whose home it lies in, if none is named beside it."""
+    """Return the holder of *place*: the home that contains it, if no other is recorded beside it."""
     if beside := holder_in(_holder_file(place)):
         return beside
     for folder in (place, *place.parents):
@@ -117,10 +118,10 @@ def _holder_of(place: Path) -> str:
 
 
 def _name_holder(stack: ExitStack, home: Home, folder: Path) -> None:
-    """Say who has locked *folder*, unless its home does; where that cannot be written, refusals name nobody."""
+    """Record the holder of *folder*, unless that is its home; if it cannot be written, refusals name no holder."""
     file = _holder_file(folder)
     if folder.is_relative_to(home.path.resolve()):
-        _remove(file)  # left by a gateway of another home that was killed
+        _remove(file)  # left by a killed gateway of another home
         return
     with suppress(OSError):
         home.write(file, f"process {os.getpid()} of the home {home.path}")

@@ -59,7 +59,7 @@ class Parts:
     ends: Rates
     """How often people other than the owner may end a conversation."""
     purge_state: Callable[[Redaction], Awaitable[int]]
-    """Takes passages out of the store's finished rows and returns how many held one."""
+    """Removes passages from the store's finished rows and returns how many held one."""
 
 
 def every_command(parts: Parts) -> list[Command]:

@@ -122,7 +122,7 @@ async def _still_there(call: Call, notes: Sequence[Note]) -> list[str]:
 
 
 async def _recorded(call: Call, notes: Sequence[Note]) -> frozenset[PurePosixPath]:
-    """Return which of their files the history has as they are now: there a purge finds the notes by their marks."""
+    """Return those files whose current content is in the history: there a purge finds the notes by their marks."""
     paths = list(dict.fromkeys(note.path for note in notes))
     try:
         await call.agent.keeper.catch_up()

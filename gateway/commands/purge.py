@@ -1,4 +1,4 @@
-"""`/purge`: forgotten passages go out of notes, conversations, older versions, the index and the state, for good."""
+"""`/purge`: removes forgotten passages from notes, conversations, older versions, the index and the state, for good."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -23,24 +23,24 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Purges:
-    """What takes passages out of the gateway's own records. Both raise StoreError."""
+    """Removal of passages from the gateway's own records. Both raise StoreError."""
 
     sessions: Callable[[AgentId, Redaction], Awaitable[int]]
-    """Takes them out of an agent's conversations and returns how many lines held one."""
+    """Removes them from an agent's conversations and returns how many lines held one."""
     state: Callable[[Redaction], Awaitable[int]]
-    """Takes them out of stored messages and replies that are done with, and returns how many held one."""
+    """Removes them from finished messages and replies, and returns how many held one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What a purge came to."""
+    """The result of a purge."""
 
     notes: int
     lines: int
     stored: int
     purged: Purged
     trouble: str
-    """Why the index still holds the passage; empty if it does not."""
+    """The reason that the index still holds the passage; empty if it does not."""
     too_short: Sequence[str]
 
 
@@ -52,7 +52,7 @@ def purge_commands(purges: Purges) -> list[Command]:
         redaction, too_short = _redaction(passages)
         await call.agent.keeper.catch_up()
         await _refuse_documents(call, redaction)
-        # The history comes last: until it is done, the same command finds the passages again and goes on.
+        # The history comes last: until it is done, the same command finds the passages again and continues.
         notes = await call.run(take_out, call.agent.workspace, call.access, redaction)
         lines = await purges.sessions(call.agent.id, redaction)
         stored = await purges.state(redaction)
@@ -96,7 +96,7 @@ async def _cited(call: Call, cited: re.Match[str]) -> str:
 
 
 def _redaction(passages: dict[str, str]) -> tuple[Redaction, list[str]]:
-    """Return what takes *passages* out, and the names of those that are too short for it."""
+    """Return the redaction of *passages*, and the names of those too short for it."""
     too_short = [name for name, passage in passages.items() if not _is_long(passage)]
     if len(too_short) == len(passages):
         raise ToolError(f"That cannot be purged: with less than {SHORTEST} letters it would go from everywhere.")
@@ -112,7 +112,7 @@ def _is_long(passage: str) -> bool:
 
 
 async def _refuse_documents(call: Call, redaction: Redaction) -> None:
-    """Raise EditError while a file that is no note of this chat holds a passage: what others wrote is not cut here."""
+    """Raise EditError while a file that is not a note of this chat holds a passage: other files are not cut here."""
     history = await call.agent.keeper.history()
     standing = await call.agent.keeper.ask(history.holding, redaction, call.access)
     kept = [path for path in standing if not (is_note(path) and may_write(call.access, path))]
@@ -122,7 +122,7 @@ async def _refuse_documents(call: Call, redaction: Redaction) -> None:
 
 
 async def _index_anew(call: Call) -> str:
-    """Build the index anew from the files; return why that was not possible, or nothing."""
+    """Rebuild the index from the files; return the reason if that failed, or nothing."""
     try:
         await call.agent.memory.rebuild()
     except MemoryUnavailableError as exc:
@@ -131,7 +131,7 @@ async def _index_anew(call: Call) -> str:
 
 
 def _told(agent: AgentId, done: _Done) -> Iterator[str]:
-    """Say what went, without the passages, and where they may be still."""
+    """Yield the removed places, without the passages, and the places that may still hold them."""
     yield (
         f"Purged: {counted(done.purged.versions, 'older text')} of files, {counted(done.notes, 'file')} of notes, "
         f"{counted(done.lines, 'line')} of conversations and {counted(done.stored, 'stored message')} no longer hold "

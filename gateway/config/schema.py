@@ -123,8 +123,8 @@ class AgentSettings(Section):
 PROVIDER_WINDOW = 128_000
 """Assumed for a model at its provider's own address: Command A, GPT-4o, Claude and Gemini accept as many or more."""
 OWN_SERVER_WINDOW = 32_000
-"""Assumed of a model at another address: servers of one's own are often started with a small window, and some cut what
-is too long without notice."""
+"""Assumed of a model at another address: self-hosted servers often run with a small window, and some truncate longer
+input without notice."""
 
 
 Price = Annotated[float, Field(ge=0, le=100_000)]

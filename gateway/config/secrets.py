@@ -25,7 +25,7 @@ class SecretSource:
     env: str | None
     file: Path | None
     in_header: bool = False
-    """Whether it travels in a header or an address of HTTP, which holds ASCII alone."""
+    """Whether it is sent in an HTTP header or address, which must be ASCII."""
 
     def read(self, environ: Mapping[str, str]) -> str:
         """Return the secret. Raises ConfigError, naming the setting and the place, for none or an impossible one."""

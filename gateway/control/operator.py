@@ -138,7 +138,7 @@ class LocalDesk:
         return brief(await self.status())
 
     async def status(self) -> Status:
-        """Return the state of the gateway; while the store cannot be read, what is known without it."""
+        """Return the state of the gateway; while the store cannot be read, only the part known without it."""
         known = await self._known()
         try:
             return await self._stored(known)
@@ -148,7 +148,7 @@ class LocalDesk:
             return replace(known, store_trouble=outage.why, store_away_s=outage.seconds)
 
     async def _known(self) -> Status:
-        """Return what this process knows by itself."""
+        """Return the part of the state that this process knows by itself."""
         agents = [await self._agent_status(agent) for agent in self.agents.values()]
         return Status(
             version=version("strandline"),
@@ -175,7 +175,7 @@ class LocalDesk:
         )
 
     async def _stored(self, known: Status) -> Status:
-        """Add what the store knows. Raises StoreError."""
+        """Add the store's part. Raises StoreError."""
         report = await self.store.report()
         return replace(
             known,

@@ -151,9 +151,9 @@ class Status:
     waits_for: tuple[str, ...] = ()
     """Descriptions of the things that this one of several gateways waits for: agents' files, the Redis."""
     store_trouble: str = ""
-    """Why the state cannot be read now; what waits is then what this gateway knows of."""
+    """The reason that the state cannot be read now; waiting messages are then those that this gateway knows of."""
     store_away_s: float = 0
-    """How long that has lasted."""
+    """Duration of that fault."""
 
 
 def disabled_line(disabled: Sequence[str]) -> Iterator[str]:

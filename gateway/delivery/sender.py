@@ -108,7 +108,7 @@ class Delivery:
 
     @property
     def waiting(self) -> int:
-        """How many replies are not delivered yet."""
+        """Return the number of undelivered replies."""
         return len(self._jobs)
 
     def wake(self, rows: Iterable[OutboxRow]) -> None:

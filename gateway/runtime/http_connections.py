@@ -19,23 +19,28 @@ log = structlog.get_logger()
 MOST = 512
 """Connections of a server. Our choice: each may hold a body of `web.max_body_kb`."""
 SHARE = 4
-"""A server has one in so many of the files that the process may have open: two servers run side by side, and the
-database, the bots and git need the rest."""
+"""One connection per so many files that the process may open: two servers run side by side, and the database, the bots
+and
+git need the rest.
+"""
 CLOSING = 16
-"""Connections beyond the cap while as many are being closed, which takes one round of the event loop."""
+"""Connections beyond the cap while as many are being closed, which takes one iteration of the event loop."""
 WARNING_EVERY_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """What a client may take of a server, be it known or not. Times are in seconds; our choice."""
+    """Limits of a client, known or not. Times are in seconds; our choice."""
 
     most: int
     """Connections at once."""
     head_s: float = 10.0
-    """For the head of a request, counted from the answer before it; uvicorn closes an idle connection after 5 s."""
+    """Time for the head of a request, counted from the answer before it.
+
+    Uvicorn closes an idle connection after 5 s.
+    """
     body_s: float = 60.0
-    """For the body of a request, and for an answer that is not taken off the wire."""
+    """Time for the body of a request, and for the client to read an answer."""
 
 
 def connection_limits() -> ConnectionLimits:
@@ -45,25 +50,25 @@ def connection_limits() -> ConnectionLimits:
 
 
 class Connections:
-    """The open connections of one server; the one that has kept us waiting longest makes way for a new one."""
+    """The open connections of one server; a new one replaces the one that has kept us waiting longest."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self._open = 0
         self._begun = 0
-        """Connections that are accepted and have no protocol yet: they get one within two rounds of the event loop."""
+        """Accepted connections without a protocol yet: they get one within two iterations of the event loop."""
         self._waiting: dict[BoundedProtocol, None] = {}
-        """Those that wait for their client, the longest first."""
+        """Those that wait for their client, longest first."""
         self._cut = 0
         self._warned_at = -WARNING_EVERY_S
 
     def must_wait(self) -> bool:
-        """Say whether to accept nothing until the event loop has closed, or begun, what it is about to."""
+        """Return whether to accept nothing until the event loop has closed or begun its pending connections."""
         is_full = self._open >= self.limits.most
         return self._open >= self.limits.most + CLOSING or (is_full and not self._waiting and self._begun > 0)
 
     def admit(self) -> bool:
-        """Make room for one more connection, and count it; say whether there is room."""
+        """Make room for one more connection, and count it; return whether there is room."""
         if self._open >= self.limits.most:
             self._warn()
             if not self._waiting:
@@ -74,19 +79,19 @@ class Connections:
         return True
 
     def begun(self) -> None:
-        """Note that an admitted connection has its protocol."""
+        """Record that an admitted connection has its protocol."""
         self._begun -= 1
 
     def waits(self, connection: "BoundedProtocol") -> None:
-        """Note that a connection waits for its client from now on."""
+        """Record that a connection waits for its client from now on."""
         self._waiting[connection] = None
 
     def works(self, connection: "BoundedProtocol") -> None:
-        """Note that a connection waits for us, or for nobody."""
+        """Record that a connection waits for us, or for nothing."""
         self._waiting.pop(connection, None)
 
     def closed(self, connection: "BoundedProtocol") -> None:
-        """Note that a connection has ended."""
+        """Record that a connection has ended."""
         self.works(connection)
         self._open -= 1
 
@@ -101,16 +106,16 @@ class Connections:
 class Listener(socket.socket):
     """A listening socket that accepts no more connections than there is room for.
 
-    asyncio accepts all that stand in line before any of them gets a protocol: a limit there comes too late.
+    asyncio accepts all queued connections before any of them gets a protocol: a limit there comes too late.
     """
 
     def __init__(self, plain: socket.socket, connections: Connections) -> None:
-        """Take the place of *plain*, which is detached."""
+        """Replace *plain*, which is detached."""
         super().__init__(plain.family, plain.type, plain.proto, plain.detach())
         self._connections = connections
 
     def accept(self) -> tuple[socket.socket, object]:
-        """Return the next connection. Raises BlockingIOError if there is none that may be had now."""
+        """Return the next connection. Raises BlockingIOError if none is available now."""
         if self._connections.must_wait():
             raise BlockingIOError
         connection, address = super().accept()
@@ -123,7 +128,7 @@ class Listener(socket.socket):
 
 
 class _Debt(NamedTuple):
-    """What a client owes us: part of which request, and for how long we wait."""
+    """The part of a request that we wait for, and the deadline."""
 
     what: str
     request: int
@@ -131,7 +136,7 @@ class _Debt(NamedTuple):
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection that ends when its client takes too long, or when others need the room."""
+    """A connection that ends if its client takes too long, or if others need the room."""
 
     def __init__(
         self,
@@ -173,7 +178,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def cut(self, status: int) -> None:
-        """Close the connection; a client that has begun a request is told *status*, if no answer has begun."""
+        """Close the connection; a client that has begun a request receives *status*, if no answer has begun."""
         self._forget()
         self._bounds.works(self)
         has_begun = self.conn.their_state is h11.SEND_BODY or bool(self.conn.trailing_data[0])
@@ -182,7 +187,7 @@ class BoundedProtocol(H11Protocol):
         self.transport.abort()
 
     def _look(self) -> None:
-        """Give the client time for what it owes, once."""
+        """Start the deadline of the client, once for each debt."""
         owed = self._debt()
         if owed == self._owed:
             return
@@ -213,7 +218,7 @@ class BoundedProtocol(H11Protocol):
 
 
 def bounded(connections: Connections) -> type[asyncio.Protocol]:
-    """Return what uvicorn makes a protocol by."""
+    """Return the protocol factory for uvicorn."""
     make: Callable[..., BoundedProtocol] = partial(BoundedProtocol, connections)
     return cast("type[asyncio.Protocol]", make)  # it only calls it
 

@@ -74,7 +74,7 @@ def without_secrets(app: ASGIApp) -> ASGIApp:
     """
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        with suppress(ClientDisconnect):  # nobody is there to be told
+        with suppress(ClientDisconnect):  # the client is gone
             await app(scope, receive, _Answer(send))
 
     return answered

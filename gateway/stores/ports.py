@@ -67,10 +67,10 @@ class Arrivals(Protocol):
 
 @runtime_checkable
 class Distant(Protocol):
-    """What a store can do besides if it is a program of its own, which may be away."""
+    """Additional operations of a store that is a separate program, which may be unavailable."""
 
     def outage(self) -> Outage | None:
-        """Return the outage that lasts, as far as is known without asking; `None` if all is well."""
+        """Return the current outage, as far as known without a request; `None` if there is none."""
 
 
 class Leases(Protocol):
@@ -183,7 +183,10 @@ class Store(Protocol):
         """
 
     async def purge(self, redaction: Redaction) -> int:
-        """Take passages out of replies that were sent or given up and of quarantined rows; return how many held one."""
+        """Remove passages from replies that were sent or given up and from quarantined rows.
+
+        Return how many held one.
+        """
 
     async def close(self) -> None:
         """Finish pending operations and close the files."""

@@ -7,14 +7,14 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 _DEEPEST = 100
-"""Levels of lists and quotes inside each other, of which the parser's own limit is 20: at one that is deeper it drops
-the rest of the text."""
+"""Levels of nested lists and quotes, of which the parser's own limit is 20: at a deeper one it drops the rest of the
+text."""
 
 
 def marked(markdown: str) -> str:
-    """Return *markdown* as HTML: tags in it are text, there are no pictures, links lead to the web or a mailbox.
+    """Return *markdown* as HTML: tags become text, images are left out, links lead to the web or a mailbox.
 
-    What is nested too deeply is shown as written.
+    Blocks nested too deeply are shown as source.
     """
     parser, links = _parser(), dict[str, Any]()
     tokens = parser.parse(markdown, links)

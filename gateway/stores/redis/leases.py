@@ -101,7 +101,7 @@ class RedisLeases:
         await self._link.close()
 
     def outage(self) -> Outage | None:
-        """Return since when the lease cannot be renewed, and why."""
+        """Return the time since which the lease cannot be renewed, and the reason."""
         return self._link.outage()
 
     async def renew(self) -> bool:

@@ -118,7 +118,7 @@ class Link:
         return await outcome
 
     def outage(self) -> Outage | None:
-        """Return what ails the server, and since when, if an operation met it and none has succeeded since."""
+        """Return the server's fault, and its start, if an operation met it and none has succeeded since."""
         if self._away_since is None:
             return None
         return Outage(self._trouble, asyncio.get_running_loop().time() - self._away_since)

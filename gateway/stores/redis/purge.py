@@ -1,4 +1,4 @@
-"""Taking passages out of what Redis keeps."""
+"""Removal of passages from the data in Redis."""
 
 from gateway.stores.redis.link import Link
 from workspaces.redact import Redaction
@@ -8,7 +8,7 @@ READ_AT_ONCE = 500
 
 
 async def purge(link: Link, redaction: Redaction) -> int:
-    """Take passages out of replies that are done with and of quarantined rows; return how many held one.
+    """Remove passages from finished replies and from quarantined rows; return how many held one.
 
     Raises StoreError.
     """

@@ -1,9 +1,9 @@
--- This file is what the store does inside Redis: each call is one operation, wholly or not at all.
+-- The store's operations inside Redis: each call runs one operation, completely or not at all.
 --
 -- KEYS[1] is the caller's lease, KEYS[2] never exists: while a cluster moves our slot, naming it makes the cluster refuse the whole
 -- operation. Every other key begins with the same {prefix}, so a cluster keeps all in one slot.
--- ARGV: prefix, member, fence, link, batch, number, operation, and what the operation takes. Times come twice where both are
--- needed: as text to keep, and in microseconds since 1970 to sort by.
+-- ARGV: prefix, member, fence, link, batch, number, operation, and its arguments. Times are passed twice where both are
+-- needed: as text to store, and in microseconds since 1970 for sorting.
 
 local prefix, member, fence, link, batch, number, operation = unpack(ARGV, 1, 7)
 local args = { unpack(ARGV, 8) }
@@ -17,8 +17,8 @@ local function next_id(kind)
     return string.format('%d', call('HINCRBY', key('ids'), kind, 1))
 end
 
--- A turn is named after its message's number, in a transcript that is not kept here. Should the server lose what it was told
--- last, or all, the clock keeps numbers from coming again that the transcripts know.
+-- A turn is named after its message's number, in a transcript that is not kept here. If the server loses its last
+-- writes, or all, the clock keeps numbers that the transcripts know from being reused.
 local function next_message()
     local now, last = call('TIME'), tonumber(call('HGET', key('ids'), 'inbox') or 0)
     local id = string.format('%d', math.max(last + 1, now[1] * 1000 + math.floor(now[2] / 1000)))
@@ -34,7 +34,7 @@ local function rest(first)
     return { unpack(args, first) }
 end
 
--- Leases: a member lives while its key holds its fence; what it owns is written beside it.
+-- Leases: a member is alive while its key holds its fence; its holdings are stored beside it.
 
 local function is_alive(owner)
     local name, number = string.match(owner, '^(.*)#(%d+)$')
@@ -64,7 +64,7 @@ local function enqueue(agent, turn, chat, outgoing, now)
     return id
 end
 
--- Jobs: what became of each of their slots follows their turns and answers.
+-- Jobs: the outcomes of their slots are updated by their turns and answers.
 
 local JOB = { 'errand', 'enabled', 'next', 'last', 'failures' }
 
@@ -116,7 +116,7 @@ end
 
 local REPLY = { 'turn_id', 'outgoing', 'created_at', 'state', 'parts_sent', 'attempts', 'not_before', 'begun_at' }
 
--- The reply's key if it stands in one of the states and, where a part is given, at that part.
+-- The reply's key if it is in one of the states and, if a part is given, at that part.
 local function standing(id, states, part)
     local reply = key('reply', id)
     local state, sent = unpack(call('HMGET', reply, 'state', 'parts_sent'))
@@ -195,7 +195,7 @@ function writes.append(agent, chat, name, now, expires, message, received)
     return { id }
 end
 
--- What came after a message, at most so many of each agent (0: all).
+-- The messages after a given one, at most so many of each agent (0: all).
 function reads.waiting(after, limit, ...)
     local rows, most = {}, tonumber(limit) > 0 and { 'COUNT', limit } or {}
     for _, agent in ipairs({ ... }) do
@@ -206,7 +206,7 @@ function reads.waiting(after, limit, ...)
     return rows
 end
 
--- A message that was taken in under other bindings goes to the end of the queue of the agent that it is for now.
+-- A message stored under other bindings moves to the end of the queue of its current agent.
 function writes.move(id, agent)
     local entry = call('XRANGE', key('inbox', call('HGET', key('waiting'), id) or ''), id .. '-0', id .. '-0')[1]
     if entry then
@@ -224,7 +224,7 @@ function writes.drop(id, reason)
     end
 end
 
--- A turn's outcome: what it is to a job, how many messages it answers and which, then its replies, two arguments each.
+-- A turn's outcome: the job's state, how many messages it answers and which, then its replies, two arguments each.
 function writes.commit(turn, score, now, fallback, state, answers)
     if call('ZSCORE', key('turns'), turn) then
         return {}
@@ -440,7 +440,7 @@ function writes.set_next(id, next)
     return { id }
 end
 
--- Quarantined rows are kept whole, in a stream that only the owner's word takes them out of, and hold up nothing.
+-- Quarantined rows are kept whole, in a stream from which only the owner removes them, and block nothing.
 
 local function keep_aside(reason, agent, row, why, at, fields)
     call('XADD', key('quarantine'), '*', 'reason', reason, 'of', agent, 'row', row, 'why', why, 'at', at, unpack(fields))
@@ -590,12 +590,12 @@ function reads.runs(job)
     return rows
 end
 
--- The door. A request to be let in: until when it counts, its code (none once it was refused), the account, when it was
--- made, who asks.
+-- Admission. A pairing request: its expiry, its code (none once it was refused), the account, when it was made, and its
+-- visitor.
 
 local REQUEST = '^(%d+)|([^|]*)|([^|]*)|([^|]*)|(.*)$'
 
--- Calls `see` with each request that still counts at that time; returns who the others are of.
+-- Calls `see` with each request that is valid at that time; returns the visitors of the others.
 local function requests(now, see)
     local over, all = {}, call('HGETALL', key('pairings'))
     for n = 1, #all, 2 do
@@ -826,7 +826,7 @@ function writes.release(...)
     end
 end
 
--- Pins: which copy of an agent's files is the one. The same stands in the folder; who claims the agent compares.
+-- Pins: the authoritative copy of an agent's files. The same pin is in the folder; a claim compares the two.
 
 local function is_free(agent)
     local owner = owner_of('agent:' .. agent)
@@ -871,7 +871,7 @@ function reads.members()
     return volumes
 end
 
--- Before there is a lease: take one under a new fence, with all that hangs on this name already. Whoever held it under this name before is gone: the caller has
+-- Before there is a lease: take one under a new fence, with the existing holdings of this name. Whoever held it under this name before is gone: the caller has
 -- the lock of their common home.
 if operation == 'join' then
     local lease_ms = args[1]
@@ -892,7 +892,7 @@ if operation == 'join' then
     return fresh
 end
 
--- Without a lease: an operator says that other files are the agent's from now on. Returns who looks after it, if anybody.
+-- Without a lease: an operator says that other files are the agent's from now on. Returns the member that runs it, if any.
 if operation == 'adopt' then
     local agent, fresh = unpack(args)
     local owner = owner_of('agent:' .. agent)
@@ -903,7 +903,7 @@ if operation == 'adopt' then
     return ''
 end
 
-if operation == 'renew' then -- never answered from what is known: the caller counts its time from this very call
+if operation == 'renew' then -- never answered from a stored result: the caller counts its time from this very call
     local is_ours = call('GET', KEYS[1]) == fence
     return { is_ours and call('PEXPIRE', KEYS[1], args[1]) or 0 }
 end

@@ -69,7 +69,7 @@ class GroupCommit:
         asyncio.get_running_loop().call_later(LONGEST_RIDE_S, self._next_batch)
 
     async def compact(self) -> None:
-        """Write the file anew, so that nothing of what was deleted or replaced stays in it or in its log.
+        """Rewrite the file, so that neither it nor its log contains deleted or replaced data.
 
         Raises StoreError.
         """

@@ -1,4 +1,4 @@
-"""Taking passages out of the state database."""
+"""Removal of passages from the state database."""
 
 import sqlite3
 from functools import partial
@@ -19,7 +19,7 @@ _TEXTS = (
 
 
 async def purge(commits: GroupCommit, redaction: Redaction) -> int:
-    """Take passages out of stored texts, and leave nothing of them in the file; return how many rows held one.
+    """Remove passages from stored texts, and all traces of them from the file; return how many rows held one.
 
     Raises StoreError.
     """

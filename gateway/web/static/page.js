@@ -10,9 +10,9 @@ let events = null;
 let fromHistory = new Set();
 let unsent = { text: "", id: "" };
 
-// --- what is said
+// --- messages
 
-/** Copy what of *html* is harmless: known tags, no attribute but a link's address. */
+/** Copy the harmless parts of *html*: known tags, no attribute but a link's address. */
 function harmless(html) {
   const copy = (from, to) => {
     for (const node of from.childNodes) {
@@ -51,7 +51,7 @@ function show(message) {
   return article;
 }
 
-/** Make a row of *buttons*: pressing one says its command, and then none of them can be pressed any more. */
+/** Create a row of *buttons*: pressing one sends its command and disables them all. */
 function choices(buttons) {
   const row = document.createElement("div");
   row.className = "choices";
@@ -68,14 +68,14 @@ function choices(buttons) {
   return row;
 }
 
-/** Remove what is shown of an answer that is being written; say whether there was any. */
+/** Remove the draft of an answer; return whether there was one. */
 function dropDraft() {
   const draft = at("talk").querySelector(".draft");
   draft?.remove();
   return draft !== null;
 }
 
-/** Show *text* as what there is of an answer; empty, a sign that it is on its way. */
+/** Show *text* as the draft of an answer; if empty, a sign that it is being written. */
 function drafted(text) {
   const reads = isAtTheEnd();
   let draft = at("talk").querySelector(".draft");
@@ -98,7 +98,7 @@ function toTheEnd() {
   at("talk").scrollTop = at("talk").scrollHeight;
 }
 
-/** Show a new message; who reads at the end goes on there, and begins an answer that came at once at its beginning. */
+/** Show a new message; a reader at the end stays there, and starts a whole answer at its beginning. */
 function add(message) {
   const reads = isAtTheEnd() || message.kind === "said";
   const wasRead = dropDraft();
@@ -193,7 +193,7 @@ at("sign-out").addEventListener("click", async () => {
   enter();
 });
 
-// --- saying something
+// --- sending
 
 function newId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -211,7 +211,7 @@ at("say").addEventListener("submit", async (event) => {
   if (!text.trim()) return;
   const button = at("say").querySelector("button");
   button.disabled = true;
-  if (text !== unsent.text) unsent = { text, id: newId() }; // what was perhaps heard is sent again under its own id
+  if (text !== unsent.text) unsent = { text, id: newId() }; // a message that may have arrived is sent again under its own id
   const trouble = await post("/chat/messages", { agent, text, id: unsent.id });
   button.disabled = false;
   at("state").textContent = trouble;
