@@ -53,7 +53,7 @@ class GroupPolicy:
     mention: bool = True
     """Answer only messages that mention the bot or reply to it."""
     people: frozenset[str] = frozenset()
-    """Permitted people, beside the owner, each as `<channel>:<numeric id>`; empty: everybody there."""
+    """Permitted people, besides the owner, each as `<channel>:<numeric id>`; empty: everybody there."""
     bots: bool = False
     """Whether other bots are answered like people."""
     bot_turns: int = 3
@@ -63,7 +63,7 @@ class GroupPolicy:
     heard: int = 0
     """Most messages not addressed to us that are kept as context for the next one that is."""
     may_end: frozenset[str] | None = frozenset()
-    """People who may end its conversation, beside the owner, as in `people`.
+    """People who may end its conversation, besides the owner, as in `people`.
 
     `None`: everybody with an id who may ask.
     """

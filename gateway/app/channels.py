@@ -62,7 +62,7 @@ def _bot_policy(bot: BotSettings) -> AccountPolicy:
 
 
 def _enders(group: GroupSettings) -> frozenset[str] | None:
-    """Return the people who may end its conversation beside the owner; `None`: everybody."""
+    """Return the people who may end its conversation besides the owner; `None`: everybody."""
     match group.may_end:
         case "owner":
             return frozenset()

@@ -24,7 +24,7 @@ Our choice; nobody but the owner spends without a limit.
 
 
 class BudgetSettings(SpendingLimit):
-    """Limits for all causes together, and for single causes besides."""
+    """Limits for all causes together, and for single causes in addition."""
 
     causes: dict[SpendingCause, SpendingLimit] = Field(default={})
 

@@ -46,7 +46,7 @@ class GroupSettings(Section):
     mention: bool = True
     """Answer only when mentioned or replied to."""
     people: tuple[PersonId, ...] = ()
-    """People who may ask, beside the owner; empty: everybody there."""
+    """People who may ask, besides the owner; empty: everybody there."""
     bots: bool = False
     """Answer other bots too."""
     bot_turns: int = Field(default=3, ge=1, le=50)
@@ -54,7 +54,7 @@ class GroupSettings(Section):
     agents_talk: int = Field(default=0, ge=0, le=50)
     """Most turns in a row between agents of this gateway, without a human's message between them."""
     may_end: Annotated[Literal["owner", "everyone"] | tuple[str, ...], BeforeValidator(_enders)] = "owner"
-    """People who may end its conversation, beside the owner."""
+    """People who may end its conversation, besides the owner."""
     heard: int | None = Field(default=None, ge=0, le=200)
     """Most messages not addressed to the bot that the next addressed one brings along.
 

@@ -19,7 +19,7 @@ class AttachmentSettings(Section):
 
 
 class SignSettings(Section):
-    """Signs that people see while an answer is being written, beside the channel's own."""
+    """Signs that people see while an answer is being written, besides the channel's own."""
 
     reaction: str = Field(default="off", min_length=1, max_length=16)
     """An emoji set on the message meanwhile, or `off`."""

@@ -37,7 +37,7 @@ class Guard:
 
     app: ASGIApp
     public_url: str | None
-    """Such as `https://agents.example.org`: an allowed host and origin beside our own."""
+    """Such as `https://agents.example.org`: an allowed host and origin besides our own."""
     max_body: int
     """In bytes."""
 
