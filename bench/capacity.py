@@ -3,7 +3,7 @@
 python -m bench.capacity [--kept] [--write]
 
 `--kept` uses the costs measured last. `--write` stores the new ones in `bench/costs.json` and puts the tables between
-the marks of `docs/scale.md`. Measuring takes some two minutes, the rest one.
+the marks of `docs/measurements/scale.md`. Measuring takes some two minutes, the rest one.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from bench.capacity_day import Day, Death, Seen, least_gateways, simulate, simul
 from bench.capacity_model import CHOSEN, USUAL, Capacity, Question, busy_share, capacity, open_share, wait_p95_ms
 from bench.costs import Costs, read_costs, write_costs
 
-PAPER = Path(__file__).parents[1] / "docs" / "scale.md"
+PAPER = Path(__file__).parents[1] / "docs" / "measurements" / "scale.md"
 SIZES = (1_000, 1_000_000)
 BURST, CHATS = 300, 30
 """As in `bench.weighing` and `bench.gateways`."""
@@ -139,7 +139,7 @@ def main() -> None:
     """Print the tables, and update the paper's if requested."""
     parser = argparse.ArgumentParser(prog="bench.capacity")
     parser.add_argument("--kept", action="store_true", help="use the costs in bench/costs.json without measuring")
-    parser.add_argument("--write", action="store_true", help="store the costs and update docs/scale.md")
+    parser.add_argument("--write", action="store_true", help="store the costs and update docs/measurements/scale.md")
     given = parser.parse_args()
     costs = read_costs() if given.kept else asyncio.run(_weighed())
     began = time.perf_counter()

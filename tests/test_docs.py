@@ -206,6 +206,17 @@ def test_links_between_documents_lead_somewhere() -> None:
             assert (file.parent / target).exists(), f"{file.name}: {target}"
 
 
+def test_every_page_is_in_the_index_once() -> None:
+    """docs/README.md lists each page for one reader; a decision is listed by its folder."""
+    folder = ROOT / "docs"
+    listed = re.findall(r"^\| \[[^\]]+\]\(([^)]+)\) \| ", (folder / "README.md").read_text("utf-8"), re.MULTILINE)
+    pages = {str(page.relative_to(folder)) for page in folder.rglob("*.md")} - {"README.md"}
+    assert len(listed) == len(set(listed))
+    assert {page for page in listed if not page.startswith("../")} == {
+        "decisions/" if page.startswith("decisions/") else page for page in pages
+    }
+
+
 def test_the_program_says_how_it_is_used() -> None:
     """The first thing that a newcomer types, as installed."""
     program = Path(sys.executable).parent / "strandline"

@@ -40,7 +40,7 @@ _PAST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
-    """When memories are recalled, and at which cost; docs/retrieval.md has the measurements."""
+    """When memories are recalled, and at which cost; docs/measurements/retrieval.md has the measurements."""
 
     mode: RecallMode = "on"
     """`past`: only for messages that ask about the past."""

@@ -45,7 +45,7 @@ DEPTH = 20
 FIRST_PLACES = 10
 """Added to a rank before its reciprocal counts: the first ranks of a list then differ little."""
 SHARE = 0.5
-"""Weight of a sub-question's ranks relative to the question's own; see docs/retrieval.md."""
+"""Weight of a sub-question's ranks relative to the question's own; see docs/measurements/retrieval.md."""
 
 _LONGEST_REPLY = 4_000
 

@@ -5,7 +5,7 @@ from typing import Protocol
 _ANSWER_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 _MODEL_S = (0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160)
 _COMMIT_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5)
-"""Upper bounds of the histograms' buckets, in seconds; our choice, from measurements (docs/gateway-speed.md)."""
+"""Upper bounds of the histograms' buckets, in seconds; our choice, measured (docs/measurements/gateway-speed.md)."""
 
 
 class Tokens(Protocol):

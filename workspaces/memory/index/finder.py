@@ -41,7 +41,7 @@ from workspaces.memory.text.dialogue import LineKind, is_evidence
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
 POOL = 50
-"""Candidates per search; more rarely find more (docs/search-speed.md)."""
+"""Candidates per search; more rarely find more (docs/measurements/search-speed.md)."""
 NEIGHBOURS = 2
 """Distance of neighbouring entries that the ranking considers."""
 NEIGHBOURED = 25

@@ -26,7 +26,7 @@ SAID_KEPT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weight of each part of a score; fitted on two kinds of talk and rounded by hand (docs/retrieval.md)."""
+    """Weight of each part of a score, fitted on two kinds of talk and rounded (docs/measurements/retrieval.md)."""
 
     keyword: float = 0.0
     """BM25 as a share of the best candidate's."""
@@ -325,6 +325,6 @@ def relevance(cosine: float, late: float, matched: float) -> float:
 CLEAR = 0.45
 """The best hit's relevance below which memory has nothing on the question.
 
-Measured on LoCoMo (docs/retrieval.md): 9 % of the questions that memory can answer fall below it, and 79 % of another
-conversation's questions, asked with this one's names.
+Measured on LoCoMo (docs/measurements/retrieval.md): 9 % of the questions that memory can answer fall below it, and
+79 % of another conversation's questions, asked with this one's names.
 """

@@ -12,7 +12,7 @@ Cut = Literal["entries", "windows"]
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """Decay of a dated entry's score with age; the defaults are measured (docs/retrieval.md)."""
+    """Decay of a dated entry's score with age; the defaults are measured (docs/measurements/retrieval.md)."""
 
     floor: float = 0.98
     """Lowest share of a score left by age; 1 turns decay off, 0 is the unbounded decay of the reference systems."""
