@@ -83,6 +83,20 @@ class BootstrapFile:
     is_cut: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a lasting file a prompt shows; lengths in characters."""
+
+    name: str
+    length: int
+    shown: int
+
+    @property
+    def missing(self) -> int:
+        """What is not shown; 0 if the file is shown whole."""
+        return self.length - self.shown
+
+
 def bootstrap_files(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:
     """Return the prompt's files for a turn, in order, within *limits*; *today* is the owner's day.
 
@@ -106,6 +120,27 @@ def choose(
     """
     hidden = hidden_files(workspace, access, files) | frozenset(withheld)
     return fit(filter_for(access, files, hidden), limits)
+
+
+def extents(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[Extent]:
+    """Return how much of each lasting file a prompt shows; the days' notes, which change every day, are not among them.
+
+    Raises WorkspaceError.
+    """
+    files = gather(workspace, access, today, limits)
+    files = filter_for(access, files, hidden_files(workspace, access, files))
+    shown = {file.name: file for file in _fitted(files, limits)}
+    return [
+        Extent(file.name, len(file.text), _shown(file, shown.get(file.name)))
+        for file in files
+        if file.part in (Part.FILE, Part.MEMORY)
+    ]
+
+
+def _shown(whole: BootstrapFile, fitted: BootstrapFile | None) -> int:
+    if fitted is None:
+        return 0
+    return len(fitted.text) if fitted.is_cut else len(whole.text)
 
 
 def gather(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:
@@ -155,6 +190,11 @@ def fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
 
     If the reserves exceed the total, earlier files are served first; a file without any room is dropped.
     """
+    fitted = _fitted(files, limits)
+    return _in_one_block(fitted) if limits.oneclaw else fitted
+
+
+def _fitted(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
     reserves = [min(len(file.text), limits.of(file.part), limits.reserved(file.part)) for file in files]
     left, later = limits.total_chars, sum(reserves)
     fitted = []
@@ -163,8 +203,7 @@ def fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
         file = _cut_file(file, min(limits.of(file.part), max(left - later, min(reserve, left))), limits)
         left -= len(file.text)
         fitted.append(file)
-    fitted = [file for file in fitted if file.text]
-    return _in_one_block(fitted) if limits.oneclaw else fitted
+    return [file for file in fitted if file.text]
 
 
 def _cut_file(file: BootstrapFile, size: int, limits: Limits) -> BootstrapFile:

@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 
 import structlog
 
+from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import Alarm, Cause
 from gateway.agent.tools.tool import Run
 from gateway.errors import StoreError
@@ -65,6 +66,8 @@ class Keeper:
         """One item for each write that the system refused and that is not counted yet."""
         self.alarm: Alarm | None = None
         """Set where there is an owner to notify."""
+        self.cut_files: CutFiles | None = None
+        """Set there too."""
         self.trouble = ""
         """Why nothing is recorded at the moment, as text."""
 
@@ -92,6 +95,8 @@ class Keeper:
         The owner's previous version is recorded at once: a crash would lose the only copy.
         """
         self._pending.written(self._writing, written)
+        if self.cut_files is not None:
+            self.cut_files.is_to_look = True
         if self.alarm is not None:
             self.alarm.worked(Cause.FILES)
         if self._pending.first() is not None:
@@ -188,6 +193,8 @@ class Keeper:
 
         if self.alarm is not None:
             self.alarm.is_to_look = True
+        if self.cut_files is not None:
+            self.cut_files.is_to_look = True
         await self._attempt(look)
 
     def _record_closed(self, history: History) -> None:
@@ -217,6 +224,9 @@ class Keeper:
         if self.alarm is not None:
             await self._look_for_left_out(self.alarm)
             await self.alarm.ring()
+        if self.cut_files is not None:
+            with suppress(WorkspaceError):  # who works with the files tells of that
+                await self.cut_files.ring()
 
     async def _look_for_left_out(self, alarm: Alarm) -> None:
         if not alarm.is_to_look:

@@ -1,15 +1,26 @@
 """Workspace files of a turn's prompt; hooks may change them, and the access filter comes last."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 
 from gateway.agent.agent import Agent
 from gateway.agent.prompt import Prompt
 from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Bootstrap, Hooks
-from workspaces.access import Access, rights
-from workspaces.bootstrap import BootstrapFile, Limits, Part, bootstrap_files, choose, gather, read_file, withheld_files
+from workspaces.access import Access, owner_access, rights
+from workspaces.bootstrap import (
+    BootstrapFile,
+    Extent,
+    Limits,
+    Part,
+    bootstrap_files,
+    choose,
+    extents,
+    gather,
+    read_file,
+    withheld_files,
+)
 from workspaces.errors import WorkspaceError
 from workspaces.files import Identity
 from workspaces.skills import Skill, read_skills
@@ -53,6 +64,12 @@ async def final_prompt(agent: Agent, access: Access, prompt: Prompt, hooks: Hook
         return prompt
     payload = AgentStart(agent.id, access.session_type, prompt.stable, partial(_read, agent, access))
     return replace(prompt, stable=(await hooks.tell(BEFORE_AGENT_START, payload)).prompt)
+
+
+async def prompt_extents(agent: Agent, clock: Callable[[], datetime], limits: Limits) -> Sequence[Extent]:
+    """Return how much of each lasting file the prompt shows in the owner's own chat. Raises WorkspaceError."""
+    access = owner_access(agent.id, "cut files")
+    return await agent.run(extents, agent.workspace, access, clock().date(), limits)
 
 
 def _before(

@@ -17,8 +17,10 @@ from gateway.admission.gate import Doorkeeper
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey
 from gateway.admission.sign_in import SignIns
+from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import Alarm
 from gateway.agent.history_writer import Keeper
+from gateway.agent.prompt_files import prompt_extents
 from gateway.app.agents import (
     assumed_windows,
     lifecycle_settings,
@@ -234,9 +236,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     outcomes, health = Outcomes(), Health(ground.bots, ground.share.is_standby, disabled=ground.home.disabled())
     notices = Notices(store, ground.owner, partial(owner_chats.of, AgentId(config.default_agent)))
     delivery = delivery_of(ground, notices)
-    for agent in agents.values():
-        agent.keeper.alarm = Alarm(agent.id, agent.workspace.folder, notices.tell, ground.now)
-        agent.memory.crashed_on = partial(tell_of_file, notices, agent.id)
+    _follow_troubles(ground, notices)
     patience = timedelta(days=config.limits.approval_days)
     approvals = Approvals(agents, store, patience, ground.now, delivery.wake)
     limits = config.limits
@@ -315,6 +315,15 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         journal=ground.journal,
         menus=Menus(menu_entries(commands.all), config.owner.people, store),
     )
+
+
+def _follow_troubles(ground: Ground, notices: Notices) -> None:
+    """Have the owner told of what is wrong with agents' files."""
+    for agent in ground.agents.values():
+        agent.keeper.alarm = Alarm(agent.id, agent.workspace.folder, notices.tell, ground.now)
+        look = partial(prompt_extents, agent, ground.now, turn_settings(ground.config).bootstrap)
+        agent.keeper.cut_files = CutFiles(agent.id, look, ground.store, notices.tell, ground.now)
+        agent.memory.crashed_on = partial(tell_of_file, notices, agent.id)
 
 
 async def _warm(memory: MemoryIndex) -> None:

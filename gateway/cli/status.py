@@ -79,6 +79,8 @@ def _agent(agent: AgentStatus, *, has_store: bool) -> Iterator[str]:
         yield f"          changes are not recorded: {agent.history}"
     if agent.left_out:
         yield f"          left out: {agent.left_out}; to mend it: {agent.left_out_mend}"
+    if agent.cut_files:
+        yield f"          cut in its prompt: {agent.cut_files}; to mend it: {agent.cut_files_mend}"
     yield from (f"          spent today, {line}" for line in spending_lines(agent.spending))
     if agent.jobs != JobsStatus():
         yield f"jobs      {agent.agent}: {agent.jobs}"

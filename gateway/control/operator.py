@@ -13,6 +13,7 @@ from gateway.admission.explain import Explanation
 from gateway.admission.routing import SessionKey
 from gateway.admission.sign_in import SignIns
 from gateway.agent.agent import Agent
+from gateway.agent.cut_files import MEND, in_words
 from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.paid import Purse
 from gateway.approvals.approvals import Approvals
@@ -311,6 +312,8 @@ class LocalDesk:
         folder = agent.workspace.folder
         if left_out := await agent.run(folder.left_out):
             bare = replace(bare, left_out=named(left_out), left_out_mend=mend(folder.root, left_out))
+        if agent.keeper.cut_files is not None:
+            bare = replace(bare, cut_files=in_words(await agent.keeper.cut_files.look()), cut_files_mend=MEND)
         if not agent.memory.is_open:
             return bare
         try:

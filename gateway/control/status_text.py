@@ -59,4 +59,6 @@ def _agent(agent: AgentStatus) -> str:
         parts.append(f"changes are not recorded: {agent.history}")
     if agent.left_out:
         parts.append(f"left out: {agent.left_out}; to mend it: `{agent.left_out_mend}`")
+    if agent.cut_files:
+        parts.append(f"cut in its prompt: {agent.cut_files}; to mend it: {agent.cut_files_mend}")
     return ", ".join(parts)

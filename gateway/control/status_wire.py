@@ -91,6 +91,10 @@ class AgentStatus:
     """Files that are neither read nor changed, with the reasons: they have a second name, or are links."""
     left_out_mend: str = ""
     """How to have them included again."""
+    cut_files: str = ""
+    """Files that are too long to be shown whole in the prompt, and how much of each is shown."""
+    cut_files_mend: str = ""
+    """How to have them shown whole."""
 
 
 @dataclass(frozen=True, slots=True)

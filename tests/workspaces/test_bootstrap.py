@@ -29,6 +29,7 @@ from workspaces.bootstrap import (
     Limits,
     Part,
     bootstrap_files,
+    extents,
     filter_for,
     fit,
     gather,
@@ -164,6 +165,29 @@ def test_limits_hold_for_files_days_and_total(workspace: Workspace, home: Path) 
     assert [file.name for file in files if file.is_cut] == ["AGENTS.md", "MEMORY.md", *DAYS]
     assert [len(file.text) < 100 for file in files] == [False, *[True] * 5, False, False, False]
     assert all(f'read_file("{file.name}"' in file.text for file in files if file.is_cut)
+
+
+def test_extents_are_what_the_prompt_shows(workspace: Workspace, home: Path) -> None:
+    """Of each lasting file, cut or whole; of days' notes, which are long on a busy day, nothing is said."""
+    for name in ("MEMORY.md", *DAYS):
+        put(home, name, "x" * 30_000)
+    found = {each.name: each for each in extents(workspace, MAIN, TODAY, Limits())}
+    shown = {file.name: len(file.text) for file in bootstrap_files(workspace, MAIN, TODAY, Limits())}
+    assert {name: each.shown for name, each in found.items()} == {
+        name: size for name, size in shown.items() if name not in DAYS
+    }
+    assert [name for name, each in found.items() if each.missing] == ["MEMORY.md"]
+    assert found["MEMORY.md"].length == 30_000
+    oneclaw = {each.name: each.shown for each in extents(workspace, MAIN, TODAY, ONECLAW)}
+    assert oneclaw["MEMORY.md"] == 4_000
+
+
+def test_a_file_without_any_room_has_no_extent_shown(workspace: Workspace, home: Path) -> None:
+    """It is not in the prompt at all, and all of it is missing."""
+    put(home, "AGENTS.md", "x" * 30_000)
+    put(home, "MEMORY.md", "y" * 100)
+    found = extents(workspace, MAIN, TODAY, Limits(total_chars=300, memory_share_chars=0, file_share_chars=0))
+    assert next(each.missing for each in found if each.name == "MEMORY.md") == 100
 
 
 @pytest.mark.parametrize("share", [0, 2_000, 8_000])

@@ -259,3 +259,6 @@ def _of_files(agents: Sequence[AgentStatus]) -> Iterator[Finding]:
         if agent.left_out:
             detail = f"agent {agent.agent} leaves out {agent.left_out}"
             yield Finding("files", Level.WARN, detail, agent.left_out_mend)
+        if agent.cut_files:
+            detail = f"agent {agent.agent}, cut in its prompt: {agent.cut_files}"
+            yield Finding("prompt", Level.WARN, detail, agent.cut_files_mend)

@@ -28,7 +28,14 @@ def test_what_is_wrong_is_named() -> None:
             agents=(
                 AgentStatus("main", "stub", memory),
                 AgentStatus(
-                    "other", "offline", None, "disk full", left_out="A.md (it is a link)", left_out_mend="cp A.md"
+                    "other",
+                    "offline",
+                    None,
+                    "disk full",
+                    left_out="A.md (it is a link)",
+                    left_out_mend="cp A.md",
+                    cut_files="B.md (1 of 2 characters are shown)",
+                    cut_files_mend="shorten it",
                 ),
             ),
             channels=(ChannelStatus("telegram", "home", "waiting", "no network"),),
@@ -46,7 +53,8 @@ def test_what_is_wrong_is_named() -> None:
         "- agent `main`: model `stub`, 1,200 memories, keyword search (the model is away), not indexed: big.md",
         (
             "- agent `other`: model `offline`, changes are not recorded: disk full, "
-            "left out: A.md (it is a link); to mend it: `cp A.md`"
+            "left out: A.md (it is a link); to mend it: `cp A.md`, cut in its prompt: B.md (1 of 2 "
+            "characters are shown); to mend it: shorten it"
         ),
         "- channel `telegram.home`: waiting (no network)",
         "- 2 messages and 2 replies wait; 1 could not be delivered",

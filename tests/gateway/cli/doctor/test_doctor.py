@@ -209,6 +209,22 @@ def test_files_that_are_left_out_are_a_warning_with_the_command() -> None:
     ]
 
 
+def test_files_that_are_cut_in_the_prompt_are_a_warning() -> None:
+    """With how much is shown, and how to mend it."""
+    agents = (
+        AgentStatus(
+            "main",
+            "stub",
+            None,
+            cut_files="MEMORY.md (20,000 of 25,000 characters are shown)",
+            cut_files_mend="shorten it",
+        ),
+    )
+    state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", agents=agents)
+    said = "agent main, cut in its prompt: MEMORY.md (20,000 of 25,000 characters are shown)"
+    assert list(_troubles(state)) == [Finding("prompt", Level.WARN, said, "shorten it")]
+
+
 @pytest.mark.parametrize(("key", "level"), [("password", "warn"), ("a-longer-password", "ok")])
 def test_a_secret_that_cannot_be_told_from_words_is_a_warning(patient: Patient, key: str, level: str) -> None:
     """It would stand in texts unseen, and the owner is told what to do."""

@@ -1,0 +1,32 @@
+"""What the owner is told of in their own chat, and in no other, when nobody asked."""
+
+from pathlib import Path
+
+from tests.fakes.botapi import BotApi
+from tests.fakes.openai_stub import OpenAIStub
+from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
+
+
+async def test_the_owner_is_told_of_a_memory_that_is_cut_in_the_prompt(tmp_path: Path) -> None:
+    """Once over two starts, in their own chat, though it is a group that talks; status names it too.
+
+    An editor makes it too long while the gateway runs.
+    """
+    async with BotApi() as bot, OpenAIStub(lambda _: "Good day.") as provider:
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        bot.join(GROUP)
+        bot.join(OWNER)
+        (home.agent("main").workspace / "MEMORY.md").write_text(
+            "# Memory\n\n" + "- The boat is called Ondine.\n" * 1_000
+        )
+        for start in range(2):
+            async with running(home) as app:
+                bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
+                await bot.wait_for_sent(2 + start)
+                (agent,) = (await app.desk.status()).agents
+                assert agent.cut_files.startswith("MEMORY.md (")
+        private = [each.text for each in bot.sent if each.chat != GROUP]
+    assert {each.chat for each in bot.sent if each.text in private} == {OWNER}
+    (told,) = private
+    assert told.startswith("MEMORY.md of agent main is too long for its prompt, which shows ")
+    assert "of its 29,010 characters" in told
