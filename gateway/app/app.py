@@ -35,6 +35,7 @@ from gateway.app.channels import TERMINAL, reach_of, terminal_chat
 from gateway.app.crash_recovery import quarantine_suspects, tell_of_file
 from gateway.app.metering import counted, measure
 from gateway.app.resources import THIS_MACHINE, Ground, Machine, open_ground
+from gateway.app.tool_servers import tell_of_tool_server
 from gateway.app.tracing import traced
 from gateway.app.wiring import (
     backlog_of,
@@ -318,12 +319,14 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
 
 
 def _follow_troubles(ground: Ground, notices: Notices) -> None:
-    """Have the owner told of what is wrong with agents' files."""
+    """Have the owner told of what is wrong with agents' files, and with tool servers."""
     for agent in ground.agents.values():
         agent.keeper.alarm = Alarm(agent.id, agent.workspace.folder, notices.tell, ground.now)
         look = partial(prompt_extents, agent, ground.now, turn_settings(ground.config).bootstrap)
         agent.keeper.cut_files = CutFiles(agent.id, look, ground.store, notices.tell, ground.now)
         agent.memory.crashed_on = partial(tell_of_file, notices, agent.id)
+    for server in ground.tool_servers.servers:
+        server.on_standing = partial(tell_of_tool_server, notices, ground.store, ground.now)
 
 
 async def _warm(memory: MemoryIndex) -> None:

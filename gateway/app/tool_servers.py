@@ -1,11 +1,15 @@
 """Builds the settings of the configured tool servers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 
+from gateway.agent.mcp.server import Standing, ToolServer
 from gateway.agent.mcp.settings import Program, ServerSettings, Site
 from gateway.config import Config, McpSettings
+from gateway.delivery.owner_notices import Notices
 from gateway.home import Home
+from gateway.stores.ports import Store
 from workspaces.access import SessionType
 
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
@@ -28,6 +32,34 @@ def server_settings(config: Config, environ: Mapping[str, str], home: Home) -> l
         for name, server in config.mcp.items()
         if home.runs_code or not server.command
     ]
+
+
+async def tell_of_tool_server(
+    notices: Notices, store: Store, clock: Callable[[], datetime], server: ToolServer, standing: Standing
+) -> None:
+    """Tell the owner that a tool server is away: once until it has come up, and once a day at most. Raises StoreError.
+
+    Of one that is slow to start they are told once for all, since it may be so at every start.
+    """
+    name = server.settings.name
+    key = f"tool_server:{name}"
+    known = await store.get(key) or ""
+    if standing is Standing.UP:
+        if known:
+            await store.put(key, "")
+    elif standing is Standing.STARTING:
+        await notices.tell(
+            f"{key}:starting",
+            f"The tool server {name} is still starting, so an answer was given without its tools; they are there once "
+            "it is up. `strandline doctor` starts it by itself and says what it finds.",
+        )
+    elif not known:
+        await notices.tell(
+            f"{key}:{clock():%Y-%m-%d}",
+            f"The tool server {name} is not there: {server.trouble}. Answers are given without its tools meanwhile. It "
+            f"is tried again by itself; `strandline doctor` says what to do, the settings are below [mcp.{name}].",
+        )
+        await store.put(key, "down")
 
 
 def _place(name: str, server: McpSettings, environ: Mapping[str, str], folder: Path) -> Program | Site:

@@ -206,7 +206,7 @@ class Planner:
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
-        volatile = prompt.volatile + _how_to_speak(asked) + _left_out(shown)
+        volatile = prompt.volatile + _how_to_speak(asked) + _left_out(shown) + self._away(asked)
         request = replace(bare, volatile=volatile, entries=shown.entries)
         return _Draft(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
 
@@ -239,6 +239,13 @@ class Planner:
         toolbox.add(job_tools(self.approvals, asked, guard))
         lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))
         return toolbox
+
+    def _away(self, asked: Asked) -> str:
+        """Return which tools the model would have if their servers were there."""
+        names = self.tool_servers.away(asked.access) if asked.agent.model.name != OFFLINE else []
+        if not names:
+            return ""
+        return f"\nThe tools of {', '.join(names)} are not available now; if you need one, say so and go on without it."
 
     async def _recalled(self, asked: Asked, draft: _Draft) -> Recalled:
         agent = asked.agent

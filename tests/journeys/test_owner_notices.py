@@ -1,5 +1,6 @@
 """What the owner is told of in their own chat, and in no other, when nobody asked."""
 
+import json
 from pathlib import Path
 
 from tests.fakes.botapi import BotApi
@@ -30,3 +31,27 @@ async def test_the_owner_is_told_of_a_memory_that_is_cut_in_the_prompt(tmp_path:
     (told,) = private
     assert told.startswith("MEMORY.md of agent main is too long for its prompt, which shows ")
     assert "of its 29,010 characters" in told
+
+
+async def test_the_model_and_the_owner_are_told_of_a_tool_server_that_is_away(tmp_path: Path) -> None:
+    """The model in each turn, by name alone; the owner once over two starts, in their own chat, with the reason."""
+    async with BotApi() as bot, OpenAIStub(lambda _: "Good day.") as provider:
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        section = '[mcp.gone]\ncommand = ["/nowhere/at-all"]\nsessions = ["main", "group"]\n'
+        home.write(home.config_file, f"{home.config_file.read_text('utf-8')}\n{section}")
+        bot.join(GROUP)
+        bot.join(OWNER)
+        for start in range(2):
+            async with running(home) as app:
+                bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
+                await bot.wait_for_sent(2 + start)
+                (trouble,) = (await app.desk.status()).troubles
+                assert trouble == "tool server gone: /nowhere/at-all cannot be started: No such file or directory"
+    (told,) = [each for each in bot.sent if each.chat == OWNER]
+    assert told.text.startswith(
+        "The tool server gone is not there: /nowhere/at-all cannot be started: No such file or directory. "
+    )
+    for request in provider.bodies:
+        last = json.dumps(request["messages"][-1])
+        assert "The tools of gone are not available now; if you need one, say so and go on without it." in last
+        assert "/nowhere" not in json.dumps(request)

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import structlog
@@ -32,6 +33,16 @@ LONGEST_REST_S = 600.0
 STEADY = timedelta(minutes=5)
 """After this uptime, earlier failures no longer count."""
 
+
+class Standing(StrEnum):
+    """What became of a server."""
+
+    UP = "up"
+    STARTING = "starting"
+    """It still starts, and a turn went on without its tools."""
+    DOWN = "down"
+
+
 OpenLink = Callable[[ServerSettings], AbstractAsyncContextManager["Link"]]
 
 
@@ -54,6 +65,8 @@ class ToolServer:
         self.trouble = ""
         """Why its tools are unavailable, as text; empty while they are available, or before the first use."""
         self.offered = Offer({})
+        self.on_standing: Callable[[ToolServer, Standing], Awaitable[None]] | None = None
+        """Told each time that it comes up, fails, or keeps a turn waiting in vain."""
         self._clock = clock
         self._count = count
         self._start = start
@@ -72,15 +85,23 @@ class ToolServer:
             self._running = True
             self._settled.clear()
             self._start(self)
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(PATIENCE_S):
                 await self._settled.wait()
+        except TimeoutError:
+            await self._stands(Standing.STARTING)
         return self._tools() if self._link is not None else []
+
+    @property
+    def is_away(self) -> bool:
+        """Its tools are not there now."""
+        return self._link is None
 
     def troubles(self) -> list[str]:
         """Return the reasons why it is unavailable, or why some of its tools are not offered, one line each."""
         name = self.settings.name
-        away = [f"tool server {name}: {self.trouble}"] if self.trouble else []
+        trouble = self.trouble or ("it is still starting" if self._running and self.is_away else "")
+        away = [f"tool server {name}: {trouble}"] if trouble else []
         return [*away, *(f"tool server {name}: {each}" for each in self.offered.left_out)]
 
     async def run(self) -> None:
@@ -107,6 +128,7 @@ class ToolServer:
                 log.warning("a tool was left out", server=self.settings.name, why=each)
             self._link, self.trouble = link, ""
             self._settled.set()
+            await self._stands(Standing.UP)
             await unless(link.lost.event, self._fallen.wait())
             self._link = None
             raise McpError(self.trouble or link.lost.why)
@@ -119,6 +141,15 @@ class ToolServer:
         log.warning("a tool server is not there", server=self.settings.name, why=why, rest_s=rest_s)
         try:
             await self._count(UNAVAILABLE)
+        except StoreError as exc:
+            log.error("the store cannot be written", detail=str(exc))
+        await self._stands(Standing.DOWN)
+
+    async def _stands(self, standing: Standing) -> None:
+        if self.on_standing is None:
+            return
+        try:
+            await self.on_standing(self, standing)
         except StoreError as exc:
             log.error("the store cannot be written", detail=str(exc))
 

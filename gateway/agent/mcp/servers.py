@@ -27,6 +27,14 @@ class ToolServers:
         found = await asyncio.gather(*(each.tools() for each in asked))
         return [tool for tools in found for tool in tools]
 
+    def away(self, access: Access) -> list[str]:
+        """Return the names of the servers whose tools a turn with *access* would have and has not now."""
+        return [
+            each.settings.name
+            for each in self.servers
+            if access.session_type in each.settings.sessions and each.is_away
+        ]
+
     def troubles(self) -> list[str]:
         """Return the unavailable servers and the tools that are not offered, one line each."""
         return [line for each in self.servers for line in each.troubles()]

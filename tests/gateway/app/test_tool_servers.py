@@ -4,11 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from adapters.channel import Address
+from gateway.agent.mcp.server import Standing, ToolServer
 from gateway.agent.mcp.settings import Program, ServerSettings, Site
-from gateway.app.tool_servers import server_settings
+from gateway.app.tool_servers import server_settings, tell_of_tool_server
 from gateway.config import read_config
+from gateway.delivery.owner_notices import Notices
 from gateway.errors import ConfigError
 from gateway.home import Home
+from gateway.stores.sqlite.store import SqliteStore
+from tests.fakes.clock import ManualClock
 from workspaces.access import SessionType
 
 
@@ -60,3 +65,27 @@ def test_a_setting_that_cannot_be_meant_is_refused(tmp_path: Path, section: str,
     """With the key, before anything is started."""
     with pytest.raises(ConfigError, match=why):
         servers_of(tmp_path, section)
+
+
+async def test_the_owner_is_told_once_until_a_server_has_come_up(tmp_path: Path) -> None:
+    """However often it fails meanwhile; again after it was up, and once a day at most; of a slow start once for all."""
+    store = await SqliteStore.open(tmp_path / "state.db")
+    notices, clock = Notices(store, Address("terminal", "main", "owner")), ManualClock()
+    server = ToolServer(
+        ServerSettings("fake", Site("http://127.0.0.1:1", None)), clock.now, store.count, lambda _: None
+    )
+    server.trouble = "it ended"
+
+    async def told(*standings: Standing) -> list[str]:
+        for each in standings:
+            await tell_of_tool_server(notices, store, clock.now, server, each)
+        return [row.outgoing.text[:36] for row in await store.outbox.unfinished()]
+
+    starting, down = "The tool server fake is still starti", "The tool server fake is not there: i"
+    assert await told(Standing.STARTING, Standing.STARTING, Standing.UP) == [starting]
+    assert await told(Standing.DOWN, Standing.STARTING, Standing.DOWN) == [starting, down]
+    assert await told(Standing.UP, Standing.DOWN) == [starting, down]
+    clock.advance(86_400)
+    assert await told(Standing.DOWN) == [starting, down]
+    assert await told(Standing.UP, Standing.DOWN) == [starting, down, down]
+    await store.close()

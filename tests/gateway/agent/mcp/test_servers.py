@@ -12,7 +12,7 @@ import pytest
 
 from gateway.agent.entries import ResultEntry
 from gateway.agent.mcp import server as server_module
-from gateway.agent.mcp.server import ToolServer
+from gateway.agent.mcp.server import Standing, ToolServer
 from gateway.agent.mcp.servers import ToolServers, open_servers
 from gateway.agent.mcp.settings import Program, ServerSettings
 from gateway.agent.tools.tool import Toolbox
@@ -47,6 +47,11 @@ class House:
         self.counted: list[str] = []
         self.ended = asyncio.Event()
         self.servers = ToolServers()
+        self.stood: list[Standing] = []
+        """What became of the servers, in order."""
+
+    async def stands(self, _: ToolServer, standing: Standing) -> None:
+        self.stood.append(standing)
 
     async def count(self, reason: str) -> None:
         self.counted.append(reason)
@@ -77,6 +82,8 @@ class House:
 async def house(settings: Sequence[ServerSettings]) -> AsyncIterator[House]:
     home = House()
     async with open_servers(settings, home.clock.now, home.count) as home.servers:
+        for server in home.servers.servers:
+            server.on_standing = home.stands
         yield home
 
 
@@ -155,6 +162,7 @@ async def test_a_server_that_dies_in_the_middle_is_started_anew_after_a_rest() -
             assert await home.names() == []
             home.clock.advance(0.6)
         assert "fake_echo" in await home.names()
+        assert home.stood == [Standing.UP, *[Standing.DOWN, Standing.UP] * 3]
 
 
 @pytest.mark.parametrize("how", ["flood", "torrent"])
@@ -202,6 +210,7 @@ async def test_a_server_that_is_not_there_leaves_its_tools_out() -> None:
     gone = Program(("/nowhere/at-all",), {}, ROOT)
     async with house([ServerSettings("gone", gone), ServerSettings("fake", program())]) as home:
         assert "fake_echo" in await home.names()
+        assert home.servers.away(access()) == ["gone"]
         assert home.servers.servers[0].trouble == "/nowhere/at-all cannot be started: No such file or directory"
         assert home.counted == ["mcp_unavailable"]
 
@@ -211,3 +220,7 @@ async def test_a_turn_does_not_wait_for_a_server_that_is_slow_to_start(monkeypat
     monkeypatch.setattr(server_module, "PATIENCE_S", 0.1)
     async with asyncio.timeout(PATIENCE_S), house([ServerSettings("fake", program("silent"))]) as home:
         assert await home.names() == []
+        assert home.servers.troubles() == ["tool server fake: it is still starting"]
+        assert home.servers.away(access()) == ["fake"]
+        assert home.servers.away(access(SessionType.GROUP)) == []
+        assert home.stood == [Standing.STARTING]
