@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -25,6 +25,7 @@ from adapters.channel import (
 )
 from gateway.admission.internal_channels import CHANNELS
 from gateway.delivery.outgoing_files import Enclosures, Part
+from gateway.delivery.refused_messages import RESENT_PLAIN, instead, plainly
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing, late_note
 from gateway.errors import StoreError
@@ -223,7 +224,7 @@ class Delivery:
             await self._kept(partial(self._outbox.begin_part, row.id, part, begun_at))
             with span("send", apart=True, turn=row.turn_id, channel=adapter.channel, part=part):
                 messages = _messages(row, bodies, is_last=is_last)
-                sent = await self._hand_over(adapter, messages)
+                sent = await self._in_some_form(adapter, messages)
         if self.on_sent is not None:
             self.on_sent(row.outgoing.address)
         # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.
@@ -247,6 +248,25 @@ class Delivery:
         finally:
             timer.cancel()
             over()
+
+    async def _in_some_form(self, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
+        """Send *messages*; what is refused goes out as plain text. If that is refused too, a sentence says so.
+
+        Raises ChannelError; of a refusal the first.
+        """
+        try:
+            return await self._hand_over(adapter, messages)
+        except SendRefusedError as exc:
+            refusal = exc
+        log.warning("send refused", channel=adapter.channel, why=redact(str(refusal)))
+        if plain := plainly(messages[-1]):
+            with suppress(SendRefusedError):
+                sent = await self._hand_over(adapter, plain)
+                await self._kept(lambda: self._rendering.count(RESENT_PLAIN))
+                return sent
+        with suppress(SendRefusedError):
+            await self._hand_over(adapter, [instead(messages[-1])])
+        raise refusal
 
     async def _hand_over(self, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
         try:

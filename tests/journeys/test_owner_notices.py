@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+from gateway.delivery.refused_messages import NOT_SHOWN
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.telegram import Fault
 from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
 
 
@@ -55,3 +57,24 @@ async def test_the_model_and_the_owner_are_told_of_a_tool_server_that_is_away(tm
         last = json.dumps(request["messages"][-1])
         assert "The tools of gone are not available now; if you need one, say so and go on without it." in last
         assert "/nowhere" not in json.dumps(request)
+
+
+async def test_a_reply_that_telegram_refuses_is_sent_plain_or_told_of_there(tmp_path: Path) -> None:
+    """In the owner's own chat; before, both replies vanished, and only a terminal that nobody reads said so."""
+    refusal = Fault(status=400, description="Bad Request: BUTTON_DATA_INVALID")
+    async with BotApi() as bot, OpenAIStub(lambda _: "The **heron** is back.") as provider:
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        bot.join(OWNER)
+        async with running(home) as app:
+            bot.fault(*[refusal] * 2)
+            bot.says(OWNER, "where is the heron?")
+            (plain,) = await bot.wait_for_sent(1)
+            bot.fault(*[refusal] * 3)
+            bot.says(OWNER, "where is it now?")
+            sentence = (await bot.wait_for_sent(2))[1]
+            bot.says(OWNER, "hello?")
+            await bot.wait_for_sent(3)
+            state = await app.desk.status()
+    assert (plain.chat, plain.text, plain.entities) == (OWNER, "The heron is back.", [])
+    assert (sentence.chat, sentence.text) == (OWNER, NOT_SHOWN)
+    assert (state.outbox_dead, state.reasons["resent_plain"], state.reasons["dead_letter"]) == (1, 1, 1)

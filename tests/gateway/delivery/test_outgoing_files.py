@@ -153,7 +153,7 @@ async def test_a_restart_sends_what_was_enclosed_and_not_what_stands_there_now(p
 
 async def test_a_reply_that_is_given_up_keeps_nothing(post: Post) -> None:
     """The content of its files goes with it."""
-    post.adapter.faults["alice"] = [SendRefusedError("blocked")]
+    post.adapter.faults["alice"] = [SendRefusedError("blocked")] * 3
     await post.send(await post.commit(post.encloses("t1.a", b"one")))
     assert post.left() == []
 

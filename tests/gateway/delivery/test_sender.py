@@ -19,6 +19,7 @@ from adapters.channel import (
     UnsureSendError,
 )
 from gateway.admission.internal_channels import result_address
+from gateway.delivery.refused_messages import NOT_SHOWN
 from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Adapters, Delivery, is_part_of
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnCommit, TurnId
@@ -313,7 +314,7 @@ async def test_a_send_without_an_answer_counts_as_in_doubt(gateway: Gateway) -> 
 
 async def test_a_refused_reply_is_buried_aloud(gateway: Gateway) -> None:
     """What the platform will never take is out of the way, told, counted; the chat's next reply goes out."""
-    gateway.adapter.faults["alice"] = [SendRefusedError("the bot was blocked")]
+    gateway.adapter.faults["alice"] = [SendRefusedError("the bot was blocked")] * 3
     rows = await gateway.commit("one", "two")
     gateway.delivery.wake(rows)
     await gateway.delivered(rows[1])
@@ -321,6 +322,37 @@ async def test_a_refused_reply_is_buried_aloud(gateway: Gateway) -> None:
     assert gateway.adapter.texts() == ["two"]
     report = await gateway.store.report()
     assert (report.outbox_dead, report.reasons) == (1, {"dead_letter": 1})
+
+
+async def test_a_refused_reply_goes_out_as_plain_text(gateway: Gateway) -> None:
+    """Without its target; the rest of it follows as it was, and it counts as delivered."""
+    gateway.adapter.faults["alice"] = [SendRefusedError("message to be replied to is not found")]
+    await gateway.delivered(await gateway.answer(LONG))
+    assert gateway.adapter.texts() == [body.text for body in gateway.adapter.render(LONG)]
+    assert [each.reply_to for each in gateway.adapter.taken] == [None, None, None]
+    assert gateway.dead == []
+    assert (await gateway.store.report()).outbox_dead == 0
+    assert gateway.adapter.tries[0].key != gateway.adapter.tries[1].key
+
+
+async def test_a_reply_that_is_refused_as_plain_text_too_is_told_of_in_its_chat(gateway: Gateway) -> None:
+    """By one sentence, and it is given up as before: whoever must know is told."""
+    gateway.adapter.faults["alice"] = [SendRefusedError("the first reason"), SendRefusedError("another")]
+    row = await gateway.answer("hello")
+    await gateway.delivered(row)
+    assert gateway.adapter.texts() == [NOT_SHOWN]
+    assert gateway.dead == [(row.id, "the first reason")]
+
+
+async def test_a_plain_send_that_is_delayed_is_tried_again(gateway: Gateway) -> None:
+    """What is not known to be refused is not lost to the sentence."""
+    gateway.adapter.faults["alice"] = [SendRefusedError("no"), ChannelUnavailableError("busy", retry_after_s=5)]
+    row = await gateway.answer("hello")
+    await gateway.clock.waiters(1)
+    gateway.clock.advance(5)
+    await gateway.delivered(row)
+    assert gateway.adapter.texts() == ["hello"]
+    assert gateway.dead == []
 
 
 async def test_a_reply_to_an_account_that_nobody_configured_is_buried(gateway: Gateway) -> None:
@@ -332,7 +364,7 @@ async def test_a_reply_to_an_account_that_nobody_configured_is_buried(gateway: G
 
 async def test_a_dead_notice_is_told_of_like_any_reply(gateway: Gateway) -> None:
     """Whoever must know decides what follows from it."""
-    gateway.adapter.faults["owner"] = [SendRefusedError("blocked")]
+    gateway.adapter.faults["owner"] = [SendRefusedError("blocked")] * 2
     row = await gateway.store.notify("key", Outgoing(Address("fake", "home", "owner"), "a reply was given up"))
     assert row is not None
     gateway.delivery.wake([row])
@@ -543,6 +575,6 @@ async def test_a_reply_that_was_stored_before_a_key_was_known_is_sent_without_it
 async def test_what_a_platform_says_of_a_failure_is_kept_without_a_secret(gateway: Gateway) -> None:
     """An address with the bot's token in it goes into no notice and into no row."""
     with guarding(["canary-of-delivery"]):
-        gateway.adapter.faults["alice"] = [SendRefusedError("POST /botcanary-of-delivery/send: gone")]
+        gateway.adapter.faults["alice"] = [SendRefusedError("POST /botcanary-of-delivery/send: gone")] * 3
         await gateway.delivered(await gateway.answer("hello"))
     assert [why for _, why in gateway.dead] == [f"POST /bot{REMOVED}/send: gone"]

@@ -1,0 +1,33 @@
+"""Messages that a platform refused: what is sent in their place, plainest last; everything here is pure."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from adapters.channel import Body, OutboundMessage
+from adapters.formatting.split import plain_parts
+from gateway.delivery.rendering import PLAIN_UNITS
+
+RESENT_PLAIN = "resent_plain"
+"""Counted for each message that was refused, and went out as plain text."""
+NOT_SHOWN = (
+    "I have a message for you that this chat does not take, not even as plain text. It is kept in our conversation: "
+    "ask me to put it in other words, or in parts."
+)
+
+
+def plainly(message: OutboundMessage) -> Sequence[OutboundMessage]:
+    """Return *message* without formatting, target, buttons and file, in short parts; none if it is that already."""
+    file = message.body.upload
+    lines = [message.body.text, *([f"[file: {file.name}; it could not be sent here]"] if file else [])]
+    bodies = plain_parts("\n".join(filter(None, lines)), PLAIN_UNITS)
+    plain = [
+        replace(message, body=body, key=f"{message.key}.plain{number}", reply_to=None, buttons=())
+        for number, body in enumerate(bodies)
+    ]
+    is_same = [(each.body, message.reply_to, message.buttons) for each in plain] == [(message.body, None, ())]
+    return [] if is_same else plain
+
+
+def instead(message: OutboundMessage) -> OutboundMessage:
+    """Return the sentence that says, in place of *message*, that it cannot be shown."""
+    return replace(message, body=Body(NOT_SHOWN), key=f"{message.key}.instead", reply_to=None, buttons=())
