@@ -33,6 +33,7 @@ from gateway.app.agents import (
 from gateway.app.budgets import unpriced_models
 from gateway.app.channels import TERMINAL, reach_of, terminal_chat
 from gateway.app.crash_recovery import quarantine_suspects, tell_of_file
+from gateway.app.lost_records import tell_of_transcript
 from gateway.app.metering import counted, measure
 from gateway.app.resources import THIS_MACHINE, Ground, Machine, open_ground
 from gateway.app.tool_servers import tell_of_tool_server
@@ -250,6 +251,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     ticker = ticker_of(ground, owner_chats, notices)
     outcomes.listeners += [heartbeats.committed, ticker.settled]
     follow_on_pages(ground, outcomes)
+    ground.sessions.on_lost = partial(tell_of_transcript, notices, store)
     approvals.timetable = ticker.timetable
     desk = LocalDesk(
         str(ground.home.path),

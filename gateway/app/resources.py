@@ -30,6 +30,7 @@ from gateway.runtime.threads import Threads
 from gateway.runtime.work_journal import WorkJournal
 from gateway.stores.disk import disk_trouble
 from gateway.stores.ports import Store
+from gateway.transcripts.session_marks import SessionMarks
 from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
 from workspaces.access import AgentId
@@ -127,6 +128,7 @@ async def open_ground(
         threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
         folders = {name: home.agent(name).sessions for name in agents}
         sessions = Sessions(folders, threads, machine.checkpoint, clock.now)
+        sessions.marks = SessionMarks(store, home.removed)
         terminals, bots = terminals_of(config), _bots(config, environ, store, share) if channels else []
         keys = [(TERMINAL, terminal.account) for terminal in terminals.values()]
         adapters = Adapters([*keys, *(bot.key for bot in bots)])

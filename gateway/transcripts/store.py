@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from glob import escape
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -12,11 +13,12 @@ from weakref import WeakValueDictionary
 
 import structlog
 
-from gateway.admission.routing import SessionKey, is_session
+from gateway.admission.routing import SessionKey, is_session, is_unasked
 from gateway.agent.tools.tool import Run
 from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.transcripts.purge import redact_file
+from gateway.transcripts.session_marks import LostTranscript, SessionMarks, set_aside
 from gateway.transcripts.writer import Follower, Now, Repairs, Transcript
 from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
@@ -61,6 +63,11 @@ class Sessions:
         self._followers: defaultdict[SessionKey, list[Follower]] = defaultdict(list)
         self.is_alone: Callable[[SessionKey], bool] = _never
         """Returns whether each turn of a session is independent of earlier ones; set before one is opened."""
+        self.marks: SessionMarks | None = None
+        """Tell a lost transcript from a new one; without them nobody can."""
+        self.on_lost: Callable[[LostTranscript], Awaitable[None]] = _untold
+        """Told of a transcript that is lost, before the conversation goes on. Raises StoreError."""
+        self._lost: dict[SessionKey, LostTranscript] = {}
 
     async def open(self, key: SessionKey) -> Transcript:
         """Return the transcript of *key*, created if there is none. Raises StoreError."""
@@ -96,10 +103,30 @@ class Sessions:
             while len(self._repairs) > REPAIRS_TOLD:
                 del self._repairs[next(iter(self._repairs))]
             log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
+        if self.marks is not None and not is_unasked(key):
+            await self._compare(key, transcript, self.marks)
         return transcript
+
+    async def _compare(self, key: SessionKey, transcript: Transcript, marks: SessionMarks) -> None:
+        """Tell if *transcript* has lost all of its records; it goes on as a new one. Raises StoreError."""
+        since, path = await marks.since(key), self.path(key)
+        if transcript.records:
+            if not since:
+                await marks.begun(key, self._now())
+            return
+        if since and not await self.run(marks.was_removed, key, path.name):
+            torn = path.with_name(f"{path.name}.torn") if transcript.repairs.torn else None
+            lost = LostTranscript(key, path, since, await self.run(set_aside, path, self._now()) or torn)
+            log.error("transcript lost", session=str(key), detail=str(lost))
+            await self.on_lost(lost)
+            self._lost[key] = lost
+        await marks.over(key)
+        transcript.on_begun = partial(marks.begun, key)
 
     async def archive(self, key: SessionKey, ended: datetime) -> None:
         """Archive the transcript of *key*, whole, under the time when it *ended*. Raises StoreError."""
+        if self.marks is not None:
+            await self.marks.over(key)
         await self.run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
         self._let_go(key)
         self._in_use.pop(key, None)
@@ -152,6 +179,12 @@ class Sessions:
         """Yield the damage found lately, one line a session; damage from before the start is unknown."""
         for key, repairs in self._repairs.items():
             yield f"session {key}: {_in_words(repairs)}"
+        for key, lost in self._lost.items():
+            yield f"session {key}: {lost}"
+
+
+async def _untold(_: LostTranscript) -> None:
+    """Tell nobody."""
 
 
 def _never(_: SessionKey) -> bool:

@@ -5,7 +5,7 @@ In memory it keeps the part that a turn needs (`read_tail.py`); `codec.py` defin
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -65,6 +65,8 @@ class Transcript:
         self.repairs = Repairs()
         self.followers: Sequence[Follower] = ()
         """Called with records once they are written."""
+        self.on_begun: Callable[[datetime], Awaitable[None]] | None = None
+        """Told once, when the first records are durable."""
         self.is_alone = False
         """Each turn is independent of earlier ones, and nothing is ever summarised."""
         self._most = MOST_ALONE
@@ -123,6 +125,9 @@ class Transcript:
         await self._run(self._write, records)
         for follower in self.followers:
             follower(records)
+        if (begun := self.on_begun) is not None:
+            self.on_begun = None
+            await begun(now)
 
     async def purge(self, redaction: Redaction) -> int:
         """Remove a passage from all lines, for good; return how many held it. Raises StoreError."""

@@ -78,3 +78,30 @@ async def test_a_reply_that_telegram_refuses_is_sent_plain_or_told_of_there(tmp_
     assert (plain.chat, plain.text, plain.entities) == (OWNER, "The heron is back.", [])
     assert (sentence.chat, sentence.text) == (OWNER, NOT_SHOWN)
     assert (state.outbox_dead, state.reasons["resent_plain"], state.reasons["dead_letter"]) == (1, 1, 1)
+
+
+async def test_a_transcript_that_is_gone_is_told_to_the_owner_once(tmp_path: Path) -> None:
+    """Though it is a group that talks; the conversation goes on, and status and doctor's source name it."""
+    async with BotApi() as bot, OpenAIStub(lambda _: "Good day.") as provider:
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        bot.join(GROUP)
+        bot.join(OWNER)
+        expected, transcript = 1, Path()
+        for start in range(3):
+            async with running(home) as app:
+                bot.says(GROUP, f"@strand_bot hello {start}", user_id=OWNER, chat_type="supergroup")
+                await bot.wait_for_sent(expected)
+                repairs = (await app.desk.status()).repairs
+            if start == 0:
+                (transcript,) = home.agent("main").sessions.glob("group*.jsonl")
+                transcript.write_bytes(b"")
+                expected += 1
+            elif start == 1:
+                (line,) = repairs
+                assert "was missing or empty, though there were records since" in line
+            expected += 1
+    (told,) = [each.text for each in bot.sent if each.chat == OWNER]
+    assert str(transcript) in told
+    assert "put that file from a backup" in told
+    assert len(transcript.read_bytes().splitlines()) > 2
+    assert len([each for each in bot.sent if each.chat == GROUP]) == 3

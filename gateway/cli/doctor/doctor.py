@@ -232,6 +232,8 @@ async def _memory(desk: Desk, agent: str) -> list[Finding]:
 
 def _troubles(state: Status) -> Iterator[Finding]:
     yield from _of_files(state.agents)
+    for each in state.repairs:
+        yield Finding("repaired", Level.WARN, each)
     for each in state.waits_for:
         yield Finding("waiting", Level.WARN, each)
     if state.store_trouble:

@@ -18,9 +18,11 @@ from gateway.agent.models.port import ModelRequest
 from gateway.agent.models.prefix_cache import MOST_BYTES, Beginning, Beginnings
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
+from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts import store as module
 from gateway.transcripts.codec import Record, header, to_line
 from gateway.transcripts.read_tail import LEAST_MESSAGES
+from gateway.transcripts.session_marks import LostTranscript, SessionMarks
 from gateway.transcripts.store import OPEN_BYTES, Sessions
 from tests.gateway.turns.test_turn import MAIN
 
@@ -196,3 +198,73 @@ async def test_a_session_has_one_transcript_however_many_ask_at_once(tmp_path: P
     key = SessionKey(MAIN, "main")
     first, second = await asyncio.gather(sessions.open(key), sessions.open(key))
     assert first is second
+
+
+async def test_a_lost_transcript_is_told_from_a_new_one(tmp_path: Path, threads: Threads) -> None:
+    """Missing, emptied or spoiled: told once, its bytes kept; one that ended or never began is none."""
+    state = await SqliteStore.open(tmp_path / "state.db")
+    lost: list[LostTranscript] = []
+
+    async def on_lost(each: LostTranscript) -> None:
+        lost.append(each)
+
+    def started() -> Sessions:
+        sessions = Sessions({MAIN: tmp_path / "sessions"}, threads)
+        sessions.marks, sessions.on_lost = SessionMarks(state, tmp_path / "removed"), on_lost
+        return sessions
+
+    keys = [
+        SessionKey(MAIN, name) for name in ("main", "group:1", "group:2", "group:3", "group:4", "group:new", "cron:1")
+    ]
+    missing, emptied, spoiled, torn, ended, new, job = keys
+    for key in keys:
+        transcript = await started().open(key)
+        if key != new:
+            await transcript.append(TurnId("t1"), ReplyEntry("kept", (), "m", Usage()))
+    await started().archive(ended, datetime(2026, 3, 1, tzinfo=UTC))
+    sessions = started()
+    for key in (missing, job):
+        sessions.path(key).unlink()
+    sessions.path(emptied).write_bytes(b"")
+    sessions.path(spoiled).write_bytes(b"\0" * 100 + b"\n")
+    sessions.path(torn).write_bytes(b"\0" * 100)
+    for _ in range(2):
+        sessions = started()
+        for key in keys:
+            assert not (await sessions.open(key)).records
+    assert [each.key for each in lost] == [missing, emptied, spoiled, torn]
+    assert [each.kept_as is None for each in lost] == [True, True, False, False]
+    for each in lost[2:]:
+        assert each.kept_as is not None
+        assert each.kept_as.read_bytes() == b"\0" * 100 + b"\n"
+    await (await sessions.open(missing)).append(TurnId("t2"), ReplyEntry("again", (), "m", Usage()))
+    sessions.path(missing).unlink()
+    sessions = started()
+    await sessions.open(missing)
+    assert [each.key for each in lost[4:]] == [missing]
+    (line,) = sessions.repairs()
+    assert line.startswith(f"session main/main: {sessions.path(missing)} was missing or empty, though there were")
+    await state.close()
+
+
+async def test_a_transcript_that_the_store_does_not_know_is_marked_when_it_is_opened(
+    tmp_path: Path, threads: Threads
+) -> None:
+    """A home of an earlier version, or of a mark that could not be stored; one of a removed agent is not lost."""
+    state = await SqliteStore.open(tmp_path / "state.db")
+    key = SessionKey(MAIN, "main")
+    before = Sessions({MAIN: tmp_path / "sessions"}, threads)
+    await (await before.open(key)).append(TurnId("t1"), ReplyEntry("kept", (), "m", Usage()))
+    for _ in range(2):
+        sessions = Sessions({MAIN: tmp_path / "sessions"}, threads)
+        sessions.marks = SessionMarks(state, tmp_path / "removed")
+        await sessions.open(key)
+    assert await sessions.marks.since(key)
+    (tmp_path / "removed").mkdir()
+    (tmp_path / "removed/main-2026-03-01").mkdir()
+    (tmp_path / "sessions").rename(tmp_path / "removed/main-2026-03-01/sessions")
+    sessions = Sessions({MAIN: tmp_path / "sessions"}, threads)
+    sessions.marks = SessionMarks(state, tmp_path / "removed")
+    await sessions.open(key)
+    assert list(sessions.repairs()) == []
+    await state.close()
