@@ -33,7 +33,7 @@ from gateway.app.agents import (
 from gateway.app.budgets import unpriced_models
 from gateway.app.channels import TERMINAL, reach_of, terminal_chat
 from gateway.app.crash_recovery import quarantine_suspects, tell_of_file
-from gateway.app.lost_records import tell_of_transcript
+from gateway.app.lost_records import tell_of_state, tell_of_transcript
 from gateway.app.metering import counted, measure
 from gateway.app.resources import THIS_MACHINE, Ground, Machine, open_ground
 from gateway.app.tool_servers import tell_of_tool_server
@@ -196,6 +196,7 @@ class App:
         """Continue the work of an earlier run; without channels, only that of a terminal."""
 
         await quarantine_suspects(self.journal, self.desk.store, self.notices)
+        await tell_of_state(self.notices, self.desk.store, self.lanes.clock.now())
         await self.choices.load(self.desk.agents)
         replies, messages = await self.delivery.recover(self._is_ours), await self.reception.recover(self._is_ours)
         log.info("took up what an earlier run left", messages=messages, replies=replies)

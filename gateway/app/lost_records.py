@@ -1,11 +1,20 @@
 """Notices to the owner of conversations and state that are lost."""
 
+from datetime import datetime
+
 from gateway.delivery.owner_notices import Notices
+from gateway.stores.losses import latest_loss
 from gateway.stores.ports import Store
 from gateway.transcripts.session_marks import LostTranscript
 
 TRANSCRIPT_LOST = "transcript_lost"
 """Counted for each transcript that has lost all of its records."""
+
+
+async def tell_of_state(notices: Notices, store: Store, now: datetime) -> None:
+    """Tell the owner, once, what a start found missing from the state. Raises StoreError."""
+    if (loss := await latest_loss(store, now)) is not None:
+        await notices.tell(f"state_loss:{loss.at.isoformat()}", loss.said)
 
 
 async def tell_of_transcript(notices: Notices, store: Store, lost: LostTranscript) -> None:

@@ -1,4 +1,4 @@
-"""Builds the settings of the configured tool servers."""
+"""Builds the settings of the configured tool servers, and notifies the owner of servers that are away."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime

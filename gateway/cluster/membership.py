@@ -23,6 +23,7 @@ from gateway.cluster.file_ownership import (
     volume_of,
     write_mark,
 )
+from gateway.cluster.own_state import open_own_state
 from gateway.cluster.workspace_locks import agent_lock, workspace_locks, workspaces_of
 from gateway.config import Config
 from gateway.errors import ConfigError, StoreError, WorkspaceLockedError
@@ -30,8 +31,6 @@ from gateway.home import Home
 from gateway.runtime.clock import Clock
 from gateway.stores.pins import Known
 from gateway.stores.ports import Store
-from gateway.stores.rows import STATE_LOST
-from gateway.stores.sqlite.store import SqliteStore
 from workspaces.fault_points import Checkpoint
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class Share:
     async def open_store(self, routes: Routes, clock: Clock, checkpoint: Checkpoint) -> Store:
         """Open the durable state: the home's own file, or our part of the Redis. Raises StoreError."""
         if self.leases is None:
-            return await _own_store(self.home, clock, checkpoint)
+            return await open_own_state(self.home, clock, checkpoint)
         from gateway.stores.redis.store import RedisStore
 
         def agent_of(message: InboundMessage) -> str:
@@ -218,23 +217,6 @@ class Share:
         except StoreError as exc:
             log.warning("share not looked at", detail=str(exc))
             return len(self.agents) > before
-
-
-async def _own_store(home: Home, clock: Clock, checkpoint: Checkpoint) -> Store:
-    """Open the home's own state; report, once, if it was lost. Raises StoreError."""
-    is_begun = home.state_db.exists() and home.state_db.stat().st_size > 0
-    is_lost = not is_begun and any(home.agents.glob("*/sessions/*.jsonl"))
-    store = await SqliteStore.open(home.state_db, clock=clock, checkpoint=checkpoint)
-    if is_lost:
-        log.warning(
-            "state lost", detail=f"{home.state_db} was gone or empty: what waited to be answered or sent is lost"
-        )
-        try:
-            await store.count(STATE_LOST)
-        except StoreError:
-            await store.close()
-            raise
-    return store
 
 
 @asynccontextmanager

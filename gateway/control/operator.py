@@ -71,6 +71,7 @@ from gateway.inbound.backlog import Depth
 from gateway.inbound.listener import Account, ListeningState
 from gateway.inbound.outcomes import Outcomes
 from gateway.runtime.clock import utc_now
+from gateway.stores.losses import latest_loss
 from gateway.stores.ports import Distant, Store
 from gateway.stores.rows import Outage
 from gateway.transcripts.provenance import origin_of
@@ -188,6 +189,7 @@ class LocalDesk:
             reasons=report.reasons,
             approvals_waiting=report.approvals_waiting,
             quarantined=report.quarantined,
+            repairs=(*await self._state_losses(), *known.repairs),
         )
 
     async def _stored_of(self, agent: AgentStatus) -> AgentStatus:
@@ -328,6 +330,10 @@ class LocalDesk:
             for agent in self.agents.values()
         ]
         return [f"agent {agent}: {each}" for agent, broken in found for each in broken]
+
+    async def _state_losses(self) -> list[str]:
+        loss = await latest_loss(self.store, utc_now())
+        return [] if loss is None else [f"{loss.at:%Y-%m-%d %H:%MZ}: {loss.said}"]
 
     def _history_repairs(self) -> Iterator[str]:
         for agent in self.agents.values():

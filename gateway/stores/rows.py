@@ -21,6 +21,8 @@ STORE_TROUBLE = "store_trouble"
 """Counted, once it works again, for each commit that the disk or SQLite rejected, and each outage of Redis."""
 STATE_LOST = "state_lost"
 """Counted when a gateway starts with an empty state although conversations exist."""
+STATE_FRAMES_LOST = "state_frames_lost"
+"""Counted when committed frames of the state's write-ahead log could not be read."""
 APPROVAL_EXPIRED = "approval_expired"
 """Reason codes that the store counts itself, together with the change."""
 

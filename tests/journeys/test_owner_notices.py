@@ -1,6 +1,7 @@
 """What the owner is told of in their own chat, and in no other, when nobody asked."""
 
 import json
+import shutil
 from pathlib import Path
 
 from gateway.delivery.refused_messages import NOT_SHOWN
@@ -92,16 +93,62 @@ async def test_a_transcript_that_is_gone_is_told_to_the_owner_once(tmp_path: Pat
                 bot.says(GROUP, f"@strand_bot hello {start}", user_id=OWNER, chat_type="supergroup")
                 await bot.wait_for_sent(expected)
                 repairs = (await app.desk.status()).repairs
+                assert start != 1 or "was missing or empty, though there were records since" in repairs[0]
             if start == 0:
                 (transcript,) = home.agent("main").sessions.glob("group*.jsonl")
                 transcript.write_bytes(b"")
                 expected += 1
-            elif start == 1:
-                (line,) = repairs
-                assert "was missing or empty, though there were records since" in line
             expected += 1
     (told,) = [each.text for each in bot.sent if each.chat == OWNER]
     assert str(transcript) in told
     assert "put that file from a backup" in told
     assert len(transcript.read_bytes().splitlines()) > 2
     assert len([each for each in bot.sent if each.chat == GROUP]) == 3
+
+
+async def test_a_lost_state_is_told_to_the_owner_once(tmp_path: Path) -> None:
+    """Over two starts, in their own chat, though the state knew it; status says it both times."""
+    async with BotApi() as bot, OpenAIStub(lambda _: "Good day.") as provider:
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        bot.join(OWNER)
+        for start in range(3):
+            async with running(home) as app:
+                bot.says(OWNER, f"hello {start}")
+                await bot.wait_for_sent(start + 1 + (start > 0))
+                repairs = (await app.desk.status()).repairs
+                assert any("state.db was gone or empty" in each for each in repairs) is (start > 0)
+            if start == 0:
+                home.state_db.unlink()
+    (told,) = [each for each in bot.sent if each.text != "Good day."]
+    assert (told.chat, told.text.partition(" was gone")[0]) == (OWNER, str(home.state_db))
+
+
+async def test_commits_of_a_damaged_log_are_told_to_the_owner_once(tmp_path: Path) -> None:
+    """A kill leaves a log, a disk spoils it: SQLite goes on without a word, and the gateway says so."""
+    async with BotApi() as bot, OpenAIStub(lambda _: "Good day.") as provider:
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        bot.join(OWNER)
+        log, copies = home.state_db.with_name("state.db-wal"), tmp_path / "copies"
+        copies.mkdir()
+        async with running(home):
+            bot.says(OWNER, "hello")
+            await bot.wait_for_sent(1)
+            for file in (home.state_db, log):
+                shutil.copy(file, copies)
+        for file in (home.state_db, log):
+            shutil.copy(copies / file.name, file)
+        content = bytearray(log.read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        log.write_bytes(content)
+        for start in range(2):
+            async with running(home) as app:
+                bot.says(OWNER, f"hello {start}")
+                await bot.until(lambda: len([each for each in bot.sent if each.chat == OWNER]) >= 3)
+                state = await app.desk.status()
+                assert state.reasons["state_frames_lost"] == 1
+                assert "was damaged when I started" in state.repairs[0]
+    (told,) = [each for each in bot.sent if "was damaged when I started" in each.text]
+    (kept,) = (home.path / "damaged").iterdir()
+    assert told.chat == OWNER
+    assert str(kept) in told.text
+    assert kept.read_bytes() == bytes(content)

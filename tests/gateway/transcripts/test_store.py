@@ -255,16 +255,17 @@ async def test_a_transcript_that_the_store_does_not_know_is_marked_when_it_is_op
     key = SessionKey(MAIN, "main")
     before = Sessions({MAIN: tmp_path / "sessions"}, threads)
     await (await before.open(key)).append(TurnId("t1"), ReplyEntry("kept", (), "m", Usage()))
+    marks = SessionMarks(state, tmp_path / "removed")
     for _ in range(2):
         sessions = Sessions({MAIN: tmp_path / "sessions"}, threads)
-        sessions.marks = SessionMarks(state, tmp_path / "removed")
+        sessions.marks = marks
         await sessions.open(key)
-    assert await sessions.marks.since(key)
+    assert await marks.since(key)
     (tmp_path / "removed").mkdir()
     (tmp_path / "removed/main-2026-03-01").mkdir()
     (tmp_path / "sessions").rename(tmp_path / "removed/main-2026-03-01/sessions")
     sessions = Sessions({MAIN: tmp_path / "sessions"}, threads)
-    sessions.marks = SessionMarks(state, tmp_path / "removed")
+    sessions.marks = marks
     await sessions.open(key)
     assert list(sessions.repairs()) == []
     await state.close()

@@ -1,0 +1,35 @@
+"""Losses of the state that a start found, kept in the state itself until the owner has been told."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from gateway.stores.ports import Store
+
+KEY = "state_loss"
+"""Of the store: the latest loss."""
+SHOWN_FOR = timedelta(days=7)
+"""How long it is named to the owner. Our choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateLoss:
+    """What a start found missing from the state."""
+
+    at: datetime
+    said: str
+    """What is lost, where, and what to do, in words."""
+
+
+async def keep_loss(store: Store, loss: StateLoss) -> None:
+    """Keep *loss* for the owner. Raises StoreError."""
+    await store.put(KEY, json.dumps([loss.at.astimezone(UTC).isoformat(), loss.said]))
+
+
+async def latest_loss(store: Store, now: datetime) -> StateLoss | None:
+    """Return the latest loss; `None` if there was none, or it is long ago. Raises StoreError."""
+    if not (kept := await store.get(KEY)):
+        return None
+    at, said = json.loads(kept)
+    loss = StateLoss(datetime.fromisoformat(at), said)
+    return loss if now - loss.at < SHOWN_FOR else None
