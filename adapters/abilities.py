@@ -104,6 +104,14 @@ class TakesUpdates(Protocol):
 
 
 @runtime_checkable
+class HoldsBack(Protocol):
+    """A channel that brings messages in batches, and all of them again from the first that was not taken in."""
+
+    def on_held_back(self, tell: Receive) -> None:
+        """Call *tell* from now on with each message behind one that could not be taken in; it comes again."""
+
+
+@runtime_checkable
 class Moves(Protocol):
     """A channel whose chats may get a new id; the conversation continues under the old one."""
 

@@ -56,8 +56,8 @@ class TelegramAdapter:
     """One Telegram bot, by long polling or by a webhook.
 
     Beyond the contract it implements `ShowsTyping`, `ShowsDrafts`, `Reacts`, `SendsFiles`, `FetchesFiles`, `HasMenu`,
-    `TakesUpdates`, `Moves` and `Examines`. *count* is called for every ignored update (the codes of `parse.Ignored`),
-    for every message sent without its formatting, and for trouble with the webhook.
+    `TakesUpdates`, `HoldsBack`, `Moves` and `Examines`. *count* is called for every ignored update (the codes of
+    `parse.Ignored`), for every message sent without its formatting, and for trouble with the webhook.
     """
 
     channel = "telegram"
@@ -170,6 +170,11 @@ class TelegramAdapter:
         """Return the problems that cut the bot off from its groups, or Telegram off from us. Raises ChannelError."""
         self._check_open()
         return await self._examination.all(self._webhook_url)
+
+    def on_held_back(self, tell: Receive) -> None:
+        """Implements `HoldsBack` where updates are polled; a webhook brings each for itself."""
+        if self._polling is not None:
+            self._polling.held_back = tell
 
     def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
         """Call *tell* for each group found to have become a supergroup."""

@@ -8,7 +8,7 @@ from aiogram.methods import AnswerCallbackQuery, GetMe
 from aiogram.types import Update
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adapters.channel import ChannelError, Count, Receive
+from adapters.channel import ChannelError, Count, InboundMessage, Receive
 from adapters.telegram.calls import Calls
 from adapters.telegram.moved import MovedChats
 from adapters.telegram.parse import BotUser, Ignored, Migration, parse_update
@@ -72,6 +72,12 @@ class Incoming:
                 refused = await receive(self._moved.known(found))
                 if refused is None and isinstance(update, Update) and update.callback_query is not None:
                     await self._acknowledge(update.callback_query.id)
+
+    async def look_at(self, update: Update | UnreadUpdate, tell: Receive) -> None:
+        """Pass the message of *update*, if it has one, to *tell*, and do nothing else about it."""
+        found = parse_update(update, await self.meet(), datetime.now(UTC)) if isinstance(update, Update) else None
+        if isinstance(found, InboundMessage):
+            await tell(self._moved.known(found))
 
     async def _acknowledge(self, press: str) -> None:
         """Stop Telegram's waiting sign on a pressed button; a press from long ago has none."""

@@ -14,7 +14,7 @@ from aiogram.methods import DeleteWebhook, GetUpdates
 from aiogram.types import Update
 from pydantic import ValidationError
 
-from adapters.channel import Receive
+from adapters.channel import ChannelError, Receive
 from adapters.telegram.calls import CALL_TIMEOUT_S, Calls
 from adapters.telegram.faults import CALL_FAULTS, unread_result
 from adapters.telegram.incoming import ALLOWED_UPDATES, Incoming, UnreadUpdate, read_update
@@ -38,6 +38,8 @@ class Polling:
         self._faults = calls.faults
         self._incoming = incoming
         self._timeout_s = way.timeout_s
+        self.held_back: Receive | None = None
+        """Told of each message behind one that could not be taken in."""
 
     async def follow(self, receive: Receive) -> NoReturn:
         """Pass on every message, in order, until cancelled. Raises ChannelError."""
@@ -45,10 +47,22 @@ class Polling:
         offset: int | None = None
         while True:
             updates = await self._fetch(offset)
-            for update in updates:
-                await self._incoming.hand_over(update, receive)
+            for number, update in enumerate(updates):
+                try:
+                    await self._incoming.hand_over(update, receive)
+                except ChannelError:
+                    raise
+                except Exception:  # what *receive* raises, which is its owner's to name
+                    await self._hold_back(updates[number + 1 :])
+                    raise
             # One after the last id, whether higher or lower than before: after a quiet week ids restart at random.
             offset = updates[-1].update_id + 1 if updates else None
+
+    async def _hold_back(self, updates: Sequence[Update | UnreadUpdate]) -> None:
+        """Tell of *updates*, which Telegram will bring again: nothing of them is taken in, counted or confirmed."""
+        if (tell := self.held_back) is not None:
+            for update in updates:
+                await self._incoming.look_at(update, tell)
 
     async def _fetch(self, offset: int | None) -> Sequence[Update | UnreadUpdate]:
         request = GetUpdates(offset=offset, timeout=self._timeout_s, allowed_updates=ALLOWED_UPDATES)

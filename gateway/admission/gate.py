@@ -13,6 +13,7 @@ from gateway.admission.pairing import Pairing, examine
 from gateway.admission.policy import Admitted, DirectPolicy, Policy, Reason, Refused
 from gateway.admission.rate_limits import LoopGuard, Rates
 from gateway.admission.routing import principal
+from gateway.errors import StoreError
 from gateway.stores.door import Context, Silence
 from gateway.stores.ports import Store
 from gateway.stores.rows import OutboxRow, Outgoing
@@ -63,6 +64,18 @@ class Doorkeeper:
             most = group.agents_talk if is_agent else group.bot_turns
             return decision if self._loops.bot(chat, most) else Refused(Reason.LOOP_GUARD)
         return decision
+
+    async def may_talk(self, message: InboundMessage) -> bool:
+        """Say whether the sender of *message* may talk to us here; it counts against nobody's rate.
+
+        While the store cannot even be read, only the owner may.
+        """
+        if is_inner(message):
+            return False
+        try:
+            return isinstance(await examine(message, self._policy, self._store.pairings), Admitted)
+        except StoreError:
+            return self._policy.is_owner(message.address.channel, message.sender)
 
     async def turn_away(self, message: InboundMessage, decision: Refused) -> None:
         """Record that *message* gets no answer, with the reason, and act on the refusal. Raises StoreError."""

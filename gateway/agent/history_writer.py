@@ -158,6 +158,7 @@ class Keeper:
     async def finish(self) -> None:
         """Record the remaining changes, the owner's edits too, when no turn runs any more."""
         self._pending.end_all()
+        self.cut_files = None  # the next start looks: what fails at the very end would be counted by nobody
         await self._look(EDITOR)
 
     async def history(self) -> History:

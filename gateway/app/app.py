@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from adapters.abilities import Misses, Moves, Wakes
+from adapters.abilities import HoldsBack, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
 from gateway.admission.gate import Doorkeeper
 from gateway.admission.rate_limits import Rates
@@ -42,6 +42,7 @@ from gateway.app.wiring import (
     backlog_of,
     commands_of,
     delivery_of,
+    direct_notices_of,
     follow_on_pages,
     heartbeats_of,
     is_stop,
@@ -70,7 +71,7 @@ from gateway.inbound.backlog import Arrival, Backlog
 from gateway.inbound.listener import Account, listen
 from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.queue_modes import Queueing
-from gateway.inbound.receive import Reception
+from gateway.inbound.receive import Reception, StoreTrouble
 from gateway.inbound.session_settings import Choices
 from gateway.observability.metrics import Meter
 from gateway.runtime.clock import first_of, utc_now
@@ -214,6 +215,8 @@ class App:
                 adapter.on_reachable(wake)
             if isinstance(adapter, Moves):
                 adapter.on_moved(self.notices.moved)
+            if isinstance(adapter, HoldsBack):
+                adapter.on_held_back(self.reception.held_back)
             if isinstance(adapter, Misses):
                 adapter.on_missed(self.notices.missed)
 
@@ -239,6 +242,7 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     outcomes, health = Outcomes(), Health(ground.bots, ground.share.is_standby, disabled=ground.home.disabled())
     notices = Notices(store, ground.owner, partial(owner_chats.of, AgentId(config.default_agent)))
     delivery = delivery_of(ground, notices)
+    direct = delivery.direct = direct_notices_of(ground, owner_chats)
     _follow_troubles(ground, notices)
     patience = timedelta(days=config.limits.approval_days)
     approvals = Approvals(agents, store, patience, ground.now, delivery.wake)
@@ -252,7 +256,6 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     ticker = ticker_of(ground, owner_chats, notices)
     outcomes.listeners += [heartbeats.committed, ticker.settled]
     follow_on_pages(ground, outcomes)
-    ground.sessions.on_lost = partial(tell_of_transcript, notices, store)
     approvals.timetable = ticker.timetable
     desk = LocalDesk(
         str(ground.home.path),
@@ -291,7 +294,10 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
     health.depths = backlog.depths
     arrival = Arrival(queueing, backlog, lanes, partial(is_stop, ground.routes, commands), subagents.cancel_all)
     arrived = counted(arrival, ground.meter)
-    reception = Reception(ground.routes, store, arrived, door, owner_chats.learn, planner.hooks, notices.exposed)
+    trouble = StoreTrouble(direct.not_taken, direct.worked)
+    reception = Reception(
+        ground.routes, store, arrived, door, owner_chats.learn, planner.hooks, notices.exposed, trouble
+    )
     open_to_helpers(ground, subagents, reception, lanes)
     heartbeats.enter = reception.enter
     if has_channels:
@@ -322,12 +328,13 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
 
 
 def _follow_troubles(ground: Ground, notices: Notices) -> None:
-    """Have the owner told of what is wrong with agents' files, and with tool servers."""
+    """Have the owner told of what is wrong with agents' files and conversations, and with tool servers."""
     for agent in ground.agents.values():
         agent.keeper.alarm = Alarm(agent.id, agent.workspace.folder, notices.tell, ground.now)
         look = partial(prompt_extents, agent, ground.now, turn_settings(ground.config).bootstrap)
         agent.keeper.cut_files = CutFiles(agent.id, look, ground.store, notices.tell, ground.now)
         agent.memory.crashed_on = partial(tell_of_file, notices, agent.id)
+    ground.sessions.on_lost = partial(tell_of_transcript, notices, ground.store)
     for server in ground.tool_servers.servers:
         server.on_standing = partial(tell_of_tool_server, notices, ground.store, ground.now)
 

@@ -1,5 +1,7 @@
 """Composes the parts of a gateway that depend on several others, one per function."""
 
+from functools import partial
+
 from gateway.admission.internal_channels import HELPER
 from gateway.admission.policy import Policy
 from gateway.admission.rate_limits import Rates
@@ -25,6 +27,7 @@ from gateway.commands.session import ENDS
 from gateway.commands.stop import STOP
 from gateway.config import Config
 from gateway.control.operator import LocalDesk
+from gateway.delivery.direct_notices import DirectNotices
 from gateway.delivery.owner_chat import OwnerChats
 from gateway.delivery.owner_notices import Notices
 from gateway.delivery.rendering import Rendering
@@ -44,9 +47,10 @@ from gateway.sessions.lifecycle import Lifecycle
 from gateway.sessions.rest_flush import RestFlush
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.turns.planning import Planner
-from gateway.turns.turn import Offer, Turns, no_offer
+from gateway.turns.turn import Offer, Turns, no_offer, untold
 from gateway.turns.worker import Item
 from gateway.web.page_mirror import Elsewhere
+from workspaces.access import AgentId
 
 
 def ticker_of(ground: Ground, owner_chats: OwnerChats, notices: Notices) -> Ticker:
@@ -63,6 +67,13 @@ def delivery_of(ground: Ground, notices: Notices) -> Delivery:
     delivery.enclosures = enclosures_of(ground)
     notices.wake = delivery.wake
     return delivery
+
+
+def direct_notices_of(ground: Ground, owner_chats: OwnerChats) -> DirectNotices:
+    """Put together what tells chats, by their bots, that the state cannot be written."""
+    bots = frozenset((bot.channel, name) for name, bot in ground.config.channels.bots())
+    owner = partial(owner_chats.known, AgentId(ground.config.default_agent))
+    return DirectNotices(ground.adapters.of, bots, owner, ground.clock)
 
 
 def heartbeats_of(ground: Ground, owner_chats: OwnerChats, queueing: Queueing, delivery: Delivery) -> Heartbeats:
@@ -176,4 +187,5 @@ def turns_of(
         queueing=queueing,
         voice=choices.voice,
         offer=offer_of(ground.config, ground.routes.policy),
+        unstored=desk.delivery.direct.kept if desk.delivery.direct else untold,
     )

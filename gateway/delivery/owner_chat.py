@@ -55,6 +55,8 @@ class OwnerChats:
         self._routes = routes
         self._reach = reach
         self._last = last
+        self._known: list[OwnerChat] = []
+        """As the store told last."""
 
     async def learn(self, message: InboundMessage) -> None:
         """Remember the chat of *message* if the owner wrote it in a direct chat. Raises StoreError."""
@@ -75,8 +77,15 @@ class OwnerChats:
             return self._last(agent)
         return found
 
+    def known(self, agent: AgentId) -> Address | None:
+        """Return the same without asking the store, from what it told last; `None` if that is not enough."""
+        owners = self._routes.policy.owners
+        chats = [each for each in (*self._known, *self._reach.assumed) if each.person in owners]
+        return choose(chats, agent, self._reach)
+
     async def _learned(self) -> list[OwnerChat]:
-        return _decoded(await self._store.get(KEY))
+        self._known = _decoded(await self._store.get(KEY))
+        return self._known
 
     def _chat_of(self, message: InboundMessage) -> OwnerChat | None:
         if message.kind is not ChatKind.DIRECT or is_inner(message):

@@ -24,6 +24,7 @@ from adapters.channel import (
     UnsureSendError,
 )
 from gateway.admission.internal_channels import CHANNELS
+from gateway.delivery.direct_notices import DirectNotices
 from gateway.delivery.outgoing_files import Enclosures, Part
 from gateway.delivery.refused_messages import RESENT_PLAIN, instead, plainly
 from gateway.delivery.rendering import Rendering
@@ -106,6 +107,8 @@ class Delivery:
         self.hooks = Hooks()
         self.enclosures: Enclosures | None = None
         """Storage of the replies' files; set if there may be any."""
+        self.direct: DirectNotices | None = None
+        """Tells chats what cannot be put into the outbox; set where there is one to tell."""
 
     @property
     def waiting(self) -> int:

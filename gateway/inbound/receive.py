@@ -9,6 +9,7 @@ from gateway.admission.gate import Doorkeeper, with_context
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Refused
 from gateway.admission.routing import Routes, SessionKey, route
+from gateway.errors import StoreError
 from gateway.hooks import Hooks
 from gateway.sessions.hook_events import note_received
 from gateway.stores.ports import Arrivals, Inbox, Store
@@ -21,6 +22,24 @@ PAGE = 500
 
 async def _unheeded(_: InboundMessage) -> None:
     """No-op listener."""
+
+
+async def _untold(_: InboundMessage, __: StoreError | None) -> None:
+    """Tell nobody."""
+
+
+def _unnoted() -> None:
+    """Note nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTrouble:
+    """Who is told while messages cannot be stored."""
+
+    not_taken: Callable[[InboundMessage, StoreError | None], Awaitable[None]] = _untold
+    """Told of a message of somebody who may talk to us, and why it was not stored; `None`: it came behind one."""
+    worked: Callable[[], None] = _unnoted
+    """Told of each message that was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +56,27 @@ class Reception:
     hooks: Hooks = field(default_factory=Hooks)
     exposed: Callable[[InboundMessage], Awaitable[None]] = _unheeded
     """Called with each message that contained a known secret, redacted; admitted or not."""
+    trouble: StoreTrouble = StoreTrouble()
 
     async def receive(self, message: InboundMessage) -> str | None:
         """Store *message* without known secrets, or refuse it and return the reason; on return it is durable.
 
-        Raises StoreError if it cannot be stored.
+        Raises StoreError if it cannot be stored; its sender is told, if they may talk to us.
         """
+        try:
+            refused = await self._receive(message)
+        except StoreError as exc:
+            await self.held_back(message, exc)
+            raise
+        self.trouble.worked()
+        return refused
+
+    async def held_back(self, message: InboundMessage, exc: StoreError | None = None) -> None:
+        """Take notice of *message*, which cannot be stored, or came behind one that could not; it comes again."""
+        if await self.door.may_talk(message):
+            await self.trouble.not_taken(message, exc)
+
+    async def _receive(self, message: InboundMessage) -> str | None:
         if (clean := redact_all(message)) is not message:
             await self.exposed(message := clean)
         decision = await self.door.decide(message)

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -77,6 +77,10 @@ Offer = Callable[[InboundMessage, Access, Sequence[Entry]], tuple[Button, ...]]
 """Returns the buttons below the answer to a message, based on its turn."""
 
 
+async def untold(_: InboundMessage, __: StoreError) -> None:
+    """Tell nobody."""
+
+
 def no_offer(_: InboundMessage, __: Access, ___: Sequence[Entry]) -> tuple[Button, ...]:
     """Offer nothing."""
     return ()
@@ -108,6 +112,8 @@ class Turns:
     voice: Callable[[SessionKey, Agent], Agent] = as_configured
     """Returns the agent with the model chosen for a session."""
     offer: Offer = no_offer
+    unstored: Callable[[InboundMessage, StoreError], Awaitable[None]] = untold
+    """Told of a message whose answer, and even the notice that it must wait, cannot be stored."""
 
     async def answer(self, row: InboxRow) -> RetryLater | None:
         """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
@@ -262,6 +268,8 @@ class Turns:
             notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, _apology(exc)))
         except StoreError as trouble:
             log.error("the store cannot be written", detail=str(trouble))
+            if not is_inner(row.message):
+                await self.unstored(row.message, trouble)
             return later
         self.outcome(row, [notice] if notice else [])
         return later

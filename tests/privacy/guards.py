@@ -170,6 +170,20 @@ GUARDS = (
         "tests/gateway/agent/test_file_trouble.py::test_a_second_name_is_told_once_with_the_way_to_mend_it",
     ),
     Guard(
+        "gateway/inbound/receive.py",
+        "a stranger does not hear how the disk is",
+        "        if await self.door.may_talk(message):",
+        "        if self.door is not None:",
+        "tests/gateway/inbound/test_receive.py::test_who_may_talk_hears_that_nothing_can_be_stored_and_a_stranger_does_not",
+    ),
+    Guard(
+        "gateway/delivery/direct_notices.py",
+        "only the owner hears why nothing can be stored",
+        "            await self._send(chat, said)",
+        "            await self._send(chat, str(exc))",
+        "tests/gateway/delivery/test_direct_notices.py::test_a_chat_is_told_once_in_a_while",
+    ),
+    Guard(
         "workspaces/files.py",
         "a link to a private folder is no folder",
         "_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC",

@@ -12,7 +12,9 @@ from gateway.admission.gate import HEARD_CAP, Doorkeeper
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy, Reason
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes, SessionKey
-from gateway.inbound.receive import Reception
+from gateway.errors import StoreError
+from gateway.inbound.receive import Reception, StoreTrouble
+from gateway.stores.door import Visitor
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.turns.group_context import context_lines
@@ -248,3 +250,29 @@ def test_what_was_overheard_is_marked_in_every_line() -> None:
 
 def _elsewhere(said: InboundMessage) -> InboundMessage:
     return replace(said, address=Address("other", "home", "alice"))
+
+
+async def test_who_may_talk_hears_that_nothing_can_be_stored_and_a_stranger_does_not(tmp_path: Path) -> None:
+    """While the store cannot even be read, of those whom only the store knows nobody but the owner."""
+    store = await SqliteStore.open(tmp_path / "state.db")
+    desk, heard = Desk(store, ManualClock()), list[str]()
+
+    async def not_taken(said: InboundMessage, _: StoreError | None) -> None:
+        heard.append(said.address.chat)
+
+    reception = replace(desk.reception, trouble=StoreTrouble(not_taken))
+    await store.pairings.let_in(Visitor("fake", "open", "gina", "Gina"))
+    group = replace(message("hello", id="1", chat="-1"), kind=ChatKind.GROUP)
+    named = [message("hello", id="1"), message("hello", id="1", chat="greta"), group]
+    guest, owner = (message("hello", id="1", chat=chat, account="open") for chat in ("gina", "alice"))
+    strangers = [message("hello", id="1", chat="eve"), message("hello", id="1", chat="eve", account="open")]
+    everybody = [*named, guest, owner, *strangers, replace(group, is_for_us=False)]
+    for said in everybody:
+        await reception.held_back(said)
+    assert heard == ["alice", "greta", "-1", "gina", "alice"]
+    heard.clear()
+    await store.close()
+    for said in everybody:
+        with pytest.raises(StoreError):
+            await reception.receive(said)
+    assert heard == ["alice", "greta", "-1", "alice"]
