@@ -1,4 +1,4 @@
-"""Standard output and error of a command: without known secrets and, on a terminal, without what steers it."""
+"""Standard output and error of a command: without known secrets and, on a terminal, without control characters."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from workspaces.secrets import redact
 
 @contextmanager
 def redacted_output() -> Iterator[None]:
-    """Take known secrets out of what is printed while the block runs, and escape what would steer a terminal.
+    """Redact known secrets from printed text while the block runs, and escape characters that control a terminal.
 
     Files and pipes get every character as it is.
     """
@@ -21,7 +21,7 @@ def redacted_output() -> Iterator[None]:
 
 
 def styled_output() -> TextIO:
-    """Return standard output for what writes its own styles: it escapes nothing, so the caller does (`visible`)."""
+    """Return standard output for text with its own styles: it escapes nothing, so the caller does (`visible`)."""
     out: object = sys.stdout
     return cast("TextIO", out.styled()) if isinstance(out, _Redacted) else sys.stdout
 

@@ -80,9 +80,9 @@ def _mark(arguments: str) -> str | None:
 
 
 async def _writing(call: Call, mark: str | None, *, verb: str) -> Writing:
-    """Return what the turn wrote that *mark* names, or the last one that wrote in this conversation, in this chat.
+    """Return the changes of the turn that *mark* names, or of the last writing one of this conversation and chat.
 
-    Raises ToolError where that is nothing, and where only another conversation wrote: it says what *verb* would change.
+    Raises ToolError if there are none, or only another conversation's: it describes those that *verb* would concern.
     """
     await call.agent.keeper.catch_up()
     view = (await call.agent.keeper.history()).view(call.access)
@@ -105,7 +105,7 @@ async def _writing(call: Call, mark: str | None, *, verb: str) -> Writing:
 
 
 async def _instead(call: Call, writing: Writing | None, verb: str) -> str:
-    """Say how an answer of another conversation is named, and what it wrote; nothing where that is none to change."""
+    """Return the mark and the passages of an answer of another conversation; empty without one to change."""
     if writing is None or writing.is_undone or not writing.files:
         return ""
     written = await call.agent.run(_told_short, writing.files)
@@ -114,7 +114,7 @@ async def _instead(call: Call, writing: Writing | None, verb: str) -> str:
 
 
 def _told_short(files: Sequence[FileWriting]) -> str:
-    """Quote what *files* say because of a change, or what they do not say any more."""
+    """Quote the passages that a change added to *files*, or else those that it removed."""
     added = [quoted(text) for file in files for text in passages(file.before, file.after)]
     gone = [quoted(text) for file in files for text in passages(file.after, file.before)]
     return "\n\n".join((added or gone)[:_QUOTED])
