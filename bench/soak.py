@@ -39,6 +39,8 @@ ENDLESS_MB_AN_HOUR = 2.0
 """The same with conversations, and the index, that only grow."""
 OWN_MB_A_PASSAGE = 0.003
 """The worker's own memory of a passage: its location, its words, its text once it was found; measured."""
+OWN_MB_A_MESSAGE = 0.0066
+"""The same of a message of 50 to 90 words, as they are indexed where conversations do not end; measured as well."""
 FILES_MORE = 2
 """Most additional open files, by the median, in the second half against the first: connections come and go."""
 _HOUR_S = 3600.0
@@ -67,6 +69,11 @@ class Plan:
     def most_mb_an_hour(self) -> float:
         """Growth above which the run fails."""
         return ENDLESS_MB_AN_HOUR if self.is_endless else MB_AN_HOUR
+
+    @property
+    def mb_a_passage(self) -> float:
+        """Worker memory that each passage of the index explains, of notes or of messages, in MB."""
+        return OWN_MB_A_MESSAGE if self.is_endless else OWN_MB_A_PASSAGE
 
 
 @dataclass
@@ -188,7 +195,7 @@ async def run(plan: Plan) -> Outcome:
             around = Around(bot.url, model.url, chats_of(plan.chats), plan.window_tokens)
             async with running(Path(name), around, gateways=1) as fleet:
                 await bot.wait_for_polls(1, _FIRST_POLL_S)
-                looks = _Looks(fleet)
+                looks = _Looks(fleet, plan.mb_a_passage)
                 said = await _lived(plan, bot, looks)
                 sizes = _sizes(Path(name) / "home")
                 await asyncio.to_thread(fleet.stop)
@@ -199,8 +206,9 @@ async def run(plan: Plan) -> Outcome:
 class _Looks:
     """Samples of a gateway, of its worker and of its agent's index."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, mb_a_passage: float) -> None:
         self.fleet = fleet
+        self._mb_a_passage = mb_a_passage
         self.gateway = Lived("gateway")
         self.worker = Lived("memory worker", lambda each: each.own_mb)
         self.index = Kept()
@@ -219,7 +227,7 @@ class _Looks:
         size = index_size(self.fleet.agent.index)
         if size is not None:
             self.index.sizes.append((now, size))
-            self.worker.explained[now] = OWN_MB_A_PASSAGE * size.passages
+            self.worker.explained[now] = self._mb_a_passage * size.passages
         for lived, seen in ((self.gateway, pid), (self.worker, worker_of(pid))):
             is_whole = size is not None or lived is self.gateway
             if seen is not None and is_whole and (found := sample(seen)) is not None:

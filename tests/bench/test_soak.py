@@ -12,7 +12,7 @@ from bench.household import CHATS, KEPT_FILES, KEPT_LINES, Script, chats_of, say
 from bench.index_size import IndexSize, blocks, megabytes
 from bench.observed import Sample
 from bench.slope import slope
-from bench.soak import MB_AN_HOUR, OWN_MB_A_PASSAGE, Kept, Lived, Plan, run
+from bench.soak import ENDLESS_MB_AN_HOUR, MB_AN_HOUR, OWN_MB_A_MESSAGE, OWN_MB_A_PASSAGE, Kept, Lived, Plan, run
 from gateway.home import Home
 from gateway.sessions.flush import PROMPT
 from tests.fakes.provider_stub import Body, Reply
@@ -86,6 +86,17 @@ def test_a_worker_may_grow_by_what_is_kept_and_by_nothing_else() -> None:
     assert worker(0, 0).is_steady(0)
     assert worker(OWN_MB_A_PASSAGE * 2_000, 2_000).is_steady(0)
     assert not worker(OWN_MB_A_PASSAGE * 2_000, 0).is_steady(0)
+
+
+def test_an_endless_household_has_limits_of_its_own() -> None:
+    """Conversations that only grow may take 2 MB an hour, and a passage of the index is a message there."""
+    household, endless = Plan(1, 0.5), Plan(1, 0.5, is_endless=True)
+    assert (household.most_mb_an_hour, household.mb_a_passage) == (MB_AN_HOUR, OWN_MB_A_PASSAGE)
+    assert (endless.most_mb_an_hour, endless.mb_a_passage) == (ENDLESS_MB_AN_HOUR, OWN_MB_A_MESSAGE)
+    growing = lived([20] * 360)
+    growing.samples = [(at, Sample(1, 100 + 1.5 * at / 3600, 1.0, 20, 4, 100.0)) for at in range(0, 1800, 5)]
+    assert not growing.is_steady(0)
+    assert growing.is_steady(0, endless.most_mb_an_hour)
 
 
 def test_the_size_of_an_index_is_told_as_most_of_each_half() -> None:

@@ -1,7 +1,7 @@
 """A fuzzing campaign: inputs until the time is up, each within its processor time, all together without growth.
 
-Hypothesis makes the inputs and shrinks one that fails; atheris is not used, since it has no builds for every Python and
-system that the lock files name.
+Hypothesis makes the inputs and shrinks one that fails; atheris is not used, since it has builds for Linux alone and the
+lock files are for macOS too.
 """
 
 import gc

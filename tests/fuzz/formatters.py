@@ -1,5 +1,6 @@
 """Fuzzing of the formatters: no word of an answer is lost, and each part is one that its platform takes."""
 
+import html
 import random
 import re
 from collections import Counter
@@ -54,10 +55,10 @@ def check_part(part: Body, limit: int) -> None:
 def lost(answer: str, parts: tuple[Body, ...]) -> Counter[str]:
     """Return the letters that a reader of *answer* should see, by CommonMark, and does not: in no text and no file.
 
-    Names of formulas' commands, ticks of task lists and `<br>` may go: signs stand for them.
+    Names of formulas' commands, ticks of task lists, `<br>` and `&lt;` may go: signs stand for them.
     """
     shown = "".join((*_texts(parts), *(f"{at.url or ''}{at.language or ''}" for part in parts for at in part.entities)))
-    return letters(_SHOWN_AS_SIGNS.sub("", visible(valid_unicode(answer)))) - letters(shown)
+    return letters(_SHOWN_AS_SIGNS.sub("", html.unescape(visible(valid_unicode(answer))))) - letters(shown)
 
 
 def visible(markdown: str) -> str:
